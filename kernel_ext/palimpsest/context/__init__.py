@@ -1,0 +1,1 @@
+"""What the model sees, and why: deciders and the projection. Pure."""

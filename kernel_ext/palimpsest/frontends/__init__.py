@@ -1,0 +1,1 @@
+"""The kernel and the page: magics, pump, channel, cell outputs, commands."""

@@ -1,0 +1,183 @@
+"""What a model is to the rest of the system: a request in, a stream of small events out.
+
+Nothing outside this folder sees a provider's types. Events are plain slotted dataclasses,
+since thousands of them arrive in a second.
+"""
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from palimpsest.transcript.values import ModelInfo, ToolSpec, Usage
+
+
+@dataclass(frozen=True, slots=True)
+class ModelRequest:
+    """One request, as it goes to a provider."""
+
+    model: ModelInfo
+    messages: tuple[dict[str, Any], ...]
+    """Provider messages in OpenAI's shape, from ``model.wire``, system messages first, cache marks set."""
+    tools: tuple[ToolSpec, ...] = ()
+    parameters: dict[str, Any] = field(default_factory=dict)
+    """``temperature``, ``max_tokens``, ``reasoning_effort``, ``tool_choice``."""
+    session_id: str | None = None
+    """Lets the rehearsal model and prompt caches tell sessions apart."""
+    purpose: str = "step"
+    """``step``, ``title``, ``compaction`` or ``subagent``."""
+
+
+@dataclass(frozen=True, slots=True)
+class StepStarted:
+    """The provider accepted the request."""
+
+
+@dataclass(frozen=True, slots=True)
+class TextStarted:
+    """A block of text begins."""
+
+    id: str
+
+
+@dataclass(frozen=True, slots=True)
+class TextDelta:
+    """More text."""
+
+    id: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class TextEnded:
+    """The block of text is complete."""
+
+    id: str
+    metadata: dict[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ReasoningStarted:
+    """A block of thinking begins."""
+
+    id: str
+    metadata: dict[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ReasoningDelta:
+    """More thinking; ``metadata`` replaces what was there when it is given."""
+
+    id: str
+    text: str
+    metadata: dict[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ReasoningEnded:
+    """The block of thinking is complete, with what must travel back (signatures)."""
+
+    id: str
+    metadata: dict[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ToolInputStarted:
+    """The model begins to write a tool call; ``id`` is the provider's call id, kept verbatim."""
+
+    id: str
+    tool: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToolInputDelta:
+    """More of the call's JSON input."""
+
+    id: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToolInputEnded:
+    """The call's input is complete as text."""
+
+    id: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCalled:
+    """A complete call. ``input`` is the parsed JSON; ``raw`` what the model wrote.
+
+    When the text does not parse, ``input`` is an empty object and ``problem`` says why; the
+    processor then answers the model with that and runs nothing.
+    """
+
+    id: str
+    tool: str
+    input: Any
+    raw: str = ""
+    problem: str | None = None
+    provider_executed: bool = False
+    metadata: dict[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ToolReturned:
+    """A tool result: from the provider for calls it ran itself, else from our own tools."""
+
+    id: str
+    output: Any
+    """A ``ToolOutcome`` of ours, text, or anything JSON can hold."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolErred:
+    """A tool call failed."""
+
+    id: str
+    error: str
+    rejected: bool = False
+    """A person rejected it without feedback."""
+    metadata: dict[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StepFinished:
+    """The provider's real end of the answer. A stream that lacks it was broken off."""
+
+    reason: str
+    """``stop``, ``tool-calls``, ``length``, ``content-filter``, ``error`` or ``unknown``."""
+    usage: Usage
+    cost: float | None = None
+    """US dollars; None means unknown."""
+    metadata: dict[str, Any] | None = None
+
+
+StreamEvent = (
+    StepStarted
+    | TextStarted
+    | TextDelta
+    | TextEnded
+    | ReasoningStarted
+    | ReasoningDelta
+    | ReasoningEnded
+    | ToolInputStarted
+    | ToolInputDelta
+    | ToolInputEnded
+    | ToolCalled
+    | ToolReturned
+    | ToolErred
+    | StepFinished
+)
+
+
+class Model(Protocol):
+    """Something that answers requests.
+
+    Contract: ``stream`` yields events and ends normally only after one ``StepFinished``; every
+    failure is raised as ``ModelFailed`` with a classified error value, including a stream that
+    ended early. It never retries, and closing the iterator closes the connection at once.
+    """
+
+    def stream(self, request: ModelRequest) -> AsyncIterator[StreamEvent]:
+        """Send the request and yield what comes back."""
+        ...

@@ -1,0 +1,1 @@
+"""Read what the trip left behind: requests rebuilt, decisions re-made, costs and timelines."""

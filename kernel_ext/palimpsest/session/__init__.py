@@ -1,0 +1,1 @@
+"""A session and what belongs to it: runner, inbox, agents, config, surroundings."""

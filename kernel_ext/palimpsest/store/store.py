@@ -1,0 +1,117 @@
+"""What a store promises, whatever keeps the bytes.
+
+One conformance suite (tests/store/conformance.py) runs over every implementation.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from palimpsest.transcript.events import Record
+from palimpsest.transcript.sessions import ForkedFrom, Session
+from palimpsest.transcript.values import BlobRef
+
+
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """Who wants to write: one kernel."""
+
+    host: str
+    pid: int
+    kernel_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class SessionSummary:
+    """One line of the session list."""
+
+    id: str
+    title: str
+    notebook: str | None
+    created: int
+    updated: int
+    parent_id: str | None = None
+    forked_from: ForkedFrom | None = None
+    messages: int = 0
+    deleted: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Something unreadable that was skipped, for a person to see."""
+
+    where: str
+    """File and byte offset."""
+    what: str
+
+
+class Writer(Protocol):
+    """The right to append to one session's log.
+
+    Contract: exactly one live writer per session. ``append`` writes each record as one line in
+    one write and returns when the bytes are with the operating system; with ``sync`` when they
+    are on the disk. Raises SessionHeld once another writer took over, and StorageFailed when
+    the disk is full or gone; a record is then wholly written or wholly absent for readers.
+    """
+
+    session_id: str
+    epoch: int
+
+    def append(self, records: Sequence[Record], *, sync: bool = False) -> None:
+        """Append records in order."""
+        ...
+
+    def position(self) -> tuple[str, int]:
+        """Return the current segment's name and its length in bytes."""
+        ...
+
+    def close(self) -> None:
+        """Give the session back."""
+        ...
+
+
+class Store(Protocol):
+    """Sessions by id, blobs by hash.
+
+    Contract: ``read`` yields records with ``seq > after`` in rising order, following forks to
+    their parents; ``stream`` yields newest first, lazily. Unreadable lines are skipped and
+    reported by ``problems``. Nothing is ever truncated.
+    """
+
+    def acquire(
+        self, session_id: str, owner: Owner, *, create: bool = False, steal: bool = False
+    ) -> Writer:
+        """Become the writer; raises SessionHeld while another kernel's lease is fresh, unless ``steal``."""
+        ...
+
+    def read(self, session_id: str, after: int = 0) -> Iterator[Record]:
+        """Yield the records after a sequence number; raises NotFound."""
+        ...
+
+    def stream(self, session_id: str) -> Iterator[Record]:
+        """Yield the records newest first."""
+        ...
+
+    def list(self) -> Sequence[SessionSummary]:
+        """List the sessions, newest first, without those that were deleted."""
+        ...
+
+    def fork(self, parent_id: str, session: Session, *, seq: int | None = None) -> Session:
+        """Begin ``session`` with everything of the parent up to ``seq`` (all when None), by reference."""
+        ...
+
+    def delete(self, session_id: str) -> None:
+        """Delete a session and its children; a parent that a fork needs is hidden instead."""
+        ...
+
+    def problems(self, session_id: str) -> Sequence[Problem]:
+        """Return what was unreadable when the session was last read."""
+        ...
+
+    def put_blob(self, content: bytes, mime: str = "text/plain") -> BlobRef:
+        """Keep content under its hash; a repeat is free."""
+        ...
+
+    def get_blob(self, sha256: str) -> bytes:
+        """Return the content of a blob; raises NotFound."""
+        ...

@@ -1,0 +1,1 @@
+"""What the agent can do: tools, the registry that offers them, and permission rules."""

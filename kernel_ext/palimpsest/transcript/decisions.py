@@ -1,0 +1,83 @@
+"""What a decider did to one part or range, with its rule and numbers; and what a request was made of."""
+
+from typing import Any, Literal
+
+from palimpsest.transcript.base import Value
+from palimpsest.transcript.values import BlobRef, ModelInfo, Policy
+
+DecisionAction = Literal[
+    "keep", "truncate", "clear", "summarise", "drop", "repair", "wrap", "pin", "restore"
+]
+
+
+class Decision(Value):
+    """One reduction or repair, reversible, made once and applied in every later request."""
+
+    id: str
+    action: DecisionAction
+    rule: str
+    """The decider's name and policy, such as ``truncate``."""
+    message_id: str | None = None
+    part_id: str | None = None
+    until_part_id: str | None = None
+    numbers: dict[str, Any] = {}
+    """What the rule looked at and chose, enough to apply it again: limits, kept lines, kept bytes."""
+    tokens_before: int = 0
+    tokens_after: int = 0
+
+
+class Facts(Value):
+    """What a decider was told, recorded, so that it can decide the same again."""
+
+    now: int
+    estimator: str
+    calibration: float = 1.0
+    """Real over estimated tokens, from the usage the provider reported."""
+    window: int
+    reserve: int
+    cache_age_seconds: float | None = None
+    versions: dict[str, str] = {}
+
+
+class ContextItem(Value):
+    """One message of a request, by reference."""
+
+    role: str
+    message_id: str | None = None
+    part_ids: tuple[str, ...] = ()
+    sha256: str
+    """Hash of the provider message, without cache marks."""
+    tokens: int = 0
+
+
+class StepRequest(Value):
+    """Everything needed to rebuild one model request from the log."""
+
+    id: str
+    """``req_...``"""
+    purpose: Literal["step", "title", "compaction", "subagent"] = "step"
+    message_id: str | None = None
+    """The assistant message that this request fills."""
+    model: ModelInfo
+    parameters: dict[str, Any] = {}
+    """As handed to the adapter: temperature, max_tokens, reasoning_effort, tool_choice."""
+    policy: Policy
+    projection: int
+    """Version of the projection code."""
+    facts: Facts
+    system: BlobRef
+    """The system prompt: a JSON list of its parts."""
+    tools: BlobRef
+    """The tool specs, as JSON."""
+    same: int = 0
+    """The first n items equal those of the request before."""
+    items: tuple[ContextItem, ...] = ()
+    """The items after those."""
+    marks: tuple[int, ...] = ()
+    """Positions of the messages that carry a cache mark."""
+    sha256: str
+    """Hash over the hashes of all provider messages."""
+    tokens: int = 0
+    """Estimated tokens of the whole request."""
+    opaque: BlobRef | None = None
+    """The whole request, stored because a hook rewrote it."""

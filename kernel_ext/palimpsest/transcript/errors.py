@@ -1,0 +1,150 @@
+"""Errors as data, and the one tree of exceptions for what nobody can act on.
+
+What a user, a model or the loop can act on is a value stored in the transcript. An exception
+means that a promise between two pieces of this software was broken, or that the caller must
+decide; each message says what happened, to what, and what to do.
+
+    PalimpsestError
+    |-- UserError            one sentence for a person; front ends print it without a traceback
+    |   |-- ConfigError      a value in a configuration file or an option is wrong
+    |   |-- NotFound         a key, session or message that is not there
+    |   |-- SessionBusy      the operation needs an idle session
+    |   |-- SessionHeld      another kernel writes this session
+    |   |-- LayoutTooNew     the folder was written by a newer version
+    |   `-- StorageFailed    the disk is full or cannot be written
+    |-- ModelFailed          a model call failed; carries the classified error value
+    |-- PermissionDenied     a rule or a person said no to a tool call
+    `-- Aborted              the work was cancelled
+"""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from palimpsest.transcript.base import Value
+
+
+class AuthError(Value):
+    """The provider wants a key that is missing or wrong."""
+
+    type: Literal["auth"] = "auth"
+    provider: str
+    message: str
+
+
+class OutputLengthError(Value):
+    """The answer hit its length limit before anything usable came."""
+
+    type: Literal["output-length"] = "output-length"
+    message: str = "The answer reached its length limit before anything usable came."
+
+
+class AbortedError(Value):
+    """The turn was stopped by a person or by the end of the kernel."""
+
+    type: Literal["aborted"] = "aborted"
+    message: str = "Stopped."
+
+
+class ContextOverflowError(Value):
+    """The request does not fit the model's context window."""
+
+    type: Literal["context-overflow"] = "context-overflow"
+    message: str
+    tokens: int | None = None
+    """Estimated tokens of the request, when it was refused before sending."""
+    budget: int | None = None
+    response_body: str | None = None
+
+
+class ApiError(Value):
+    """The provider answered with an error, or the connection failed."""
+
+    type: Literal["api"] = "api"
+    message: str
+    status: int | None = None
+    retryable: bool = False
+    headers: dict[str, str] | None = None
+    response_body: str | None = None
+    metadata: dict[str, Any] | None = None
+
+
+class ContentFilterError(Value):
+    """The provider withheld the answer."""
+
+    type: Literal["content-filter"] = "content-filter"
+    message: str = "The provider's content filter stopped the answer."
+
+
+class UnknownError(Value):
+    """Anything else; the message is all there is."""
+
+    type: Literal["unknown"] = "unknown"
+    message: str
+
+
+ErrorValue = Annotated[
+    AuthError
+    | OutputLengthError
+    | AbortedError
+    | ContextOverflowError
+    | ApiError
+    | ContentFilterError
+    | UnknownError,
+    Field(discriminator="type"),
+]
+
+
+class PalimpsestError(Exception):
+    """The root of everything this package raises on purpose."""
+
+
+class UserError(PalimpsestError):
+    """One clear sentence for a person, who can act on it."""
+
+
+class ConfigError(UserError):
+    """A configuration value or an option is wrong; the message names it and the fix."""
+
+
+class NotFound(UserError):
+    """A key, session, message or file that is not there."""
+
+
+class SessionBusy(UserError):
+    """The operation needs an idle session."""
+
+
+class SessionHeld(UserError):
+    """Another kernel writes this session; it can be read, followed and forked."""
+
+
+class LayoutTooNew(UserError):
+    """The folder was written by a newer version of Palimpsest."""
+
+
+class StorageFailed(UserError):
+    """The disk is full or cannot be written."""
+
+
+class ModelFailed(PalimpsestError):
+    """A model call failed; ``error`` is the value to store."""
+
+    def __init__(self, error: "ErrorValue") -> None:
+        super().__init__(error.message)
+        self.error = error
+
+
+class PermissionDenied(PalimpsestError):
+    """A rule or a person said no to a tool call.
+
+    ``stops`` is true when a person rejected without feedback: the turn ends there.
+    """
+
+    def __init__(self, message: str, *, stops: bool) -> None:
+        super().__init__(message)
+        self.stops = stops
+
+
+class Aborted(PalimpsestError):
+    """The work was cancelled."""

@@ -1,0 +1,269 @@
+"""The one vocabulary: what is journaled is what a front end is told.
+
+A record is an event with its place: version, sequence number and time. Names follow the seeds;
+``prompt.*``, ``decision``, ``step.requested`` and ``session.checkpoint`` are ours.
+"""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, TypeAdapter
+
+from palimpsest.transcript.base import Value
+from palimpsest.transcript.decisions import Decision, StepRequest
+from palimpsest.transcript.errors import ErrorValue
+from palimpsest.transcript.messages import MessageInfo, Origin
+from palimpsest.transcript.parts import Part
+from palimpsest.transcript.sessions import Session, Status
+from palimpsest.transcript.values import Ask, Reply, Todo
+
+RECORD_VERSION = 1
+
+
+class SessionCreated(Value):
+    """A session began."""
+
+    type: Literal["session.created"] = "session.created"
+    session: Session
+
+
+class SessionUpdated(Value):
+    """The session's own record changed."""
+
+    type: Literal["session.updated"] = "session.updated"
+    session: Session
+
+
+class SessionDeleted(Value):
+    """A person deleted the session."""
+
+    type: Literal["session.deleted"] = "session.deleted"
+    session_id: str
+
+
+class SessionDiff(Value):
+    """The files that the session changed."""
+
+    type: Literal["session.diff"] = "session.diff"
+    diff: tuple[dict[str, Any], ...] = ()
+
+
+class SessionCompacted(Value):
+    """A compaction was completed."""
+
+    type: Literal["session.compacted"] = "session.compacted"
+    message_id: str
+
+
+class SessionError(Value):
+    """Something failed that belongs to no message, or that a person should notice."""
+
+    type: Literal["session.error"] = "session.error"
+    error: ErrorValue
+    message_id: str | None = None
+
+
+class SessionStatus(Value):
+    """The runner's status changed."""
+
+    type: Literal["session.status"] = "session.status"
+    status: Status
+
+
+class MessageUpdated(Value):
+    """A message appeared or its info changed."""
+
+    type: Literal["message.updated"] = "message.updated"
+    info: MessageInfo
+
+
+class MessageRemoved(Value):
+    """A message and its parts were removed by a person (cleanup after a revert)."""
+
+    type: Literal["message.removed"] = "message.removed"
+    message_id: str
+
+
+class PartUpdated(Value):
+    """A part appeared or changed; the whole part."""
+
+    type: Literal["message.part.updated"] = "message.part.updated"
+    part: Part
+
+
+class PartRemoved(Value):
+    """A part was removed by a person."""
+
+    type: Literal["message.part.removed"] = "message.part.removed"
+    message_id: str
+    part_id: str
+
+
+class PartDelta(Value):
+    """New words of a part, coalesced per tick.
+
+    ``field`` is a dotted path to a string: ``text``, ``state.raw`` or ``state.metadata.output``.
+    """
+
+    type: Literal["message.part.delta"] = "message.part.delta"
+    message_id: str
+    part_id: str
+    field: str
+    delta: str
+
+
+class PermissionAsked(Value):
+    """A tool call waits for a person."""
+
+    type: Literal["permission.asked"] = "permission.asked"
+    ask: Ask
+
+
+class PermissionReplied(Value):
+    """Somebody answered."""
+
+    type: Literal["permission.replied"] = "permission.replied"
+    ask_id: str
+    reply: Reply
+
+
+class QuestionAsked(Value):
+    """The model asks the person something."""
+
+    type: Literal["question.asked"] = "question.asked"
+    question_id: str
+    questions: tuple[dict[str, Any], ...]
+    message_id: str | None = None
+    call_id: str | None = None
+
+
+class QuestionReplied(Value):
+    """The person answered."""
+
+    type: Literal["question.replied"] = "question.replied"
+    question_id: str
+    answers: tuple[Any, ...]
+
+
+class QuestionRejected(Value):
+    """The person declined to answer."""
+
+    type: Literal["question.rejected"] = "question.rejected"
+    question_id: str
+
+
+class TodoUpdated(Value):
+    """The todo list was replaced."""
+
+    type: Literal["todo.updated"] = "todo.updated"
+    todos: tuple[Todo, ...]
+
+
+class PromptAdmitted(Value):
+    """A prompt was accepted into the inbox."""
+
+    type: Literal["prompt.admitted"] = "prompt.admitted"
+    prompt_id: str
+    text: str
+    delivery: Literal["steer", "queue"]
+    origin: Origin | None = None
+    options: dict[str, Any] = {}
+    """What came with the prompt: model, variant, agent, system, tools, max_steps."""
+
+
+class PromptDelivered(Value):
+    """A prompt left the inbox and became a message, or was withdrawn."""
+
+    type: Literal["prompt.delivered"] = "prompt.delivered"
+    prompt_id: str
+    message_id: str | None = None
+    """None when the prompt was withdrawn before it was delivered."""
+
+
+class DecisionMade(Value):
+    """A decider decided."""
+
+    type: Literal["decision"] = "decision"
+    decision: Decision
+
+
+class StepRequested(Value):
+    """A model request is about to be sent."""
+
+    type: Literal["step.requested"] = "step.requested"
+    request: StepRequest
+
+
+class Checkpoint(Value):
+    """The folded state without messages, and where the live window begins.
+
+    Written at each compaction and clean close; opening reads the last one and what follows.
+    """
+
+    type: Literal["session.checkpoint"] = "session.checkpoint"
+    state: dict[str, Any]
+    """``State.summary()``: session, status, todos, open asks, inbox, decisions, newest request."""
+    window_seq: int
+    """The first sequence number whose records the live window needs."""
+    window_segment: str
+    window_offset: int
+
+
+Event = Annotated[
+    SessionCreated
+    | SessionUpdated
+    | SessionDeleted
+    | SessionDiff
+    | SessionCompacted
+    | SessionError
+    | SessionStatus
+    | MessageUpdated
+    | MessageRemoved
+    | PartUpdated
+    | PartRemoved
+    | PartDelta
+    | PermissionAsked
+    | PermissionReplied
+    | QuestionAsked
+    | QuestionReplied
+    | QuestionRejected
+    | TodoUpdated
+    | PromptAdmitted
+    | PromptDelivered
+    | DecisionMade
+    | StepRequested
+    | Checkpoint,
+    Field(discriminator="type"),
+]
+
+EVENT_ADAPTER: TypeAdapter[Event] = TypeAdapter(Event)
+
+
+class Record(Value):
+    """An event with its place in the journal.
+
+    On disk and on the wire it is one flat object: ``{"v", "seq", "ts", "type", ...event}``.
+    """
+
+    v: int = RECORD_VERSION
+    seq: int
+    ts: int
+    """Milliseconds since 1970."""
+    event: Event
+
+    def line(self) -> str:
+        """Return the record as one line of JSON, without the newline."""
+        head = f'{{"v":{self.v},"seq":{self.seq},"ts":{self.ts},'
+        return head + self.event.model_dump_json(exclude_none=True)[1:]
+
+    def wire(self) -> dict[str, Any]:
+        """Return the record as the flat object that a notice carries."""
+        return {"v": self.v, "seq": self.seq, "ts": self.ts} | self.event.model_dump(
+            mode="json", exclude_none=True
+        )
+
+
+def parse_record(data: dict[str, Any]) -> Record:
+    """Read a flat object back into a record; raises pydantic.ValidationError when it is none."""
+    fields = dict(data)
+    version, seq, ts = fields.pop("v"), fields.pop("seq"), fields.pop("ts")
+    return Record(v=version, seq=seq, ts=ts, event=EVENT_ADAPTER.validate_python(fields))

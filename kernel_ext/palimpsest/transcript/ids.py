@@ -1,0 +1,55 @@
+"""Make ids that sort by time and never wrap.
+
+An id is a prefix, 16 hex digits of time and counter, and ten characters of entropy. Upstream
+kept 48 bits of the same number; it wrapped in August 2026 and killed every older session
+(spec/session-engine.md 1.1), so the field here has 64 bits, and order is the journal's anyway.
+"""
+
+from collections.abc import Callable
+from typing import Literal
+
+Prefix = Literal["ses", "msg", "prt", "per", "que", "pmt", "req", "dec"]
+
+ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+ENTROPY_LENGTH = 10
+COUNTER_RANGE = 4096
+FIELD_MASK = (1 << 64) - 1
+
+
+def encode(
+    prefix: Prefix, time_ms: int, counter: int, entropy: bytes, *, descending: bool = False
+) -> str:
+    """Build one id from its time in milliseconds, a counter within it and random bytes."""
+    number = (time_ms * COUNTER_RANGE + counter) & FIELD_MASK
+    if descending:
+        number ^= FIELD_MASK
+    tail = "".join(ALPHABET[byte % len(ALPHABET)] for byte in entropy[:ENTROPY_LENGTH])
+    return f"{prefix}_{number:016x}{tail}"
+
+
+def time_of(identifier: str, *, descending: bool = False) -> int:
+    """Return the time in milliseconds that an id of ours carries."""
+    number = int(identifier.partition("_")[2][:16], 16)
+    if descending:
+        number ^= FIELD_MASK
+    return number // COUNTER_RANGE
+
+
+class Ids:
+    """Hand out ids in rising order from a clock and a source of entropy.
+
+    The clock may stand still or step back; the ids of one factory still rise.
+    """
+
+    def __init__(self, clock: Callable[[], int], entropy: Callable[[int], bytes]) -> None:
+        self._clock = clock
+        self._entropy = entropy
+        self._last = 0
+
+    def new(self, prefix: Prefix, *, descending: bool = False) -> str:
+        """Return a fresh id; sessions ask for descending ones, so that the newest sorts first."""
+        self._last = max(self._last + 1, self._clock() * COUNTER_RANGE + 1)
+        time_ms, counter = divmod(self._last, COUNTER_RANGE)
+        return encode(
+            prefix, time_ms, counter, self._entropy(ENTROPY_LENGTH), descending=descending
+        )

@@ -1,0 +1,91 @@
+"""What one speaker said: who, when, by which model, and the parts in order."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from palimpsest.transcript.base import Value
+from palimpsest.transcript.errors import ErrorValue
+from palimpsest.transcript.parts import Part
+from palimpsest.transcript.values import ModelRef, Usage
+
+
+class MessageTime(Value):
+    """When a message was created and finished, in milliseconds since 1970."""
+
+    created: int
+    completed: int | None = None
+
+
+class Origin(Value):
+    """Where a prompt came from."""
+
+    kind: Literal["cell", "panel", "api", "engine"] = "api"
+    cell_id: str | None = None
+    execution_count: int | None = None
+    notebook: str | None = None
+
+
+class UserMessage(Value):
+    """The info of a message by the user, or by the engine in the user's place."""
+
+    role: Literal["user"] = "user"
+    id: str
+    session_id: str
+    time: MessageTime
+    agent: str
+    model: ModelRef
+    system: str | None = None
+    """Words of the user for the system prompt of this turn."""
+    tools: dict[str, bool] | None = None
+    """Tools switched on or off for this turn."""
+    summary: dict[str, Any] | None = None
+    format: dict[str, Any] | None = None
+    origin: Origin | None = None
+    max_steps: int | None = None
+
+
+class MessagePath(Value):
+    """Where the session worked."""
+
+    cwd: str
+    root: str
+
+
+class AssistantMessage(Value):
+    """The info of one answer of the model: one step."""
+
+    role: Literal["assistant"] = "assistant"
+    id: str
+    session_id: str
+    parent_id: str
+    time: MessageTime
+    agent: str
+    model: ModelRef
+    path: MessagePath
+    error: ErrorValue | None = None
+    summary: bool = False
+    """True for what a compaction wrote."""
+    cost: float | None = None
+    tokens: Usage = Usage()
+    finish: str | None = None
+    """``stop``, ``tool-calls``, ``length``, ``content-filter``, ``error``, ``unknown``, or None while it runs."""
+    structured: Any = None
+
+
+MessageInfo = Annotated[UserMessage | AssistantMessage, Field(discriminator="role")]
+
+
+class Message(Value):
+    """Info and parts, parts in the order in which they first appeared."""
+
+    info: MessageInfo
+    parts: tuple[Part, ...] = ()
+
+    @property
+    def id(self) -> str:
+        """The message's id."""
+        return self.info.id
+
+
+Messages = tuple[Message, ...]

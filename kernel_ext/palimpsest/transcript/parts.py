@@ -1,0 +1,230 @@
+"""The typed pieces of a message.
+
+Field meanings follow spec/session-engine.md 1.4; names are ours (snake case).
+"""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from palimpsest.transcript.base import Value
+from palimpsest.transcript.errors import ApiError
+from palimpsest.transcript.values import BlobRef, ModelRef, Usage
+
+
+class Span(Value):
+    """When something began and ended, in milliseconds since 1970."""
+
+    start: int
+    end: int | None = None
+
+
+class PartBase(Value):
+    """What every part has."""
+
+    id: str
+    session_id: str
+    message_id: str
+
+
+class TextPart(PartBase):
+    """Words of the user, the model, or the engine."""
+
+    type: Literal["text"] = "text"
+    text: str = ""
+    synthetic: bool = False
+    """Written by the engine."""
+    ignored: bool = False
+    """Kept in the transcript, not sent to the model."""
+    pinned: bool = False
+    """Kept from every reduction."""
+    time: Span | None = None
+    metadata: dict[str, Any] | None = None
+
+
+class ReasoningPart(PartBase):
+    """The model's thinking, byte-exact, since signatures cover it."""
+
+    type: Literal["reasoning"] = "reasoning"
+    text: str = ""
+    time: Span | None = None
+    metadata: dict[str, Any] | None = None
+    """Provider data that must travel back, such as ``thinking_blocks`` with signatures."""
+
+
+class FilePart(PartBase):
+    """A file or image that belongs to a message."""
+
+    type: Literal["file"] = "file"
+    mime: str
+    filename: str | None = None
+    url: str
+    """``data:``, ``file:``, ``http(s):`` or ``blob:<sha256>``."""
+    source: dict[str, Any] | None = None
+
+
+class Attachment(Value):
+    """A file or image that a tool returned."""
+
+    mime: str
+    filename: str | None = None
+    url: str
+    """``data:`` or ``blob:<sha256>``."""
+
+
+class ToolPending(Value):
+    """The model is still writing the call."""
+
+    status: Literal["pending"] = "pending"
+    input: dict[str, Any] = Field(default_factory=dict)
+    raw: str = ""
+    """The input as far as it has arrived."""
+
+
+class ToolRunning(Value):
+    """The tool works."""
+
+    status: Literal["running"] = "running"
+    input: dict[str, Any]
+    title: str | None = None
+    metadata: dict[str, Any] = Field(default_factory=dict)
+    """``output`` holds partial output while the tool works."""
+    time: Span
+
+
+class ToolCompleted(Value):
+    """The tool returned."""
+
+    status: Literal["completed"] = "completed"
+    input: dict[str, Any]
+    output: str
+    """The whole output, or its head and tail when ``blob`` is set."""
+    blob: BlobRef | None = None
+    """Where the whole output is kept when it is over 32 KB."""
+    title: str = ""
+    metadata: dict[str, Any] = Field(default_factory=dict)
+    time: Span
+    attachments: tuple[Attachment, ...] = ()
+
+
+class ToolFailed(Value):
+    """The tool failed, was refused, or was interrupted."""
+
+    status: Literal["error"] = "error"
+    input: dict[str, Any]
+    error: str
+    metadata: dict[str, Any] = Field(default_factory=dict)
+    """``interrupted`` is true when it was stopped; ``output`` then holds what it had printed."""
+    time: Span
+
+
+ToolState = Annotated[
+    ToolPending | ToolRunning | ToolCompleted | ToolFailed, Field(discriminator="status")
+]
+
+
+class ToolPart(PartBase):
+    """One tool call and what became of it."""
+
+    type: Literal["tool"] = "tool"
+    call_id: str
+    """The provider's id of the call; may be kilobytes long (Gemini)."""
+    tool: str
+    state: ToolState
+    pinned: bool = False
+    metadata: dict[str, Any] | None = None
+    """Provider data; ``provider_executed`` is true for calls the provider ran itself."""
+
+
+class StepStartPart(PartBase):
+    """A model request begins."""
+
+    type: Literal["step-start"] = "step-start"
+    snapshot: str | None = None
+    request_id: str | None = None
+    """The ``step.requested`` record that this step sent."""
+
+
+class StepFinishPart(PartBase):
+    """A model request and the tool calls it caused are done."""
+
+    type: Literal["step-finish"] = "step-finish"
+    reason: str
+    snapshot: str | None = None
+    cost: float | None = None
+    """US dollars; None means unknown."""
+    tokens: Usage = Usage()
+    seconds: float | None = None
+    context_tokens: int | None = None
+    """What the context held at this request, as the provider counted it."""
+    window: int | None = None
+
+
+class SnapshotPart(PartBase):
+    """A snapshot of the project's files."""
+
+    type: Literal["snapshot"] = "snapshot"
+    snapshot: str
+
+
+class PatchPart(PartBase):
+    """Files that a step changed."""
+
+    type: Literal["patch"] = "patch"
+    hash: str
+    files: tuple[str, ...] = ()
+
+
+class AgentPart(PartBase):
+    """The user named an agent."""
+
+    type: Literal["agent"] = "agent"
+    name: str
+    source: dict[str, Any] | None = None
+
+
+class SubtaskPart(PartBase):
+    """Work that the user hands to another agent."""
+
+    type: Literal["subtask"] = "subtask"
+    prompt: str
+    description: str
+    agent: str
+    model: ModelRef | None = None
+    command: str | None = None
+
+
+class RetryPart(PartBase):
+    """A model request failed and was, or will be, sent again."""
+
+    type: Literal["retry"] = "retry"
+    attempt: int
+    error: ApiError
+    time: Span
+    """``end`` is when the next attempt begins."""
+
+
+class CompactionPart(PartBase):
+    """The marker of a compaction."""
+
+    type: Literal["compaction"] = "compaction"
+    auto: bool
+    overflow: bool = False
+    tail_start_id: str | None = None
+
+
+Part = Annotated[
+    TextPart
+    | ReasoningPart
+    | FilePart
+    | ToolPart
+    | StepStartPart
+    | StepFinishPart
+    | SnapshotPart
+    | PatchPart
+    | AgentPart
+    | SubtaskPart
+    | RetryPart
+    | CompactionPart,
+    Field(discriminator="type"),
+]

@@ -1,0 +1,80 @@
+"""A session's own record and its status."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from palimpsest.transcript.base import Value
+from palimpsest.transcript.values import ModelRef, Policy, Rule, Usage
+
+
+class SessionTime(Value):
+    """Moments of a session, in milliseconds since 1970."""
+
+    created: int
+    updated: int
+    compacting: int | None = None
+    archived: int | None = None
+
+
+class ForkedFrom(Value):
+    """Where a fork begins: everything of the parent up to and including ``seq``."""
+
+    session_id: str
+    seq: int
+    segment: str
+    offset: int
+    """Byte offset in the parent's segment just after the last shared record."""
+    message_id: str | None = None
+
+
+class Session(Value):
+    """One agent conversation belonging to one notebook."""
+
+    id: str
+    project_id: str
+    directory: str
+    """Working directory when the session was created."""
+    notebook: str | None = None
+    """The notebook's path relative to the kernel's start directory; None for a console."""
+    parent_id: str | None = None
+    """The session whose ``task`` call started this one."""
+    forked_from: ForkedFrom | None = None
+    title: str
+    version: str
+    time: SessionTime
+    agent: str | None = None
+    model: ModelRef | None = None
+    policy: Policy | None = None
+    permission: tuple[Rule, ...] = ()
+    cost: float | None = None
+    tokens: Usage = Usage()
+    share: dict[str, Any] | None = None
+    revert: dict[str, Any] | None = None
+    summary: dict[str, Any] | None = None
+    metadata: dict[str, Any] | None = None
+
+
+class Idle(Value):
+    """Nothing runs."""
+
+    type: Literal["idle"] = "idle"
+
+
+class Busy(Value):
+    """A turn runs."""
+
+    type: Literal["busy"] = "busy"
+
+
+class Retrying(Value):
+    """A model request failed; the next attempt begins at ``next``."""
+
+    type: Literal["retry"] = "retry"
+    attempt: int
+    message: str
+    next: int
+    """Milliseconds since 1970."""
+
+
+Status = Annotated[Idle | Busy | Retrying, Field(discriminator="type")]

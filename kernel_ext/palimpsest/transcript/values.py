@@ -1,0 +1,156 @@
+"""Small values that travel between folders: models, usage, rules, questions, policies."""
+
+from typing import Any, Literal
+
+from palimpsest.transcript.base import Value
+
+
+class ModelRef(Value):
+    """Which model, as ``provider/name``, with the reasoning effort asked of it."""
+
+    provider: str
+    name: str
+    variant: str | None = None
+
+    @property
+    def id(self) -> str:
+        """The model's full id, such as ``anthropic/claude-sonnet-4-5``."""
+        return f"{self.provider}/{self.name}"
+
+
+class Price(Value):
+    """US dollars per million tokens; None means unknown, never free."""
+
+    input: float | None = None
+    output: float | None = None
+    cache_read: float | None = None
+    cache_write: float | None = None
+
+
+class ModelInfo(Value):
+    """What is known about a model: its limits, price and abilities."""
+
+    ref: ModelRef
+    window: int
+    """Tokens of context, input and output together."""
+    window_assumed: bool = False
+    """The window is our default because nobody knows the model."""
+    input_limit: int | None = None
+    output_limit: int
+    price: Price = Price()
+    tools: bool = True
+    vision: bool = False
+    reasoning: bool = False
+    caching: bool = False
+    api_base: str | None = None
+
+
+class Usage(Value):
+    """Tokens that a provider reported for one request, without double counting."""
+
+    input: int = 0
+    """Prompt tokens that were neither read from nor written to the provider's cache."""
+    output: int = 0
+    """Answer tokens without reasoning."""
+    reasoning: int = 0
+    cache_read: int = 0
+    cache_write: int = 0
+    total: int | None = None
+    estimated: bool = False
+    """The provider reported nothing; these numbers are our own estimate."""
+
+    @property
+    def prompt(self) -> int:
+        """All tokens of the prompt, cached or not."""
+        return self.input + self.cache_read + self.cache_write
+
+
+class ToolSpec(Value):
+    """A tool as it is offered to the model."""
+
+    name: str
+    description: str
+    parameters: dict[str, Any]
+    """JSON schema of the input object."""
+
+
+Action = Literal["allow", "ask", "deny"]
+
+
+class Rule(Value):
+    """Allow, ask or deny a permission for what matches the pattern; the last match wins."""
+
+    permission: str
+    pattern: str = "*"
+    action: Action
+
+
+class Ask(Value):
+    """A question for a person: may this tool call run?"""
+
+    id: str
+    """``per_...``"""
+    permission: str
+    patterns: tuple[str, ...]
+    """What the call touches; each must be allowed."""
+    always: tuple[str, ...] = ()
+    """The patterns that an "always" would allow."""
+    title: str
+    input: dict[str, Any]
+    """The exact input of the tool call."""
+    diff: str | None = None
+    message_id: str | None = None
+    call_id: str | None = None
+    tool: str | None = None
+
+
+class Reply(Value):
+    """A person's answer to an ask."""
+
+    answer: Literal["once", "always", "reject"]
+    feedback: str | None = None
+    """What to tell the model; a rejection with feedback does not end the turn."""
+    by: str = "person"
+    """Who answered: ``person``, ``--yes``, ``headless``, ``cancel`` or a rule."""
+
+
+class Todo(Value):
+    """One line of the session's todo list."""
+
+    content: str
+    status: Literal["pending", "in_progress", "completed", "cancelled"] = "pending"
+    priority: Literal["high", "medium", "low"] = "medium"
+
+
+class BlobRef(Value):
+    """Content kept in a file of its own, named by its hash."""
+
+    sha256: str
+    bytes: int
+    chars: int | None = None
+    mime: str = "text/plain"
+
+
+class TruncatePolicy(Value):
+    """When one tool output is shortened, and to what."""
+
+    max_lines: int = 2_000
+    max_bytes: int = 50_000
+    window_share: float | None = 0.25
+    """At most this share of the window for a single output; None means no such cap."""
+    direction: Literal["head", "tail", "auto"] = "auto"
+    """``auto`` keeps head and tail when the tail holds an error, else the head."""
+
+
+class Policy(Value):
+    """The context policy of a session, as data."""
+
+    name: str = "palimpsest"
+    version: int = 1
+    estimator: str = "tiktoken/o200k_base"
+    """Token counter: ``tiktoken/<encoding>`` or ``chars/4``."""
+    truncate: TruncatePolicy = TruncatePolicy()
+    reserved: int = 20_000
+    """Tokens kept free for the answer, at most the model's output limit."""
+    history_limit: int | None = None
+    """User turns that are sent; None means all."""
