@@ -1,0 +1,148 @@
+"""What front ends may ask of a session, and what they get.
+
+Border: everything here may be called from any thread unless it is a coroutine; coroutines run
+on the engine thread (``EngineThread.submit``).
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal, Protocol
+
+from palimpsest.store.store import SessionSummary
+from palimpsest.transcript.decisions import StepRequest
+from palimpsest.transcript.errors import ErrorValue
+from palimpsest.transcript.events import PromptAdmitted, Record
+from palimpsest.transcript.messages import Message, Messages, Origin
+from palimpsest.transcript.sessions import Session, Status
+from palimpsest.transcript.values import Ask, Reply, Todo, Usage
+
+Delivery = Literal["steer", "queue"]
+RecordsCallback = Callable[[Sequence[Record]], None]
+
+
+@dataclass(frozen=True, slots=True)
+class PromptOptions:
+    """What comes with a prompt; None means "as the session or the configuration says"."""
+
+    model: str | None = None
+    """``provider/name`` or a bare name that the catalog knows."""
+    variant: str | None = None
+    agent: str | None = None
+    system: str | None = None
+    tools: tuple[str, ...] | None = None
+    """Only these tools; an empty tuple means none."""
+    max_steps: int | None = None
+    yes: bool = False
+    """Answer permission questions of this turn with "once"; never a deny, a doom loop or a budget."""
+    delivery: Delivery = "queue"
+    """For a prompt that arrives while a turn runs: before the next request, or after the turn."""
+    origin: Origin = field(default_factory=Origin)
+    prompt_id: str | None = None
+    """Given by the sender, so that sending again is harmless."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What became of a prompt. Returned, never raised: a failed or stopped turn is an answer too."""
+
+    session_id: str
+    turn_id: str
+    """Id of the user message that began the turn; empty when the prompt was withdrawn."""
+    messages: tuple[Message, ...] = ()
+    """The assistant messages of the turn, in order."""
+    text: str = ""
+    """The text of the last assistant message."""
+    usage: Usage = Usage()
+    cost: float | None = None
+    """US dollars; None means unknown."""
+    steps: int = 0
+    error: ErrorValue | None = None
+    seq: tuple[int, int] = (0, 0)
+    """First and last journal record of the turn."""
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """An immutable picture of a session, safe to read from any thread."""
+
+    session: Session | None
+    status: Status
+    messages: Messages
+    asks: tuple[Ask, ...]
+    inbox: tuple[PromptAdmitted, ...]
+    todos: tuple[Todo, ...]
+    request: StepRequest | None
+    seq: int
+
+
+class LiveSession(Protocol):
+    """A session that this kernel has open."""
+
+    id: str
+    read_only: bool
+    """Another kernel writes it; prompts are refused with a sentence, reading and forking work."""
+
+    async def prompt(self, text: str, options: PromptOptions) -> Answer:
+        """Send a prompt and await its own answer; raises UserError before anything was done."""
+        ...
+
+    def cancel(self, reason: str = "Stopped.") -> bool:
+        """Stop the turn that runs and what waits in the inbox; false when nothing ran."""
+        ...
+
+    def reply(self, ask_id: str, reply: Reply) -> bool:
+        """Answer a question; the first answer wins, false when it was answered already."""
+        ...
+
+    def withdraw(self, prompt_id: str) -> bool:
+        """Take a waiting prompt back; false when it was delivered already."""
+        ...
+
+    def subscribe(self, callback: RecordsCallback) -> Callable[[], None]:
+        """Be told every record after it was written, on the writer thread; returns a way out."""
+        ...
+
+    def snapshot(self) -> Snapshot:
+        """Return the newest immutable picture."""
+        ...
+
+    def records_after(self, seq: int) -> Sequence[Record]:
+        """Return the records after a sequence number (what is not yet written is left out)."""
+        ...
+
+    async def close(self) -> None:
+        """Write a checkpoint and give the session back."""
+        ...
+
+
+class Workspace(Protocol):
+    """The sessions of one project, as one kernel sees them."""
+
+    project: Path
+    warning: str | None
+    """One sentence when storage fell back to memory."""
+
+    async def current(self, notebook: str | None) -> LiveSession:
+        """Return the notebook's session: the one used here last, its newest one, or a new one."""
+        ...
+
+    async def new(self, notebook: str | None) -> LiveSession:
+        """Begin a new session for the notebook and make it current."""
+        ...
+
+    async def open(self, session_id: str, notebook: str | None = None) -> LiveSession:
+        """Open a session by id or unambiguous beginning of one and make it current; raises NotFound."""
+        ...
+
+    async def fork(self, session_id: str, message_id: str | None = None) -> LiveSession:
+        """Begin a new session with everything of another one before a message (or all)."""
+        ...
+
+    def sessions(self) -> Sequence[SessionSummary]:
+        """List the sessions of the project, newest first."""
+        ...
+
+    async def close(self) -> None:
+        """Close every open session."""
+        ...
