@@ -7,6 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from palimpsest.store.state import State
+from palimpsest.transcript.errors import SessionHeld, StorageFailed
 from palimpsest.transcript.events import Record
 from palimpsest.transcript.sessions import ForkedFrom, Session
 from palimpsest.transcript.values import BlobRef
@@ -45,12 +47,34 @@ class Problem:
     what: str
 
 
+class WriteFailed(StorageFailed):
+    """The disk refused; ``written`` records of the batch are kept, the others are not."""
+
+    def __init__(self, message: str, *, written: int) -> None:
+        super().__init__(message)
+        self.written = written
+
+
+class TakenOver(SessionHeld):
+    """Another kernel writes this session now; what could not be kept there went to a fork.
+
+    ``writer`` goes on in the fork, whose sequence numbers are ``shift`` higher than those that
+    the refused records had; all of them are in the fork.
+    """
+
+    def __init__(self, message: str, *, fork: Session, writer: "Writer", shift: int) -> None:
+        super().__init__(message)
+        self.fork = fork
+        self.writer = writer
+        self.shift = shift
+
+
 class Writer(Protocol):
     """The right to append to one session's log.
 
     Contract: exactly one live writer per session. ``append`` writes each record as one line in
     one write and returns when the bytes are with the operating system; with ``sync`` when they
-    are on the disk. Raises SessionHeld once another writer took over, and StorageFailed when
+    are on the disk. Raises TakenOver once another writer took over, and WriteFailed when
     the disk is full or gone; a record is then wholly written or wholly absent for readers.
     """
 
@@ -63,6 +87,10 @@ class Writer(Protocol):
 
     def position(self) -> tuple[str, int]:
         """Return the current segment's name and its length in bytes."""
+        ...
+
+    def locate(self, seq: int) -> tuple[str, int]:
+        """Return the segment and byte offset at or before the record with this number."""
         ...
 
     def close(self) -> None:
@@ -78,6 +106,8 @@ class Store(Protocol):
     reported by ``problems``. Nothing is ever truncated.
     """
 
+    project_id: str
+
     def acquire(
         self, session_id: str, owner: Owner, *, create: bool = False, steal: bool = False
     ) -> Writer:
@@ -90,6 +120,14 @@ class Store(Protocol):
 
     def stream(self, session_id: str) -> Iterator[Record]:
         """Yield the records newest first."""
+        ...
+
+    def load(self, session_id: str) -> State:
+        """Fold the whole session; raises NotFound."""
+        ...
+
+    def open_live(self, session_id: str) -> State:
+        """Fold the live window: the last checkpoint and what follows; raises NotFound."""
         ...
 
     def list(self) -> Sequence[SessionSummary]:

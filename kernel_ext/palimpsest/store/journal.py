@@ -1,0 +1,348 @@
+"""Append, then tell: the only writer of a session and the only bus.
+
+Events are applied to the state at once, so that the engine sees its own doing; a writer thread
+gathers them for a tick, writes them, and then tells the subscribers, so that nobody hears of
+what could still be lost, and a slow disk never stalls the loop. Words of a streaming answer cost
+one list append each; the tick makes one record of them per part and field.
+"""
+
+import asyncio
+import logging
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from palimpsest.store.state import State
+from palimpsest.store.store import TakenOver, WriteFailed, Writer
+from palimpsest.store.takeover import shifted
+from palimpsest.store.windows import live_window
+from palimpsest.transcript.errors import StorageFailed, UnknownError
+from palimpsest.transcript.events import Checkpoint, Event, PartDelta, Record, SessionError
+
+Subscriber = Callable[[Sequence[Record]], None]
+T = TypeVar("T")
+
+TICK_SECONDS = 0.04
+"""A reader sees 25 updates a second as flowing text, and 200 deltas a second become 25 lines."""
+
+RETRY_SECONDS = 1.0
+"""How often a full or vanished disk is tried again while nothing else is written."""
+
+LOG = logging.getLogger(__name__)
+
+
+@dataclass(slots=True)
+class _Waiter:
+    seq: int
+    sync: bool
+    done: Callable[[bool], None]
+
+
+class Journal:
+    """One session's log while it is written.
+
+    ``append`` and ``delta`` may be called from any thread. ``state`` is the fold of everything
+    appended so far; other threads read it through ``read_state``.
+    """
+
+    def __init__(
+        self,
+        writer: Writer,
+        state: State,
+        *,
+        clock: Callable[[], int],
+        tick_seconds: float = TICK_SECONDS,
+    ) -> None:
+        self.state = state
+        self.lock = threading.RLock()
+        """Protects ``state`` and the order of records."""
+        self.failed: str | None = None
+        """One sentence while what is appended cannot be kept as it should be."""
+        self._writer = writer
+        self._clock = clock
+        self._tick_seconds = tick_seconds
+        self._wake = threading.Condition(self.lock)
+        self._deltas: deque[tuple[str, str, str, str]] = deque()
+        self._queue: list[Record] = []
+        self._unwritten: list[Record] = []
+        self._untold: list[Record] = []
+        self._written_seq = state.seq
+        self._synced_seq = state.seq
+        self._sync_seq = 0
+        self._waiters: list[_Waiter] = []
+        self._subscribers: list[Subscriber] = []
+        self._checkpoints: list[str | None] = []
+        self._moved = False
+        self._urgent = False
+        self._sleeping = False
+        self._closing = False
+        self._closed = False
+        self._thread = threading.Thread(
+            target=self._run, name=f"palimpsest-journal-{writer.session_id[-6:]}", daemon=True
+        )
+        self._thread.start()
+
+    @property
+    def session_id(self) -> str:
+        """The session whose log is written; a fork's after another kernel took over."""
+        return self._writer.session_id
+
+    # Appending
+
+    def append(self, *events: Event, sync: bool = False) -> int:
+        """Append events in order and return the last one's sequence number.
+
+        With ``sync`` they are written without waiting for the tick and put on the disk; await
+        ``flush`` to know that they are.
+        """
+        with self._wake:
+            if self._closed or self._closing:
+                raise StorageFailed("This session's journal is closed; open the session again.")
+            self._take_deltas()
+            for event in events:
+                self._number(event)
+            if sync:
+                self._sync_seq = self.state.seq
+                self._urgent = True
+            self._wake.notify()
+            return self.state.seq
+
+    def delta(self, message_id: str, part_id: str, field: str, text: str) -> None:
+        """Append words to a string of a part; ``field`` is a dotted path to it."""
+        self._deltas.append((message_id, part_id, field, text))
+        if self._sleeping:
+            with self._wake:
+                self._wake.notify()
+
+    def _number(self, event: Event) -> None:
+        record = Record(seq=self.state.seq + 1, ts=self._clock(), event=event)
+        self.state.apply(record)
+        self._queue.append(record)
+
+    def _take_deltas(self) -> None:
+        """Make records of the words that arrived, one per part and field."""
+        words: dict[tuple[str, str, str], list[str]] = {}
+        while self._deltas:
+            message_id, part_id, field, text = self._deltas.popleft()
+            words.setdefault((message_id, part_id, field), []).append(text)
+        for (message_id, part_id, field), texts in words.items():
+            self._number(
+                PartDelta(message_id=message_id, part_id=part_id, field=field, delta="".join(texts))
+            )
+
+    # Reading and listening
+
+    def read_state(self, read: Callable[[State], T]) -> T:
+        """Return what ``read`` makes of the state, which holds everything appended so far."""
+        with self._wake:
+            if not self._closed:
+                self._take_deltas()
+            return read(self.state)
+
+    def subscribe(self, callback: Subscriber) -> Callable[[], None]:
+        """Call back on the writer thread with records that were written; returns the way out.
+
+        A subscriber that raises is reported to the log and hurts nobody else.
+        """
+        with self.lock:
+            self._subscribers = [*self._subscribers, callback]
+
+        def unsubscribe() -> None:
+            with self.lock:
+                self._subscribers = [held for held in self._subscribers if held is not callback]
+
+        return unsubscribe
+
+    # Waiting
+
+    async def flush(self, *, sync: bool = False) -> bool:
+        """Wait until everything so far is written, with ``sync`` until it is on the disk.
+
+        False means that the disk refused: everything is in memory and will be tried again.
+        """
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[bool] = loop.create_future()
+
+        def done(kept: bool) -> None:  # noqa: FBT001
+            loop.call_soon_threadsafe(_settle, future, kept)
+
+        self._await(sync, done)
+        return await future
+
+    def flush_sync(self, timeout: float = 10.0, *, sync: bool = False) -> bool:
+        """Do the same for a thread; False also when the time is over."""
+        event = threading.Event()
+        answers: list[bool] = []
+
+        def done(kept: bool) -> None:  # noqa: FBT001
+            answers.append(kept)
+            event.set()
+
+        self._await(sync, done)
+        return event.wait(timeout) and answers[0]
+
+    def _await(self, sync: bool, done: Callable[[bool], None]) -> None:  # noqa: FBT001
+        with self._wake:
+            if self._closed:
+                done(self.failed is None)
+                return
+            self._take_deltas()
+            self._waiters.append(_Waiter(self.state.seq, sync, done))
+            self._urgent = True
+            self._wake.notify()
+
+    # Ending
+
+    def checkpoint(self, first_message_id: str | None = None) -> None:
+        """Write a checkpoint with the next records; the live window begins at the message.
+
+        Without a message it begins where the last compaction lets it.
+        """
+        with self._wake:
+            self._checkpoints.append(first_message_id)
+            self._urgent = True
+            self._wake.notify()
+
+    def close(self, timeout: float = 10.0) -> None:
+        """Write what is left and a checkpoint, and give the session back."""
+        with self._wake:
+            if self._closing:
+                return
+            self._take_deltas()
+            self._checkpoints.append(None)
+            self._closing = True
+            self._wake.notify()
+        self._thread.join(timeout)
+
+    # The writer thread
+
+    def _run(self) -> None:
+        while True:
+            with self._wake:
+                self._rest()
+                self._take_deltas()
+                self._queue_checkpoint()
+                closing, self._urgent = self._closing, False
+                batch, self._queue = self._queue, []
+                waiters, self._waiters = self._waiters, []
+                sync_seq = max([w.seq for w in waiters if w.sync], default=self._sync_seq)
+                sync_seq = max(sync_seq, self._sync_seq)
+            self._write(batch, sync=sync_seq > self._synced_seq)
+            self._answer(waiters)
+            if closing:
+                self._end()
+                return
+
+    def _rest(self) -> None:
+        """Sleep while nothing is pending, then gather for a tick unless somebody waits."""
+        self._sleeping = True
+        while not self._pending():
+            if not self._wake.wait(RETRY_SECONDS if self._unwritten else None) and self._unwritten:
+                break
+        self._sleeping = False
+        until = time.monotonic() + self._tick_seconds
+        while not (self._urgent or self._closing):
+            left = until - time.monotonic()
+            if left <= 0:
+                break
+            self._wake.wait(left)
+
+    def _pending(self) -> bool:
+        return bool(self._queue or self._deltas or self._waiters or self._urgent or self._closing)
+
+    def _write(self, batch: Sequence[Record], *, sync: bool) -> None:
+        self._unwritten.extend(batch)
+        self._untold.extend(batch)
+        if self._unwritten or sync:
+            self._try_to_write(sync=sync)
+        self._tell()
+
+    def _try_to_write(self, *, sync: bool) -> None:
+        last = self._unwritten[-1].seq if self._unwritten else self._written_seq
+        try:
+            self._writer.append(self._unwritten, sync=sync)
+        except TakenOver as taken:
+            self._go_on_in(taken)
+        except WriteFailed as refused:
+            del self._unwritten[: refused.written]
+            self._fail(str(refused))
+        except StorageFailed as refused:
+            self._fail(str(refused))
+        else:
+            self._unwritten.clear()
+            self._written_seq = last
+            self._synced_seq = last if sync else self._synced_seq
+            if not self._moved:
+                self.failed = None
+
+    def _go_on_in(self, taken: TakenOver) -> None:
+        with self.lock:
+            self._moved = True
+            self._writer = taken.writer
+            self.state.move(taken.fork, taken.shift)
+            self._queue = shifted(self._queue, taken.shift, taken.fork)
+            self._untold = shifted(self._untold, taken.shift, taken.fork)
+            self._written_seq += taken.shift + len(self._unwritten)
+            self._unwritten.clear()
+            self.failed = None
+        self._fail(str(taken))
+
+    def _fail(self, sentence: str) -> None:
+        if self.failed is None:
+            with self.lock:
+                self.failed = sentence
+                self._number(SessionError(error=UnknownError(message=sentence)))
+
+    def _tell(self) -> None:
+        told, self._untold = self._untold, []
+        if not told:
+            return
+        for subscriber in self._subscribers:
+            try:
+                subscriber(told)
+            except Exception:
+                LOG.exception("A listener of the journal failed; the others go on.")
+
+    def _answer(self, waiters: Sequence[_Waiter]) -> None:
+        kept = not self._unwritten
+        for waiter in waiters:
+            waiter.done(kept)
+
+    def _queue_checkpoint(self) -> None:
+        """Put a checkpoint behind what is queued, when one was asked for."""
+        if not self._checkpoints or self._unwritten:
+            return
+        asked, self._checkpoints = self._checkpoints[-1], []
+        if self.state.session is None:
+            return
+        window = live_window(self.state, asked)
+        try:
+            written = window.seq <= self._written_seq
+            segment, offset = (
+                self._writer.locate(window.seq) if written else self._writer.position()
+            )
+        except StorageFailed:
+            return
+        self._number(
+            Checkpoint(
+                state=self.state.summary() | window.extra,
+                window_seq=window.seq,
+                window_segment=segment,
+                window_offset=offset,
+            )
+        )
+
+    def _end(self) -> None:
+        with self._wake:
+            self._closed = True
+            waiters, self._waiters = self._waiters, []
+        self._answer(waiters)
+        self._writer.close()
+
+
+def _settle(future: asyncio.Future[bool], kept: bool) -> None:  # noqa: FBT001
+    if not future.done():
+        future.set_result(kept)

@@ -1,0 +1,192 @@
+"""Keep one changing value of the fold: the latest of its kind, a part, a message.
+
+Values come typed from a running engine, or as raw lines from the log; lines are parsed when
+somebody reads the value. Deltas are kept as lists and joined on reading, so that a long answer
+costs what it is long, not the square of it. A line that turns out to be unreadable counts as
+not written: the version before it stands.
+"""
+
+from collections.abc import Callable
+from typing import Any, Generic, TypeVar, cast
+
+from pydantic import BaseModel
+
+from palimpsest.store.lines import Unreadable, record_of
+from palimpsest.transcript.events import Event, MessageUpdated, PartDelta, PartUpdated
+from palimpsest.transcript.messages import Message, MessageInfo
+from palimpsest.transcript.parts import Part
+
+Report = Callable[[bytes, str], None]
+T = TypeVar("T")
+
+
+def event_of(line: bytes, report: Report) -> Event | None:
+    """Parse a line's event; None when it is unknown or unreadable, which is reported."""
+    try:
+        record = record_of(line)
+    except Unreadable as problem:
+        report(line, str(problem))
+        return None
+    return None if record is None else record.event
+
+
+class Latest(Generic[T]):
+    """A value of which only the newest version counts."""
+
+    __slots__ = ("_lines", "_pick", "_value")
+
+    def __init__(self, value: T, pick: Callable[[Event], T | None]) -> None:
+        self._value = value
+        self._pick = pick
+        self._lines: list[bytes] = []
+
+    def put(self, value: T) -> None:
+        """Replace the value."""
+        self._value = value
+        self._lines.clear()
+
+    def put_line(self, line: bytes) -> None:
+        """Replace the value by a line that is parsed later."""
+        self._lines.append(line)
+
+    @property
+    def empty(self) -> bool:
+        """True while no value is known, parsed or not."""
+        return self._value is None and not self._lines
+
+    def read(self, report: Report) -> T:
+        """Return the newest readable version."""
+        if self._lines:
+            lines, self._lines = self._lines, []
+            for line in reversed(lines):
+                event = event_of(line, report)
+                value = None if event is None else self._pick(event)
+                if value is not None:
+                    self._value = value
+                    break
+        return self._value
+
+
+class PartSlot:
+    """One part: its last whole version, and the words that arrived since."""
+
+    __slots__ = ("_base", "_lines", "_words", "kind")
+
+    def __init__(self, kind: str) -> None:
+        self.kind = kind
+        """The type of the newest version, known without parsing it."""
+        self._base: Part | None = None
+        self._lines: list[tuple[bool, bytes]] = []
+        self._words: dict[str, list[str]] = {}
+
+    def put(self, part: Part) -> None:
+        """Replace the part; what was streamed before is part of it now."""
+        self.kind = part.type
+        self._base = part
+        self._lines.clear()
+        self._words.clear()
+
+    def put_line(self, kind: str, line: bytes) -> None:
+        """Replace the part by a line that is parsed later."""
+        self.kind = kind
+        self._lines.append((True, line))
+
+    def add(self, field: str, words: str, report: Report) -> None:
+        """Append words to a field."""
+        if self._lines:
+            self._parse(report)
+        self._words.setdefault(field, []).append(words)
+
+    def add_line(self, line: bytes) -> None:
+        """Append the words of a delta line that is parsed later."""
+        self._lines.append((False, line))
+
+    def may_hold(self, needle: bytes) -> bool:
+        """Tell whether the part could contain the bytes, looking at unparsed lines only."""
+        return not self._lines or any(needle in line for _, line in self._lines)
+
+    def read(self, report: Report) -> Part | None:
+        """Return the part as it is now; None when no readable version is known."""
+        if self._lines:
+            self._parse(report)
+        if self._base is not None and self._words:
+            for field, words in self._words.items():
+                self._base = extended(self._base, field.split("."), "".join(words))
+            self._words.clear()
+        return self._base
+
+    def _parse(self, report: Report) -> None:
+        lines, self._lines = self._lines, []
+        deltas_from = 0
+        for index in range(len(lines) - 1, -1, -1):
+            whole, line = lines[index]
+            event = event_of(line, report) if whole else None
+            if isinstance(event, PartUpdated):
+                self.put(event.part)
+                deltas_from = index + 1
+                break
+        for whole, line in lines[deltas_from:]:
+            event = None if whole else event_of(line, report)
+            if isinstance(event, PartDelta):
+                self._words.setdefault(event.field, []).append(event.delta)
+
+
+def extended(value: Part, path: list[str], words: str) -> Part:
+    """Return the part with words appended to the string at the path.
+
+    Every step but the last must lead to an object, and the last to a string or to nothing yet;
+    otherwise the part is returned as it was.
+    """
+    return cast("Part", _extended(value, path, words))
+
+
+def _extended(value: Any, path: list[str], words: str) -> Any:
+    name, rest = path[0], path[1:]
+    inner = value.get(name) if isinstance(value, dict) else getattr(value, name, None)
+    if rest:
+        if not isinstance(inner, BaseModel | dict):
+            return value
+        changed = _extended(inner, rest, words)
+        if changed is inner:
+            return value
+    elif inner is None or isinstance(inner, str):
+        changed = (inner or "") + words
+    else:
+        return value
+    if isinstance(value, BaseModel):
+        return value.model_copy(update={name: changed})
+    return {**value, name: changed}
+
+
+def _pick_info(event: Event) -> MessageInfo | None:
+    return event.info if isinstance(event, MessageUpdated) else None
+
+
+class MessageSlot:
+    """One message: its info and its parts, in the order in which they first appeared."""
+
+    __slots__ = ("_built", "first_seq", "id", "info", "parts")
+
+    def __init__(self, identifier: str, first_seq: int) -> None:
+        self.id = identifier
+        self.first_seq = first_seq
+        """The sequence number of the record in which the message first appeared."""
+        self.info: Latest[MessageInfo | None] = Latest(None, _pick_info)
+        self.parts: dict[str, PartSlot] = {}
+        self._built: Message | None = None
+
+    def changed(self) -> None:
+        """Forget the built message."""
+        self._built = None
+
+    def read(self, report: Report) -> Message | None:
+        """Return the message as it is now; None while it has no info."""
+        if self._built is None:
+            info = self.info.read(report)
+            if info is None:
+                return None
+            parts = (slot.read(report) for slot in self.parts.values())
+            self._built = Message(
+                info=info, parts=tuple(part for part in parts if part is not None)
+            )
+        return self._built

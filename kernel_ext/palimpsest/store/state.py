@@ -1,0 +1,389 @@
+"""Fold a journal into the state of its session.
+
+The one meaning of the log: the kernel, the review and, in TypeScript, the panel fold the same
+records to the same state, and share their fixtures (tests/fixtures/fold). The fold never fails:
+types of a newer version are passed over, words for an unknown part are ignored, and a record
+that was applied before changes nothing.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from types import MappingProxyType
+from typing import Any
+
+from palimpsest.store.lines import Head, Unreadable, head_of, record_of, seq_of
+from palimpsest.store.messagelist import MessageList
+from palimpsest.store.requests import Requests
+from palimpsest.store.slots import Latest, MessageSlot, event_of
+from palimpsest.store.values import Snapshot, Summary
+from palimpsest.transcript.decisions import ContextItem, Decision, StepRequest
+from palimpsest.transcript.events import (
+    DecisionMade,
+    Event,
+    MessageRemoved,
+    MessageUpdated,
+    PartDelta,
+    PartRemoved,
+    PartUpdated,
+    PermissionAsked,
+    PermissionReplied,
+    PromptAdmitted,
+    PromptDelivered,
+    QuestionAsked,
+    QuestionRejected,
+    QuestionReplied,
+    Record,
+    SessionCompacted,
+    SessionCreated,
+    SessionDeleted,
+    SessionDiff,
+    SessionStatus,
+    SessionUpdated,
+    StepRequested,
+    TodoUpdated,
+)
+from palimpsest.transcript.messages import Message, Messages
+from palimpsest.transcript.parts import Part
+from palimpsest.transcript.sessions import Idle, Session, Status
+from palimpsest.transcript.values import Ask, Todo
+
+
+def _pick_session(event: Event) -> Session | None:
+    return event.session if isinstance(event, SessionUpdated) else None
+
+
+def _pick_status(event: Event) -> Status | None:
+    return event.status if isinstance(event, SessionStatus) else None
+
+
+class State:
+    """The fold of a journal.
+
+    Not safe for several threads: the journal's lock protects the live one, and ``snapshot``
+    gives other threads a value of their own.
+    """
+
+    def __init__(self) -> None:
+        self.todos: tuple[Todo, ...] = ()
+        self.asks: dict[str, Ask] = {}
+        """Permission asks that nobody answered yet."""
+        self.questions: dict[str, QuestionAsked] = {}
+        """Questions that nobody answered yet."""
+        self.inbox: dict[str, PromptAdmitted] = {}
+        """Prompts that were admitted and not delivered, in order."""
+        self.diff: tuple[dict[str, Any], ...] = ()
+        self.compacted: str | None = None
+        """The message id of the newest completed compaction."""
+        self.deleted = False
+        self.seq = 0
+        """The highest sequence number seen."""
+        self.older_created: int | None = None
+        """The newest creation time among messages left in the log; None when all are here."""
+        self.unreadable: list[tuple[int | None, str]] = []
+        """Records that were skipped: sequence number, where it is known, and what is wrong."""
+        self._session: Latest[Session | None] = Latest(None, _pick_session)
+        self._status: Latest[Status] = Latest(Idle(), _pick_status)
+        self._decisions: list[Decision | bytes] = []
+        self._decided: tuple[Decision, ...] | None = ()
+        self._requests = Requests(self._report)
+        self._messages = MessageList(self._report)
+        self._handlers = self._wire_handlers()
+        self._readers = self._wire_readers()
+
+    # Reading
+
+    @property
+    def session(self) -> Session | None:
+        """The session's own record; None before ``session.created``."""
+        return self._session.read(self._report)
+
+    @property
+    def status(self) -> Status:
+        """What the runner does."""
+        return self._status.read(self._report)
+
+    @property
+    def decisions(self) -> tuple[Decision, ...]:
+        """All decisions, in the order in which they were made."""
+        if self._decided is None:
+            decided: list[Decision] = []
+            for entry in self._decisions:
+                event = event_of(entry, self._report) if isinstance(entry, bytes) else entry
+                if isinstance(event, DecisionMade):
+                    decided.append(event.decision)
+                elif isinstance(event, Decision):
+                    decided.append(event)
+            self._decisions, self._decided = list(decided), tuple(decided)
+        return self._decided
+
+    @property
+    def request(self) -> StepRequest | None:
+        """The newest model request, as it was journaled."""
+        return self._requests.newest
+
+    @property
+    def items(self) -> tuple[ContextItem, ...]:
+        """All items of the newest request, those it shares with earlier ones included."""
+        return self._requests.items
+
+    @property
+    def partial(self) -> bool:
+        """True when earlier messages were left in the log: this is a live window."""
+        return self.older_created is not None
+
+    def messages(self) -> Messages:
+        """Return the messages in the order in which they first appeared.
+
+        Cheap to call often: only what changed since the last call is built again.
+        """
+        return self._messages.value()
+
+    def message(self, message_id: str) -> Message | None:
+        """Return one message, or None."""
+        return self._messages.message(message_id)
+
+    def part(self, message_id: str, part_id: str) -> Part | None:
+        """Return one part, or None; also while its message has no info yet."""
+        return self._messages.part(message_id, part_id)
+
+    def slots(self) -> tuple[MessageSlot, ...]:
+        """Return the places of the messages in order, without parsing them."""
+        return self._messages.slots()
+
+    def snapshot(self) -> Snapshot:
+        """Return the whole state as one immutable value."""
+        return Snapshot(
+            session=self.session,
+            status=self.status,
+            messages=self.messages(),
+            todos=self.todos,
+            asks=MappingProxyType(dict(self.asks)),
+            questions=MappingProxyType(dict(self.questions)),
+            inbox=MappingProxyType(dict(self.inbox)),
+            decisions=self.decisions,
+            request=self.request,
+            items=self.items,
+            diff=self.diff,
+            deleted=self.deleted,
+            seq=self.seq,
+        )
+
+    def summary(self) -> dict[str, Any]:
+        """Return everything but the messages, ready for JSON."""
+        return Summary(
+            session=self.session,
+            status=self.status,
+            todos=self.todos,
+            asks=tuple(self.asks.values()),
+            questions=tuple(self.questions.values()),
+            inbox=tuple(self.inbox.values()),
+            decisions=self.decisions,
+            request=self._requests.expanded(),
+            diff=self.diff,
+            compacted=self.compacted,
+            deleted=self.deleted,
+            seq=self.seq,
+        ).model_dump(mode="json", exclude_none=True)
+
+    @classmethod
+    def from_summary(cls, summary: Mapping[str, Any]) -> "State":
+        """Build a state without messages from what ``summary`` returned."""
+        state = cls()
+        state.restore(Summary.model_validate(summary))
+        return state
+
+    def restore(self, fields: Summary) -> None:
+        """Take everything but the messages from a summary."""
+        self._session.put(fields.session)
+        self._status.put(fields.status)
+        self.todos = fields.todos
+        self.asks = {ask.id: ask for ask in fields.asks}
+        self.questions = {question.question_id: question for question in fields.questions}
+        self.inbox = {prompt.prompt_id: prompt for prompt in fields.inbox}
+        self._decisions, self._decided = list(fields.decisions), fields.decisions
+        if fields.request is not None:
+            self._requests.put(fields.request)
+        self.diff = fields.diff
+        self.compacted = fields.compacted
+        self.deleted = fields.deleted
+        self.seq = fields.seq
+        if fields.window is not None:
+            self.older_created = fields.window.older_created
+            for message in fields.window.kept:
+                self._messages.put(message)
+
+    def move(self, fork: Session, shift: int) -> None:
+        """Go on as the fork, whose sequence numbers are higher."""
+        self._session.put(fork)
+        self.seq += shift
+
+    def drop(self, message_ids: set[str]) -> None:
+        """Forget messages that lie before the live window."""
+        self._messages.drop(message_ids)
+
+    # Folding
+
+    def apply(self, record: Record) -> None:
+        """Take in one record; one that was applied before changes nothing."""
+        if record.seq > self.seq:
+            self.seq = record.seq
+            handler = self._handlers.get(type(record.event))
+            if handler is not None:
+                handler(record.event, record.seq)
+
+    def apply_line(self, line: bytes) -> None:
+        """Take in one line of the log, parsing no more of it than its place."""
+        head = head_of(line)
+        if head is None:
+            self._apply_parsed(line)
+        elif head.seq > self.seq:
+            self.seq = head.seq
+            self._read_line(line, head)
+
+    def apply_window_line(self, line: bytes) -> None:
+        """Take in a line from before the checkpoint of this state: messages only."""
+        head = head_of(line)
+        if head is not None and head.type.startswith("message."):
+            self._read_line(line, head)
+
+    def _read_line(self, line: bytes, head: Head) -> None:
+        reader = self._readers.get(head.type)
+        if reader is None or not reader(line, head):
+            event = event_of(line, self._report)
+            handler = None if event is None else self._handlers.get(type(event))
+            if handler is not None:
+                handler(event, head.seq)
+
+    def _apply_parsed(self, line: bytes) -> None:
+        try:
+            record = record_of(line)
+        except Unreadable as problem:
+            self._report(line, str(problem))
+            return
+        if record is not None:
+            self.apply(record)
+        else:
+            self.seq = max(self.seq, seq_of(line) or 0)
+
+    def _report(self, line: bytes, what: str) -> None:
+        self.unreadable.append((seq_of(line), what))
+
+    # What each type of record does
+
+    def _wire_handlers(self) -> dict[type[Any], Callable[[Any, int], None]]:
+        return {
+            SessionCreated: self._on_created,
+            SessionUpdated: self._on_session,
+            SessionDeleted: self._on_deleted,
+            SessionDiff: self._on_diff,
+            SessionCompacted: self._on_compacted,
+            SessionStatus: self._on_status,
+            MessageUpdated: self._messages.on_message,
+            MessageRemoved: self._messages.on_message_removed,
+            PartUpdated: self._messages.on_part,
+            PartRemoved: self._messages.on_part_removed,
+            PartDelta: self._messages.on_delta,
+            PermissionAsked: self._on_asked,
+            PermissionReplied: self._on_replied,
+            QuestionAsked: self._on_question,
+            QuestionReplied: self._on_answered,
+            QuestionRejected: self._on_answered,
+            TodoUpdated: self._on_todos,
+            PromptAdmitted: self._on_admitted,
+            PromptDelivered: self._on_delivered,
+            DecisionMade: self._on_decision,
+            StepRequested: self._on_request,
+        }
+
+    def _wire_readers(self) -> dict[str, Callable[[bytes, Head], bool]]:
+        """Return what can be taken in without parsing; everything else is parsed at once."""
+        return {
+            "message.updated": self._messages.info_line,
+            "message.part.updated": self._messages.part_line,
+            "message.part.delta": self._messages.delta_line,
+            "session.updated": self._session_line,
+            "session.status": self._status_line,
+            "session.checkpoint": self._passed_line,
+            "decision": self._decision_line,
+            "step.requested": self._request_line,
+        }
+
+    def _session_line(self, line: bytes, _head: Head) -> bool:
+        self._session.put_line(line)
+        return True
+
+    def _status_line(self, line: bytes, _head: Head) -> bool:
+        self._status.put_line(line)
+        return True
+
+    def _decision_line(self, line: bytes, _head: Head) -> bool:
+        self._decisions.append(line)
+        self._decided = None
+        return True
+
+    def _request_line(self, line: bytes, _head: Head) -> bool:
+        self._requests.put_line(line)
+        return True
+
+    def _passed_line(self, _line: bytes, _head: Head) -> bool:
+        return True
+
+    def _on_created(self, event: SessionCreated, _seq: int) -> None:
+        self._session.put(event.session)
+        if event.session.forked_from is not None:
+            # What waited for an answer in the parent is answered there.
+            self._status.put(Idle())
+            self.asks.clear()
+            self.questions.clear()
+            self.inbox.clear()
+            self.deleted = False
+
+    def _on_session(self, event: SessionUpdated, _seq: int) -> None:
+        self._session.put(event.session)
+
+    def _on_deleted(self, _event: SessionDeleted, _seq: int) -> None:
+        self.deleted = True
+
+    def _on_diff(self, event: SessionDiff, _seq: int) -> None:
+        self.diff = event.diff
+
+    def _on_compacted(self, event: SessionCompacted, _seq: int) -> None:
+        self.compacted = event.message_id
+
+    def _on_status(self, event: SessionStatus, _seq: int) -> None:
+        self._status.put(event.status)
+
+    def _on_asked(self, event: PermissionAsked, _seq: int) -> None:
+        self.asks[event.ask.id] = event.ask
+
+    def _on_replied(self, event: PermissionReplied, _seq: int) -> None:
+        self.asks.pop(event.ask_id, None)
+
+    def _on_question(self, event: QuestionAsked, _seq: int) -> None:
+        self.questions[event.question_id] = event
+
+    def _on_answered(self, event: QuestionReplied | QuestionRejected, _seq: int) -> None:
+        self.questions.pop(event.question_id, None)
+
+    def _on_todos(self, event: TodoUpdated, _seq: int) -> None:
+        self.todos = event.todos
+
+    def _on_admitted(self, event: PromptAdmitted, _seq: int) -> None:
+        self.inbox[event.prompt_id] = event
+
+    def _on_delivered(self, event: PromptDelivered, _seq: int) -> None:
+        self.inbox.pop(event.prompt_id, None)
+
+    def _on_decision(self, event: DecisionMade, _seq: int) -> None:
+        self._decisions.append(event.decision)
+        self._decided = None
+
+    def _on_request(self, event: StepRequested, _seq: int) -> None:
+        self._requests.put(event.request)
+
+
+def fold(records: Iterable[Record], state: State | None = None) -> State:
+    """Apply records in order to a state, a fresh one when none is given."""
+    state = State() if state is None else state
+    for record in records:
+        state.apply(record)
+    return state

@@ -1,0 +1,40 @@
+"""Turn what a writer wrote too late into a fork.
+
+Shared by every store: when a second kernel took a session over, the records of the first go on
+in a session of their own, numbered after the point up to which both agree.
+"""
+
+from collections.abc import Sequence
+
+from palimpsest.transcript.events import Checkpoint, Event, Record, SessionUpdated
+from palimpsest.transcript.sessions import ForkedFrom, Session
+
+
+def forked_session(
+    session: Session, parent_id: str, seq: int, segment: str, offset: int
+) -> Session:
+    """Return the session's record with the place where it leaves its parent."""
+    message_id = None if session.forked_from is None else session.forked_from.message_id
+    place = ForkedFrom(
+        session_id=parent_id, seq=seq, segment=segment, offset=offset, message_id=message_id
+    )
+    return session.model_copy(update={"forked_from": place})
+
+
+def shifted(records: Sequence[Record], shift: int, fork: Session) -> list[Record]:
+    """Return the records as the fork's: numbered after its beginning, and under its name.
+
+    Checkpoints are left out, since they name places of the log that was left.
+    """
+    return [
+        record.model_copy(update={"seq": record.seq + shift, "event": _renamed(record.event, fork)})
+        for record in records
+        if not isinstance(record.event, Checkpoint)
+    ]
+
+
+def _renamed(event: Event, fork: Session) -> Event:
+    if not isinstance(event, SessionUpdated):
+        return event
+    place = {"id": fork.id, "forked_from": fork.forked_from}
+    return event.model_copy(update={"session": event.session.model_copy(update=place)})

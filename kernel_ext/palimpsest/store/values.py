@@ -1,0 +1,62 @@
+"""The values that a state is exchanged as: a checkpoint's summary, a snapshot for threads."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from palimpsest.transcript.base import Value
+from palimpsest.transcript.decisions import ContextItem, Decision, StepRequest
+from palimpsest.transcript.events import PromptAdmitted, QuestionAsked
+from palimpsest.transcript.messages import Message, Messages
+from palimpsest.transcript.sessions import Idle, Session, Status
+from palimpsest.transcript.values import Ask, Todo
+
+
+class WindowFields(Value):
+    """What a live window must know of the messages before it."""
+
+    ids: tuple[str, ...] = ()
+    """The messages of the window, up to the checkpoint."""
+    older_created: int
+    """The newest creation time among the messages before the window."""
+    kept: tuple[Message, ...] = ()
+    """Pinned messages from before the window."""
+
+
+class Summary(Value):
+    """Everything of a state but its messages, as a checkpoint stores it."""
+
+    session: Session | None = None
+    status: Status = Idle()
+    todos: tuple[Todo, ...] = ()
+    asks: tuple[Ask, ...] = ()
+    questions: tuple[QuestionAsked, ...] = ()
+    inbox: tuple[PromptAdmitted, ...] = ()
+    decisions: tuple[Decision, ...] = ()
+    request: StepRequest | None = None
+    """The newest request with all its items in itself."""
+    diff: tuple[dict[str, Any], ...] = ()
+    compacted: str | None = None
+    deleted: bool = False
+    seq: int = 0
+    window: WindowFields | None = None
+    """None when the window holds every message."""
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """The state at one moment, for other threads."""
+
+    session: Session | None
+    status: Status
+    messages: Messages
+    todos: tuple[Todo, ...]
+    asks: Mapping[str, Ask]
+    questions: Mapping[str, QuestionAsked]
+    inbox: Mapping[str, PromptAdmitted]
+    decisions: tuple[Decision, ...]
+    request: StepRequest | None
+    items: tuple[ContextItem, ...]
+    diff: tuple[dict[str, Any], ...]
+    deleted: bool
+    seq: int

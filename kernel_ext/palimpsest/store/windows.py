@@ -1,0 +1,105 @@
+"""Say where the live window of a session begins.
+
+The live window is what the next request may need: the messages from the last completed
+compaction on with the tail it kept, and what is pinned. A session that was never compacted is
+live from its first message, since the model still sees all of it.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from palimpsest.store.slots import MessageSlot
+from palimpsest.store.state import State
+from palimpsest.transcript.messages import AssistantMessage, Message
+from palimpsest.transcript.parts import CompactionPart
+
+KEPT = 0
+"""The first sequence number of a message that came with the checkpoint and lies before the window."""
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """Where the live window begins, and what must be known of the messages before it."""
+
+    seq: int
+    extra: dict[str, Any]
+    """Fields for the checkpoint's state: see ``WindowFields``."""
+
+
+def live_window(state: State, first_message_id: str | None = None) -> Window:
+    """Choose the live window: from the message on, else from the last completed compaction on."""
+    slots = state.slots()
+    inside = [slot for slot in slots if slot.first_seq != KEPT]
+    start = _start(state, inside, first_message_id)
+    before = inside[:start]
+    window = inside[start:]
+    seq = window[0].first_seq if window else state.seq + 1
+    if not before and not state.partial:
+        return Window(seq, {})
+    created = [message.info.time.created for message in _read(state, before)]
+    pinned = _pinned_parts(state)
+    kept = [slot for slot in slots if slot.first_seq == KEPT] + before
+    fields = {
+        "ids": [slot.id for slot in window],
+        "older_created": max([*created, state.older_created or 0]),
+        "kept": [
+            message.model_dump(mode="json", exclude_none=True)
+            for message in _read(state, [slot for slot in kept if _may_be_pinned(slot, pinned)])
+            if _is_pinned(message, pinned)
+        ],
+    }
+    return Window(seq, {"window": fields})
+
+
+def _read(state: State, slots: Sequence[MessageSlot]) -> list[Message]:
+    found = (state.message(slot.id) for slot in slots)
+    return [message for message in found if message is not None]
+
+
+def _start(state: State, slots: Sequence[MessageSlot], first_message_id: str | None) -> int:
+    places = {slot.id: index for index, slot in enumerate(slots)}
+    if first_message_id is not None:
+        return places.get(first_message_id, 0)
+    for index in range(len(slots) - 1, -1, -1):
+        marker = _marker(state, slots[index])
+        if marker is not None and _is_completed(state, slots, index):
+            return min(index, places.get(marker.tail_start_id or "", index))
+    return 0
+
+
+def _marker(state: State, slot: MessageSlot) -> CompactionPart | None:
+    if all(part.kind != "compaction" for part in slot.parts.values()):
+        return None
+    message = state.message(slot.id)
+    parts = () if message is None else message.parts
+    return next((part for part in parts if isinstance(part, CompactionPart)), None)
+
+
+def _is_completed(state: State, slots: Sequence[MessageSlot], marker: int) -> bool:
+    for slot in slots[marker + 1 :]:
+        message = state.message(slot.id)
+        info = None if message is None else message.info
+        if isinstance(info, AssistantMessage) and info.parent_id == slots[marker].id:
+            return info.summary and info.error is None and info.time.completed is not None
+    return False
+
+
+def _pinned_parts(state: State) -> set[str]:
+    """Return the ids of parts and messages that a decision pins."""
+    pins = (decision for decision in state.decisions if decision.action == "pin")
+    return {
+        identifier for pin in pins for identifier in (pin.part_id, pin.message_id) if identifier
+    }
+
+
+def _may_be_pinned(slot: MessageSlot, pinned: set[str]) -> bool:
+    if slot.id in pinned or not pinned.isdisjoint(slot.parts):
+        return True
+    return any(part.may_hold(b'"pinned":true') for part in slot.parts.values())
+
+
+def _is_pinned(message: Message, pinned: set[str]) -> bool:
+    if message.id in pinned:
+        return True
+    return any(part.id in pinned or getattr(part, "pinned", False) for part in message.parts)
