@@ -53,7 +53,7 @@ class Answer:
     """The assistant messages of the turn, in order."""
     text: str = ""
     """The text of the last assistant message."""
-    usage: Usage = Usage()
+    usage: Usage = field(default_factory=Usage)
     cost: float | None = None
     """US dollars; None means unknown."""
     steps: int = 0

@@ -25,6 +25,23 @@ class Price(Value):
     output: float | None = None
     cache_read: float | None = None
     cache_write: float | None = None
+    tiers: tuple["PriceTier", ...] = ()
+    """Other prices for long prompts, lowest threshold first."""
+
+    def at(self, prompt_tokens: int) -> "Price":
+        """Return the prices that hold for a prompt of so many tokens."""
+        found = self
+        for tier in self.tiers:
+            if prompt_tokens > tier.above:
+                found = tier.price
+        return found
+
+
+class PriceTier(Value):
+    """Prices of requests whose prompt is longer than ``above`` tokens."""
+
+    above: int
+    price: Price
 
 
 class ModelInfo(Value):
@@ -63,6 +80,17 @@ class Usage(Value):
     def prompt(self) -> int:
         """All tokens of the prompt, cached or not."""
         return self.input + self.cache_read + self.cache_write
+
+    def plus(self, other: "Usage") -> "Usage":
+        """Add up two reports."""
+        return Usage(
+            input=self.input + other.input,
+            output=self.output + other.output,
+            reasoning=self.reasoning + other.reasoning,
+            cache_read=self.cache_read + other.cache_read,
+            cache_write=self.cache_write + other.cache_write,
+            estimated=self.estimated or other.estimated,
+        )
 
 
 class ToolSpec(Value):

@@ -1,0 +1,67 @@
+"""Show the summary instead of what it covers.
+
+The history is cut at the last good compaction: one whose summary is finished and has no error.
+A failed summary never cuts history (spec/session-engine.md 1.10). Where the compaction kept a
+tail, the summary comes first, then the tail word for word, then what followed.
+"""
+
+from palimpsest.transcript.messages import AssistantMessage, Message, Messages, UserMessage
+from palimpsest.transcript.parts import CompactionPart
+
+
+def marker(message: Message) -> CompactionPart | None:
+    """Return the compaction marker that a user message carries, if any."""
+    if not isinstance(message.info, UserMessage):
+        return None
+    return next((part for part in message.parts if isinstance(part, CompactionPart)), None)
+
+
+def good_summaries(messages: Messages) -> dict[str, int]:
+    """Map the id of each marker that has a good summary to the summary's position."""
+    return {
+        message.info.parent_id: position
+        for position, message in enumerate(messages)
+        if isinstance(message.info, AssistantMessage)
+        and message.info.summary
+        and message.info.finish
+        and message.info.error is None
+    }
+
+
+def fold(messages: Messages) -> Messages:
+    """Return the messages that stand for the whole history."""
+    start = _start(messages)
+    return _summary_first(messages[start:])
+
+
+def _start(messages: Messages) -> int:
+    summaries = good_summaries(messages)
+    tail_start: str | None = None
+    for position in range(len(messages) - 1, -1, -1):
+        message = messages[position]
+        if tail_start is not None:
+            if message.id == tail_start:
+                return position
+            continue
+        found = marker(message)
+        if found is None or message.id not in summaries:
+            continue
+        if found.tail_start_id is None:
+            return position
+        tail_start = found.tail_start_id
+    return 0
+
+
+def _summary_first(messages: Messages) -> Messages:
+    summaries = good_summaries(messages)
+    positions = {message.id: position for position, message in enumerate(messages)}
+    for at in range(len(messages) - 1, -1, -1):
+        found = marker(messages[at])
+        if found is None or found.tail_start_id is None:
+            continue
+        summary = summaries.get(messages[at].id)
+        tail = positions.get(found.tail_start_id)
+        if summary is None or tail is None or not tail < at < summary:
+            return messages
+        return messages[at : summary + 1] + messages[tail:at] + messages[summary + 1 :]
+    return messages

@@ -1,0 +1,89 @@
+"""The laws of a valid context, each with a way to find what breaks it.
+
+They hold after the projection of the default policy; tests check them there and on generated
+transcripts. A finding is a sentence, so that a law can explain itself to a learner.
+"""
+
+from typing import Protocol
+
+from palimpsest.transcript.flat import CallBlock, FlatMessages, ResultBlock
+
+
+class Law(Protocol):
+    """Contract: ``broken`` is pure and returns one sentence for each place that breaks the law."""
+
+    def broken(self, messages: FlatMessages) -> list[str]:
+        """Return what breaks the law."""
+        ...
+
+
+class CallsHaveResults:
+    """Every tool call is followed by exactly one result, before anybody else speaks."""
+
+    def broken(self, messages: FlatMessages) -> list[str]:
+        """Return what breaks the law."""
+        found = []
+        for position, message in enumerate(messages):
+            calls = [b.call_id for b in message.blocks if isinstance(b, CallBlock)]
+            following = messages[position + 1] if position + 1 < len(messages) else None
+            given = (
+                [b.call_id for b in following.blocks if isinstance(b, ResultBlock)]
+                if following is not None and following.role == "tool"
+                else []
+            )
+            if calls != given and (calls or message.role == "assistant"):
+                found.append(f"Message {position} calls {calls} and is answered by {given}.")
+        return found
+
+
+class NoOrphans:
+    """A result answers a call that the message before it made."""
+
+    def broken(self, messages: FlatMessages) -> list[str]:
+        """Return what breaks the law."""
+        found: list[str] = []
+        for position, message in enumerate(messages):
+            if message.role != "tool":
+                continue
+            before = messages[position - 1] if position else None
+            calls = (
+                {b.call_id for b in before.blocks if isinstance(b, CallBlock)} if before else set()
+            )
+            found.extend(
+                f"Result {block.call_id} in message {position} answers no call."
+                for block in message.blocks
+                if isinstance(block, ResultBlock) and block.call_id not in calls
+            )
+        return found
+
+
+class NothingEmpty:
+    """No message is empty."""
+
+    def broken(self, messages: FlatMessages) -> list[str]:
+        """Return what breaks the law."""
+        return [
+            f"Message {i} is empty." for i, message in enumerate(messages) if not message.blocks
+        ]
+
+
+class SystemFirst:
+    """System messages come before all others."""
+
+    def broken(self, messages: FlatMessages) -> list[str]:
+        """Return what breaks the law."""
+        roles = [message.role for message in messages]
+        first_other = next((i for i, role in enumerate(roles) if role != "system"), len(roles))
+        return [
+            f"System message {i} stands after message {first_other}."
+            for i, role in enumerate(roles)
+            if role == "system" and i > first_other
+        ]
+
+
+LAWS: tuple[Law, ...] = (CallsHaveResults(), NoOrphans(), NothingEmpty(), SystemFirst())
+
+
+def broken_laws(messages: FlatMessages) -> list[str]:
+    """Return what breaks any law."""
+    return [finding for law in LAWS for finding in law.broken(messages)]

@@ -1,0 +1,36 @@
+"""Make every tool call have exactly one result, right after it.
+
+``convert`` already pairs what it makes; cuts by the history limit and imported sessions do not.
+"""
+
+from palimpsest.transcript.flat import Block, CallBlock, FlatMessage, FlatMessages, ResultBlock
+
+MISSING = "[No result was recorded for this tool call]"
+
+
+def pair(messages: FlatMessages) -> FlatMessages:
+    """Drop orphaned and repeated results, add missing ones, and put each run of results after its calls."""
+    results: dict[str, list[ResultBlock]] = {}
+    for message in messages:
+        for block in message.blocks:
+            if isinstance(block, ResultBlock):
+                results.setdefault(block.call_id, []).append(block)
+    paired: list[FlatMessage] = []
+    for message in messages:
+        if message.role == "tool":
+            continue
+        paired.append(message)
+        calls = [block for block in message.blocks if isinstance(block, CallBlock)]
+        if calls:
+            answers: tuple[Block, ...] = tuple(_answer(call, results) for call in calls)
+            paired.append(FlatMessage(role="tool", blocks=answers, message_id=message.message_id))
+    return tuple(paired)
+
+
+def _answer(call: CallBlock, results: dict[str, list[ResultBlock]]) -> ResultBlock:
+    waiting = results.get(call.call_id)
+    if waiting:
+        return waiting.pop(0)
+    return ResultBlock(
+        call_id=call.call_id, tool=call.tool, text=MISSING, is_error=True, part_id=call.part_id
+    )

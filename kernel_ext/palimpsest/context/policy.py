@@ -1,0 +1,19 @@
+"""Policies by name. A policy is data; presets of other systems come with the whole pipeline."""
+
+from palimpsest.transcript.errors import ConfigError
+from palimpsest.transcript.values import ModelInfo, Policy
+
+POLICIES: dict[str, Policy] = {"palimpsest": Policy()}
+
+
+def policy(name: str) -> Policy:
+    """Return the policy of that name; raises ConfigError."""
+    if name not in POLICIES:
+        known = ", ".join(sorted(POLICIES))
+        raise ConfigError(f"There is no context policy {name!r}. Known policies: {known}.")
+    return POLICIES[name]
+
+
+def reserve(policy: Policy, model: ModelInfo) -> int:
+    """Return the tokens kept free for the answer: the policy's, the model's limit, at most half the window."""
+    return min(policy.reserved, model.output_limit, model.window // 2)

@@ -1,0 +1,59 @@
+"""From a session to the request that is sent: the one pure road, taken live and in review.
+
+fold -> apply decisions -> convert -> history limit -> pairing -> system -> estimate. Cache
+marks come last, on the provider's messages. Versioned: a change that alters any request's bytes
+raises ``PROJECTION_VERSION`` and keeps the older road.
+"""
+
+from dataclasses import dataclass
+
+from palimpsest.context.apply import apply
+from palimpsest.context.convert import convert
+from palimpsest.context.estimate import Count, message_tokens, tools_tokens
+from palimpsest.context.fold import fold
+from palimpsest.context.limit import limit
+from palimpsest.context.pairing import pair
+from palimpsest.context.view import View
+from palimpsest.transcript.flat import FlatMessage, FlatMessages, TextBlock
+from palimpsest.transcript.values import ModelInfo, Policy, ToolSpec
+
+PROJECTION_VERSION = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Projection:
+    """A request before it is put into a provider's words."""
+
+    messages: FlatMessages
+    """System messages first."""
+    tokens: tuple[int, ...]
+    """Estimated tokens of each message."""
+    tools_tokens: int
+
+    @property
+    def total(self) -> int:
+        """Estimated tokens of the whole request."""
+        return sum(self.tokens) + self.tools_tokens
+
+
+def project(
+    view: View,
+    *,
+    system: tuple[str, ...],
+    tools: tuple[ToolSpec, ...],
+    model: ModelInfo,
+    policy: Policy,
+    count: Count,
+) -> Projection:
+    """Project a session to one request."""
+    messages = apply(fold(view.messages), view)
+    flat = pair(limit(convert(messages, model.ref), policy.history_limit))
+    head = tuple(
+        FlatMessage(role="system", blocks=(TextBlock(text=text),)) for text in system if text
+    )
+    everything = head + flat
+    return Projection(
+        messages=everything,
+        tokens=tuple(message_tokens(message, count) for message in everything),
+        tools_tokens=tools_tokens(tools, count),
+    )

@@ -1,0 +1,157 @@
+"""Shorten one tool output at a cap, when the tool ends.
+
+Whole lines are kept, up to a number of lines and of UTF-8 bytes; the whole text stays stored,
+so the decision only records how much of its head and tail is shown. A single long line is cut
+inside. Limits follow spec/session-engine.md 1.15; keeping head and tail when the tail holds
+an error is ours, since a traceback at the end is what the model needs most.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from palimpsest.transcript.decisions import Decision, Facts
+from palimpsest.transcript.values import TruncatePolicy
+
+TAIL_SHARE = 0.4
+"""Share of the cap that goes to the tail when both ends are kept: a traceback is rarely longer."""
+
+ERROR_LINES = 40
+"""How far from the end an error is looked for: a long Python traceback has about 40 lines."""
+
+ERROR_PATTERN = re.compile(
+    r"(error|exception|traceback|fatal|failed|panic|segmentation fault)\b", re.IGNORECASE
+)
+
+BYTES_PER_TOKEN = 4
+"""To turn a share of the window into bytes before anything is counted."""
+
+HINT = (
+    "The whole output is kept in the session. To see more of it, ask for a narrower piece: "
+    "read with offset and limit, search with grep, or print less."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """How much of a text is kept at each end, in characters, and what that leaves out."""
+
+    head: int
+    tail: int
+    omitted: int
+    unit: Literal["lines", "bytes"]
+
+
+def measure(text: str, max_lines: int, max_bytes: int, *, from_end: bool = False) -> Kept | None:
+    """Choose how much of one end is kept, or None when the whole text fits."""
+    lines = text.split("\n")
+    total_bytes = len(text.encode("utf-8", "surrogatepass"))
+    if len(lines) <= max_lines and total_bytes <= max_bytes:
+        return None
+    kept, used, hit_bytes = 0, 0, False
+    for line in reversed(lines) if from_end else lines:
+        if kept >= max_lines:
+            break
+        size = len(line.encode("utf-8", "surrogatepass")) + (1 if kept else 0)
+        if used + size > max_bytes:
+            hit_bytes = True
+            break
+        kept += 1
+        used += size
+    chosen = lines[len(lines) - kept :] if from_end else lines[:kept]
+    chars = len("\n".join(chosen))
+    omitted, unit = (total_bytes - used, "bytes") if hit_bytes else (len(lines) - kept, "lines")
+    return Kept(
+        head=0 if from_end else chars,
+        tail=chars if from_end else 0,
+        omitted=omitted,
+        unit="bytes" if unit == "bytes" else "lines",
+    )
+
+
+def caps(policy: TruncatePolicy, facts: Facts) -> tuple[int, int]:
+    """Return the caps in lines and bytes for one output, given the window."""
+    max_bytes = policy.max_bytes
+    if policy.window_share is not None:
+        max_bytes = min(max_bytes, int(facts.window * policy.window_share * BYTES_PER_TOKEN))
+    return policy.max_lines, max(max_bytes, 1)
+
+
+def truncate(
+    decision_id: str,
+    part_id: str,
+    message_id: str,
+    text: str,
+    policy: TruncatePolicy,
+    facts: Facts,
+    count: Callable[[str], int],
+) -> Decision | None:
+    """Decide how much of a tool output the model is shown; None leaves it whole."""
+    max_lines, max_bytes = caps(policy, facts)
+    both = policy.direction == "auto" and _tail_holds_error(text)
+    kept = _both_ends(text, max_lines, max_bytes) if both else None
+    if kept is None:
+        kept = measure(text, max_lines, max_bytes, from_end=policy.direction == "tail")
+    if kept is None:
+        return None
+    if not kept.head and not kept.tail:
+        kept = _inside_a_line(text, max_bytes, from_end=policy.direction == "tail")
+    numbers = {
+        "head_chars": kept.head,
+        "tail_chars": kept.tail,
+        "omitted": kept.omitted,
+        "unit": kept.unit,
+        "max_lines": max_lines,
+        "max_bytes": max_bytes,
+    }
+    return Decision(
+        id=decision_id,
+        action="truncate",
+        rule="truncate",
+        message_id=message_id,
+        part_id=part_id,
+        numbers=numbers,
+        tokens_before=count(text),
+        tokens_after=count(shorten(text, numbers)),
+    )
+
+
+def shorten(text: str, numbers: Mapping[str, int | str]) -> str:
+    """Apply a truncation to the original text; the same numbers always give the same words."""
+    head, tail = int(numbers["head_chars"]), int(numbers["tail_chars"])
+    gap = f"...{numbers['omitted']} {numbers['unit']} truncated..."
+    pieces = [text[:head], gap, text[len(text) - tail :] if tail else "", HINT]
+    return "\n\n".join(piece for piece in pieces if piece)
+
+
+def _tail_holds_error(text: str) -> bool:
+    return ERROR_PATTERN.search("\n".join(text[-20_000:].split("\n")[-ERROR_LINES:])) is not None
+
+
+def _both_ends(text: str, max_lines: int, max_bytes: int) -> Kept | None:
+    if measure(text, max_lines, max_bytes) is None:
+        return None
+    tail = measure(
+        text, max(1, int(max_lines * TAIL_SHARE)), int(max_bytes * TAIL_SHARE), from_end=True
+    )
+    head = measure(
+        text, max_lines - int(max_lines * TAIL_SHARE), max_bytes - int(max_bytes * TAIL_SHARE)
+    )
+    if tail is None or head is None or not tail.tail or not head.head:
+        return None
+    shown = len((text[: head.head] + text[-tail.tail :]).encode("utf-8", "surrogatepass"))
+    omitted = len(text.encode("utf-8", "surrogatepass")) - shown
+    return Kept(head=head.head, tail=tail.tail, omitted=max(omitted, 0), unit="bytes")
+
+
+def _inside_a_line(text: str, max_bytes: int, *, from_end: bool) -> Kept:
+    raw = text.encode("utf-8", "surrogatepass")
+    piece = raw[-max_bytes:] if from_end else raw[:max_bytes]
+    chars = len(piece.decode("utf-8", "ignore"))
+    return Kept(
+        head=0 if from_end else chars,
+        tail=chars if from_end else 0,
+        omitted=len(raw) - len(piece),
+        unit="bytes",
+    )

@@ -1,0 +1,39 @@
+"""What a projection starts from: the messages, the decisions, and the texts kept in blobs."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from palimpsest.transcript.decisions import Decision
+from palimpsest.transcript.messages import Messages
+from palimpsest.transcript.parts import ToolCompleted, ToolPart
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """A session at one moment, ready to be projected."""
+
+    messages: Messages
+    decisions: tuple[Decision, ...] = ()
+    texts: Mapping[str, str] = field(default_factory=dict)
+    """Whole texts by sha256, for parts whose output is kept as a blob."""
+
+
+def blobs_needed(messages: Messages) -> dict[str, str | None]:
+    """Name the blobs that a projection of these messages needs.
+
+    The value is None for text, and the MIME type for an attachment, whose text in
+    ``View.texts`` is a ``data:`` url.
+    """
+    found: dict[str, str | None] = {}
+    for message in messages:
+        for part in message.parts:
+            match part:
+                case ToolPart(state=ToolCompleted(blob=blob, attachments=attachments)):
+                    if blob is not None:
+                        found[blob.sha256] = None
+                    for attachment in attachments:
+                        if attachment.url.startswith("blob:"):
+                            found[attachment.url.removeprefix("blob:")] = attachment.mime
+                case _:
+                    pass
+    return found

@@ -1,0 +1,72 @@
+"""What to do when a request failed: wait and send again, or say what a person can do."""
+
+import asyncio
+
+from palimpsest.context.route import Route
+from palimpsest.loop.stage import Stage
+from palimpsest.model.retry import MAX_RETRIES, delay_seconds, retryable
+from palimpsest.processor.processor import Processor
+from palimpsest.transcript.errors import Aborted, ApiError, ContextOverflowError, ModelFailed
+from palimpsest.transcript.events import PartUpdated, SessionStatus
+from palimpsest.transcript.parts import RetryPart, Span
+from palimpsest.transcript.sessions import Busy, Retrying
+from palimpsest.transcript.values import ModelInfo
+
+
+def too_large(route: Route, info: ModelInfo) -> ContextOverflowError:
+    """Explain that a request does not fit, and what helps."""
+    return ContextOverflowError(
+        message=(
+            f"This request needs about {route.tokens:,} tokens, and {info.ref.id} leaves "
+            f"{route.budget:,} for it (window {info.window:,}, the rest is kept for the answer). "
+            "Nothing was sent. Begin a new session with %agent --new, or choose a model with a "
+            "larger window with --model."
+        ),
+        tokens=route.tokens,
+        budget=route.budget,
+    )
+
+
+async def wait_before_retry(
+    stage: Stage, processor: Processor, failure: ModelFailed, attempt: int
+) -> None:
+    """Wait until the next attempt, visibly; raises the failure when there is to be none."""
+    error = failure.error
+    if attempt > MAX_RETRIES or not isinstance(error, ApiError) or not retryable(error):
+        raise failure
+    processor.discard_attempt(attempt)
+    now = stage.clock()
+    wait_ms = round(delay_seconds(attempt, error.headers, stage.jitter(), now / 1000) * 1000)
+    message = processor.message
+    stage.write(
+        PartUpdated(
+            part=RetryPart(
+                id=stage.ids.new("prt"),
+                session_id=message.session_id,
+                message_id=message.id,
+                attempt=attempt,
+                error=error,
+                time=Span(start=now, end=now + wait_ms),
+            )
+        ),
+        SessionStatus(status=Retrying(attempt=attempt, message=error.message, next=now + wait_ms)),
+    )
+    await _sleep(stage, wait_ms / 1000)
+    stage.write(SessionStatus(status=Busy()))
+
+
+async def _sleep(stage: Stage, seconds: float) -> None:
+    loop = asyncio.get_running_loop()
+    stopped = asyncio.Event()
+
+    def stop() -> None:
+        loop.call_soon_threadsafe(stopped.set)
+
+    unregister = stage.abort.on_abort(stop)
+    try:
+        await asyncio.wait_for(stopped.wait(), seconds)
+    except TimeoutError:
+        return
+    finally:
+        unregister()
+    raise Aborted(stage.abort.reason)

@@ -1,0 +1,140 @@
+"""Build one model request from the session, and record everything needed to build it again."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from palimpsest.context.marks import marks
+from palimpsest.context.policy import reserve
+from palimpsest.context.projection import PROJECTION_VERSION, Projection, project
+from palimpsest.context.route import Route, route
+from palimpsest.context.texts import load_texts
+from palimpsest.context.view import View
+from palimpsest.loop.stage import Setup, Stage, StateView
+from palimpsest.model.model import ModelRequest
+from palimpsest.model.wire import message_hash, request_hash, to_provider, with_marks
+from palimpsest.transcript.decisions import ContextItem, Facts, StepRequest
+from palimpsest.transcript.messages import AssistantMessage
+from palimpsest.transcript.values import ModelInfo
+
+CALIBRATION_RANGE = (0.5, 4.0)
+"""A ratio outside of this says that the report is wrong rather than our estimate."""
+
+
+@dataclass(frozen=True, slots=True)
+class Assembled:
+    """A request ready to send, what was recorded of it, and whether it fits."""
+
+    request: ModelRequest
+    record: StepRequest
+    route: Route
+
+
+def calibration(state: StateView, info: ModelInfo) -> float:
+    """Return real over estimated prompt tokens of the newest request of the same model."""
+    request = state.request
+    if request is None or request.model.ref != info.ref or not request.tokens:
+        return 1.0
+    message = state.message(request.message_id) if request.message_id else None
+    if message is None or not isinstance(message.info, AssistantMessage):
+        return 1.0
+    usage = message.info.tokens
+    if usage.estimated or not usage.prompt:
+        return 1.0
+    low, high = CALIBRATION_RANGE
+    return round(min(max(usage.prompt / request.tokens, low), high), 4)
+
+
+def build(
+    stage: Stage, setup: Setup, message_id: str, parameters: dict[str, Any], purpose: str = "step"
+) -> Assembled:
+    """Project the session to a request; the caller journals ``record`` before it sends."""
+    state = stage.log.state
+    messages = state.messages()
+    view = View(messages, state.decisions, load_texts(messages, stage.blobs.get_blob))
+    facts = Facts(
+        now=stage.clock(),
+        estimator=setup.policy.estimator,
+        calibration=calibration(state, setup.info),
+        window=setup.info.window,
+        reserve=reserve(setup.policy, setup.info),
+    )
+    projection = project(
+        view,
+        system=setup.system,
+        tools=setup.specs,
+        model=setup.info,
+        policy=setup.policy,
+        count=setup.count,
+    )
+    sent = to_provider(projection.messages, setup.info)
+    hashes = tuple(message_hash(message) for message in sent)
+    cache_marks = marks([message["role"] for message in sent], setup.info)
+    items = _items(sent, hashes, projection, setup.info)
+    same = _same(state.items, items)
+    record = StepRequest(
+        id=stage.ids.new("req"),
+        message_id=message_id,
+        model=setup.info,
+        parameters=parameters,
+        policy=setup.policy,
+        projection=PROJECTION_VERSION,
+        facts=facts,
+        system=stage.blobs.put_blob(_json(list(setup.system)), "application/json"),
+        tools=stage.blobs.put_blob(
+            _json([spec.model_dump() for spec in setup.specs]), "application/json"
+        ),
+        same=same,
+        items=items[same:],
+        marks=cache_marks,
+        sha256=request_hash(hashes),
+        tokens=projection.total,
+    )
+    request = ModelRequest(
+        model=setup.info,
+        messages=with_marks(sent, cache_marks),
+        tools=setup.specs,
+        parameters=parameters,
+        session_id=stage.session_id,
+        purpose=purpose,
+    )
+    return Assembled(request, record, route(projection.total, facts))
+
+
+def _json(value: Any) -> bytes:
+    return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":")).encode()
+
+
+def _same(before: Sequence[ContextItem], now: Sequence[ContextItem]) -> int:
+    same = 0
+    for old, new in zip(before, now, strict=False):
+        if old.sha256 != new.sha256:
+            break
+        same += 1
+    return same
+
+
+def _items(
+    sent: Sequence[dict[str, Any]],
+    hashes: Sequence[str],
+    projection: Projection,
+    info: ModelInfo,
+) -> tuple[ContextItem, ...]:
+    """Say of each provider message where it came from."""
+    sources: list[tuple[str | None, tuple[str, ...], int]] = []
+    for message, tokens in zip(projection.messages, projection.tokens, strict=True):
+        parts = tuple(block.part_id for block in message.blocks if block.part_id)
+        width = len(to_provider((message,), info))
+        for index in range(width):
+            # A tool message becomes one provider message for each result, in order.
+            own = parts[index : index + 1] if message.role == "tool" and width > 1 else parts
+            sources.append((message.message_id, own, round(tokens / width)))
+    if len(sources) != len(sent):
+        sources = [(None, (), 0)] * len(sent)
+    return tuple(
+        ContextItem(
+            role=message["role"], message_id=origin, part_ids=parts, sha256=sha256, tokens=tokens
+        )
+        for message, sha256, (origin, parts, tokens) in zip(sent, hashes, sources, strict=True)
+    )

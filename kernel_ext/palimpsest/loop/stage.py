@@ -1,0 +1,130 @@
+"""What a turn is given from above: the session's state, its model, its tools, its way to ask.
+
+The loop decides what happens next; it neither opens sessions nor knows front ends. The session
+layer builds one ``Stage`` for each run.
+"""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from palimpsest.model.model import Model, ToolCalled
+from palimpsest.processor.recorder import Recorder
+from palimpsest.processor.toolcalls import Offer
+from palimpsest.tools.tool import Abort, AskFunction, Namespace, PythonRunner
+from palimpsest.transcript.decisions import ContextItem, Decision, StepRequest
+from palimpsest.transcript.events import Event, PromptAdmitted
+from palimpsest.transcript.ids import Ids
+from palimpsest.transcript.messages import Message, Messages, UserMessage
+from palimpsest.transcript.sessions import Session
+from palimpsest.transcript.values import BlobRef, ModelInfo, Policy, ToolSpec
+
+
+class StateView(Protocol):
+    """The folded session, read safely from the engine's thread."""
+
+    @property
+    def session(self) -> Session | None:
+        """The session's own record."""
+        ...
+
+    @property
+    def decisions(self) -> tuple[Decision, ...]:
+        """All decisions so far."""
+        ...
+
+    @property
+    def request(self) -> StepRequest | None:
+        """The newest model request."""
+        ...
+
+    @property
+    def items(self) -> tuple[ContextItem, ...]:
+        """All items of the newest request."""
+        ...
+
+    @property
+    def inbox(self) -> dict[str, PromptAdmitted]:
+        """Prompts that wait, in order."""
+        ...
+
+    @property
+    def seq(self) -> int:
+        """The highest sequence number."""
+        ...
+
+    def messages(self) -> Messages:
+        """Return the messages in order."""
+        ...
+
+    def message(self, message_id: str) -> Message | None:
+        """Return one message."""
+        ...
+
+
+class Log(Recorder, Protocol):
+    """The journal as the loop sees it: what can be written, and the state that follows."""
+
+    @property
+    def state(self) -> StateView:
+        """The fold of everything written so far."""
+        ...
+
+
+class Blobs(Protocol):
+    """Content by hash; the store is one."""
+
+    def put_blob(self, content: bytes, mime: str = "text/plain") -> BlobRef:
+        """Keep content."""
+        ...
+
+    def get_blob(self, sha256: str) -> bytes:
+        """Return content; raises NotFound."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """What one user message asks for, resolved."""
+
+    agent: str
+    model: Model
+    info: ModelInfo
+    policy: Policy
+    count: Callable[[str], int]
+    system: tuple[str, ...]
+    specs: tuple[ToolSpec, ...]
+    offer: Offer
+    max_steps: int
+
+
+@dataclass(slots=True)
+class Stage:
+    """Everything one run of the loop works with."""
+
+    session_id: str
+    log: Log
+    blobs: Blobs
+    ids: Ids
+    clock: Callable[[], int]
+    """Milliseconds since 1970."""
+    abort: Abort
+    root: Path
+    cwd: Path
+    setup: Callable[[UserMessage], Awaitable[Setup]]
+    """Resolve a user message; raises UserError or ModelFailed with a sentence."""
+    deliver: Callable[[], bool]
+    """Turn steered prompts into messages, now; true when there were any."""
+    ask: Callable[[str, str, str], AskFunction]
+    """``(message id, call id, tool)`` gives the function with which that call asks."""
+    guard: Callable[[str, ToolCalled], Awaitable[None]]
+    """Awaited before a call runs; raises PermissionDenied when a doom loop is rejected."""
+    jitter: Callable[[], float]
+    """A number from 0 to 1, for the wait before a retry."""
+    python: PythonRunner | None = None
+    namespace: Namespace | None = None
+
+    def write(self, *events: Event, sync: bool = False) -> int:
+        """Append to the journal."""
+        return self.log.append(*events, sync=sync)

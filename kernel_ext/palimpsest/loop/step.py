@@ -1,0 +1,240 @@
+"""One step: a request, its answer, the tools it calls, and a clean end whatever happens."""
+
+import asyncio
+import functools
+from typing import Any, Literal
+
+from palimpsest.context.convert import FAILED_ATTEMPT
+from palimpsest.context.truncate import truncate
+from palimpsest.loop.recovery import too_large, wait_before_retry
+from palimpsest.loop.request import Assembled, build
+from palimpsest.loop.stage import Setup, Stage
+from palimpsest.model.model import Model, ModelRequest, StepFinished, StepStarted, ToolCalled
+from palimpsest.processor.processor import Processor
+from palimpsest.processor.recorder import Desk
+from palimpsest.processor.toolcalls import run_calls
+from palimpsest.store.blobs import keep_attachment, keep_output
+from palimpsest.tools.tool import ToolContext
+from palimpsest.transcript.decisions import Decision, Facts
+from palimpsest.transcript.errors import (
+    Aborted,
+    AbortedError,
+    ContentFilterError,
+    ErrorValue,
+    ModelFailed,
+    OutputLengthError,
+    UnknownError,
+    UserError,
+)
+from palimpsest.transcript.events import MessageUpdated, SessionUpdated, StepRequested
+from palimpsest.transcript.messages import (
+    AssistantMessage,
+    MessagePath,
+    MessageTime,
+    UserMessage,
+)
+from palimpsest.transcript.parts import TextPart
+
+StepResult = Literal["continue", "stop"]
+
+
+async def run_step(stage: Stage, setup: Setup, user: UserMessage, *, last: bool) -> StepResult:
+    """Send one request and process the answer; ``last`` turns the tools off."""
+    message = AssistantMessage(
+        id=stage.ids.new("msg"),
+        session_id=stage.session_id,
+        parent_id=user.id,
+        time=MessageTime(created=stage.clock()),
+        agent=setup.agent,
+        model=setup.info.ref,
+        path=MessagePath(cwd=str(stage.cwd), root=str(stage.root)),
+    )
+    stage.write(MessageUpdated(info=message))
+    parameters = _parameters(setup, user, last=last)
+    assembled = build(stage, setup, message.id, parameters)
+    processor = Processor(
+        _desk(stage, setup, assembled.record.facts),
+        message,
+        request_id=assembled.record.id,
+        window=setup.info.window,
+    )
+    error: ErrorValue | None = None
+    try:
+        if assembled.route.fits:
+            stage.write(StepRequested(request=assembled.record), sync=True)
+            finished = await _answer(stage, setup.model, assembled, processor)
+            error = await _finish(stage, setup, processor, finished, last=last)
+        else:
+            error = too_large(assembled.route, setup.info)
+    except Aborted:
+        error = AbortedError(message=stage.abort.reason or "Stopped.")
+    except ModelFailed as failure:
+        error = failure.error
+    except asyncio.CancelledError:
+        processor.close(AbortedError())
+        raise
+    except UserError as problem:
+        error = UnknownError(message=str(problem))
+    processor.close(error)
+    _add_to_session(stage, processor.message)
+    return "stop" if error is not None or processor.rejected or last else "continue"
+
+
+def _parameters(setup: Setup, user: UserMessage, *, last: bool) -> dict[str, Any]:
+    parameters: dict[str, Any] = {"max_tokens": setup.info.output_limit}
+    if user.model.variant:
+        parameters["reasoning_effort"] = user.model.variant
+    if last and setup.specs:
+        # The tools stay listed, since some providers refuse a history of calls without them.
+        parameters["tool_choice"] = "none"
+    return parameters
+
+
+def _desk(stage: Stage, setup: Setup, facts: Facts) -> Desk:
+    def shorten(message_id: str, part_id: str, text: str) -> Decision | None:
+        return truncate(
+            stage.ids.new("dec"),
+            part_id,
+            message_id,
+            text,
+            setup.policy.truncate,
+            facts,
+            setup.count,
+        )
+
+    return Desk(
+        recorder=stage.log,
+        ids=stage.ids,
+        clock=stage.clock,
+        keep_output=functools.partial(keep_output, stage.blobs),
+        keep_attachment=functools.partial(keep_attachment, stage.blobs),
+        truncate=shorten,
+    )
+
+
+async def _answer(
+    stage: Stage, model: Model, assembled: Assembled, processor: Processor
+) -> StepFinished:
+    """Stream the answer, again after a failure that may pass; raises ModelFailed or Aborted."""
+    attempt = 0
+    processor.handle(StepStarted())
+    while True:
+        attempt += 1
+        try:
+            return await _stream(stage, model, assembled, processor)
+        except ModelFailed as failure:
+            await wait_before_retry(stage, processor, failure, attempt)
+
+
+async def _stream(
+    stage: Stage, model: Model, assembled: Assembled, processor: Processor
+) -> StepFinished:
+    loop = asyncio.get_running_loop()
+    reading = asyncio.create_task(_read(model, assembled.request, processor))
+
+    def stop() -> None:
+        loop.call_soon_threadsafe(reading.cancel)
+
+    unregister = stage.abort.on_abort(stop)
+    try:
+        return await reading
+    except asyncio.CancelledError:
+        if stage.abort.is_set():
+            raise Aborted(stage.abort.reason) from None
+        raise
+    finally:
+        unregister()
+
+
+async def _read(model: Model, request: ModelRequest, processor: Processor) -> StepFinished:
+    finished: StepFinished | None = None
+    stream = model.stream(request)
+    try:
+        async for event in stream:
+            if isinstance(event, StepFinished):
+                finished = event
+            elif not isinstance(event, StepStarted):
+                processor.handle(event)
+    finally:
+        close = getattr(stream, "aclose", None)
+        if close is not None:
+            await close()
+    if finished is None:
+        raise ModelFailed(UnknownError(message="The model's answer ended without a real end."))
+    return finished
+
+
+async def _finish(
+    stage: Stage, setup: Setup, processor: Processor, finished: StepFinished, *, last: bool
+) -> ErrorValue | None:
+    """Run the tools, close the step, and say whether the answer as a whole is an error."""
+    processor.reported(finished)
+    calls = processor.take_calls()
+    error: ErrorValue | None = None
+    if finished.reason == "length" and (calls or not _said_something(stage, processor)):
+        error = OutputLengthError()
+    elif finished.reason == "content-filter":
+        error = ContentFilterError()
+    elif calls and not last:
+        await _run(stage, setup, processor, calls)
+    processor.handle(finished)
+    if error is None and stage.abort.is_set():
+        error = AbortedError(message=stage.abort.reason)
+    return error
+
+
+def _said_something(stage: Stage, processor: Processor) -> bool:
+    message = stage.log.state.message(processor.message.id)
+    return message is not None and any(
+        isinstance(part, TextPart)
+        and part.text.strip()
+        and not (part.metadata or {}).get(FAILED_ATTEMPT)
+        for part in message.parts
+    )
+
+
+async def _run(stage: Stage, setup: Setup, processor: Processor, calls: list[ToolCalled]) -> None:
+    message = processor.message
+
+    def context(call: ToolCalled) -> ToolContext:
+        return ToolContext(
+            session_id=stage.session_id,
+            message_id=message.id,
+            call_id=call.id,
+            agent=setup.agent,
+            abort=stage.abort,
+            messages=stage.log.state.messages(),
+            root=stage.root,
+            cwd=stage.cwd,
+            metadata=lambda title, data: processor.tool_progress(call.id, title, dict(data)),
+            ask=stage.ask(message.id, call.id, call.tool),
+            python=stage.python,
+            namespace=stage.namespace,
+            extra={"model": setup.info},
+        )
+
+    results = run_calls(
+        calls,
+        setup.offer,
+        context,
+        processor.tool_began,
+        lambda call: stage.guard(message.id, call),
+    )
+    async for result in results:
+        processor.handle(result)
+
+
+def _add_to_session(stage: Stage, message: AssistantMessage) -> None:
+    session = stage.log.state.session
+    if session is None:
+        return
+    cost = session.cost
+    if message.cost is not None:
+        cost = (cost or 0.0) + message.cost
+    time = session.time.model_copy(update={"updated": stage.clock()})
+    tokens = session.tokens.plus(message.tokens)
+    stage.write(
+        SessionUpdated(
+            session=session.model_copy(update={"cost": cost, "tokens": tokens, "time": time})
+        )
+    )

@@ -1,0 +1,124 @@
+"""The turn: steps until the newest user message is answered.
+
+Exit rule (DESIGN.md 5, spec/session-engine.md 1.6): the newest assistant message answers the
+newest user message, has a real finish that is not about tools, and holds no tool part except
+those the provider ran or that were left interrupted.
+"""
+
+from palimpsest.loop.stage import Stage
+from palimpsest.loop.step import run_step
+from palimpsest.transcript.errors import ErrorValue, ModelFailed, UnknownError, UserError
+from palimpsest.transcript.events import MessageUpdated, PartUpdated, SessionError
+from palimpsest.transcript.messages import (
+    AssistantMessage,
+    Message,
+    Messages,
+    MessageTime,
+    Origin,
+    UserMessage,
+)
+from palimpsest.transcript.parts import TextPart, ToolFailed, ToolPart
+
+UNFINISHED = {None, "tool-calls", "unknown"}
+
+LAST_STEP = (
+    "This is the last step of this turn: its step limit of {limit} is reached and tools are off. "
+    "Answer now in words: what was done, what was found, and what remains to be done."
+)
+
+UNKNOWN_LIMIT = 2
+"""Steps in a row that end for an unknown reason without calling a tool before the turn stops."""
+
+
+async def run_turn(stage: Stage) -> None:
+    """Run steps until done, stopped, or at the step limit."""
+    steps = unknown = 0
+    while not stage.abort.is_set():
+        stage.deliver()
+        messages = stage.log.state.messages()
+        user = newest_user(messages)
+        if user is None or answered(messages, user):
+            return
+        try:
+            setup = await stage.setup(user)
+        except (UserError, ModelFailed) as problem:
+            _refuse(stage, user, problem)
+            return
+        steps += 1
+        last = steps >= setup.max_steps
+        if last and steps > 1:
+            user = _last_step(stage, user, setup.max_steps)
+        result = await run_step(stage, setup, user, last=last)
+        unknown = unknown + 1 if _ended_unknown(stage.log.state.messages()) else 0
+        if result == "stop" or unknown >= UNKNOWN_LIMIT:
+            return
+
+
+def newest_user(messages: Messages) -> UserMessage | None:
+    """Return the newest user message."""
+    for message in reversed(messages):
+        if isinstance(message.info, UserMessage):
+            return message.info
+    return None
+
+
+def answered(messages: Messages, user: UserMessage) -> bool:
+    """Tell whether the newest assistant message ends the turn of this user message."""
+    newest = next((m for m in reversed(messages) if isinstance(m.info, AssistantMessage)), None)
+    if newest is None or not isinstance(newest.info, AssistantMessage):
+        return False
+    if newest.info.parent_id != user.id:
+        return False
+    if newest.info.error is not None:
+        return True
+    return newest.info.finish not in UNFINISHED and not _open_tools(newest)
+
+
+def _open_tools(message: Message) -> bool:
+    for part in message.parts:
+        if not isinstance(part, ToolPart):
+            continue
+        metadata = part.metadata or {}
+        orphan = isinstance(part.state, ToolFailed) and part.state.metadata.get("interrupted")
+        if not (metadata.get("provider_executed") or metadata.get("failed_attempt") or orphan):
+            return True
+    return False
+
+
+def _ended_unknown(messages: Messages) -> bool:
+    newest = messages[-1]
+    return (
+        isinstance(newest.info, AssistantMessage)
+        and newest.info.finish == "unknown"
+        and not _open_tools(newest)
+    )
+
+
+def _last_step(stage: Stage, user: UserMessage, limit: int) -> UserMessage:
+    """Add a synthetic user message that says so; it stays where it is in later requests."""
+    message = UserMessage(
+        id=stage.ids.new("msg"),
+        session_id=user.session_id,
+        time=MessageTime(created=stage.clock()),
+        agent=user.agent,
+        model=user.model,
+        system=user.system,
+        tools=user.tools,
+        origin=Origin(kind="engine"),
+    )
+    part = TextPart(
+        id=stage.ids.new("prt"),
+        session_id=user.session_id,
+        message_id=message.id,
+        text=LAST_STEP.format(limit=limit),
+        synthetic=True,
+    )
+    stage.write(MessageUpdated(info=message), PartUpdated(part=part))
+    return message
+
+
+def _refuse(stage: Stage, user: UserMessage, problem: UserError | ModelFailed) -> None:
+    error: ErrorValue = (
+        problem.error if isinstance(problem, ModelFailed) else UnknownError(message=str(problem))
+    )
+    stage.write(SessionError(error=error, message_id=user.id))

@@ -1,0 +1,397 @@
+"""One model call: every stream event becomes a change of one part, journaled as it happens.
+
+The processor knows parts and the recorder, not the loop: retries, limits and what comes next
+are decided above. Behaviour follows spec/session-engine.md 1.7; text and reasoning stay
+byte-exact, and no tool runs on a call from an unfinished stream, because calls are handed out
+only by ``take_calls`` after the stream has really ended.
+"""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+from palimpsest.model.model import (
+    ReasoningDelta,
+    ReasoningEnded,
+    ReasoningStarted,
+    StepFinished,
+    StepStarted,
+    StreamEvent,
+    TextDelta,
+    TextEnded,
+    TextStarted,
+    ToolCalled,
+    ToolErred,
+    ToolInputDelta,
+    ToolInputEnded,
+    ToolInputStarted,
+    ToolReturned,
+)
+from palimpsest.processor.recorder import Desk
+from palimpsest.tools.tool import ToolOutcome
+from palimpsest.transcript.decisions import Decision
+from palimpsest.transcript.errors import AbortedError, ErrorValue
+from palimpsest.transcript.events import DecisionMade, MessageUpdated, PartUpdated
+from palimpsest.transcript.messages import AssistantMessage
+from palimpsest.transcript.parts import (
+    Attachment,
+    Part,
+    ReasoningPart,
+    Span,
+    StepFinishPart,
+    StepStartPart,
+    TextPart,
+    ToolCompleted,
+    ToolFailed,
+    ToolPart,
+    ToolPending,
+    ToolRunning,
+)
+
+ABORTED = "Tool execution aborted"
+KNOWN_REASONS = {"stop", "tool-calls", "length", "content-filter", "error", "unknown"}
+
+
+class Processor:
+    """Turn the events of one assistant message into parts.
+
+    Responsibilities: create and update the parts; keep the message's tokens, cost and finish;
+    close whatever is open when the step ends in any way.
+    """
+
+    def __init__(
+        self,
+        desk: Desk,
+        message: AssistantMessage,
+        *,
+        request_id: str | None = None,
+        window: int | None = None,
+    ) -> None:
+        self.message = message
+        self.rejected = False
+        """A person rejected a call without feedback: the turn ends here."""
+        self._desk = desk
+        self._request_id = request_id
+        self._window = window
+        self._texts: dict[str, tuple[TextPart, list[str]]] = {}
+        self._thoughts: dict[str, tuple[ReasoningPart, list[str]]] = {}
+        self._tools: dict[str, ToolPart] = {}
+        self._raw: dict[str, list[str]] = {}
+        self._calls: list[ToolCalled] = []
+        self._attempt: list[Part] = []
+        self._step_began = desk.clock()
+        self._handlers: dict[type, Callable[[Any], None]] = {
+            StepStarted: self._step_started,
+            TextStarted: self._text_started,
+            TextDelta: self._text_delta,
+            TextEnded: self._text_ended,
+            ReasoningStarted: self._reasoning_started,
+            ReasoningDelta: self._reasoning_delta,
+            ReasoningEnded: self._reasoning_ended,
+            ToolInputStarted: self._tool_input_started,
+            ToolInputDelta: self._tool_input_delta,
+            ToolInputEnded: lambda _: None,
+            ToolCalled: self._tool_called,
+            ToolReturned: self._tool_returned,
+            ToolErred: self._tool_erred,
+            StepFinished: self._step_finished,
+        }
+
+    def handle(self, event: StreamEvent) -> None:
+        """Take one event of the stream, or of a tool that finished."""
+        self._handlers[type(event)](event)
+
+    def take_calls(self) -> list[ToolCalled]:
+        """Return the complete calls that wait to be run, once; provider-executed ones excluded."""
+        calls, self._calls = self._calls, []
+        return calls
+
+    def tool(self, call_id: str) -> ToolPart:
+        """Return the part of a call."""
+        return self._tools[call_id]
+
+    # Text
+
+    def _text_started(self, event: TextStarted) -> None:
+        part = TextPart(**self._base(), time=Span(start=self._desk.clock()))
+        self._texts[event.id] = (part, [])
+        self._put(part)
+
+    def _text_delta(self, event: TextDelta) -> None:
+        if not event.text:
+            return
+        if event.id not in self._texts:
+            self._text_started(TextStarted(event.id))
+        part, words = self._texts[event.id]
+        words.append(event.text)
+        self._desk.recorder.delta(part.message_id, part.id, "text", event.text)
+
+    def _text_ended(self, event: TextEnded) -> None:
+        if event.id not in self._texts:
+            return
+        part, words = self._texts.pop(event.id)
+        update = {"text": "".join(words), "time": self._ended(part.time)}
+        if event.metadata is not None:
+            update["metadata"] = event.metadata
+        self._put(part.model_copy(update=update))
+
+    # Reasoning
+
+    def _reasoning_started(self, event: ReasoningStarted) -> None:
+        if event.id in self._thoughts:
+            return
+        part = ReasoningPart(
+            **self._base(), time=Span(start=self._desk.clock()), metadata=event.metadata
+        )
+        self._thoughts[event.id] = (part, [])
+        self._put(part)
+
+    def _reasoning_delta(self, event: ReasoningDelta) -> None:
+        if event.id not in self._thoughts:
+            self._reasoning_started(ReasoningStarted(event.id))
+        part, words = self._thoughts[event.id]
+        if event.metadata is not None:
+            part = part.model_copy(update={"metadata": event.metadata})
+            self._thoughts[event.id] = (part, words)
+        if event.text:
+            words.append(event.text)
+            self._desk.recorder.delta(part.message_id, part.id, "text", event.text)
+
+    def _reasoning_ended(self, event: ReasoningEnded) -> None:
+        if event.id not in self._thoughts:
+            return
+        part, words = self._thoughts.pop(event.id)
+        update = {"text": "".join(words), "time": self._ended(part.time)}
+        if event.metadata is not None:
+            update["metadata"] = event.metadata
+        self._put(part.model_copy(update=update))
+
+    # Tools
+
+    def _tool_input_started(self, event: ToolInputStarted) -> None:
+        if event.id in self._tools:
+            return
+        part = ToolPart(**self._base(), call_id=event.id, tool=event.tool, state=ToolPending())
+        self._raw[event.id] = []
+        self._put_tool(part)
+
+    def _tool_input_delta(self, event: ToolInputDelta) -> None:
+        part = self._tools.get(event.id)
+        if part is None or not event.text:
+            return
+        self._raw[event.id].append(event.text)
+        self._desk.recorder.delta(part.message_id, part.id, "state.raw", event.text)
+
+    def _tool_called(self, event: ToolCalled) -> None:
+        self._tool_input_started(ToolInputStarted(event.id, event.tool))
+        part = self._tools[event.id]
+        given = event.input if isinstance(event.input, dict) else {"value": event.input}
+        metadata = dict(event.metadata or {})
+        if event.provider_executed:
+            metadata["provider_executed"] = True
+        state = ToolRunning(input=given, time=Span(start=self._desk.clock()))
+        self._put_tool(
+            part.model_copy(
+                update={"tool": event.tool, "state": state, "metadata": metadata or None}
+            )
+        )
+        if not event.provider_executed:
+            self._calls.append(event)
+
+    def tool_began(self, call_id: str) -> None:
+        """Note that a call really starts now; on disk before the tool may change anything."""
+        part = self._tools[call_id]
+        if isinstance(part.state, ToolRunning):
+            state = part.state.model_copy(update={"time": Span(start=self._desk.clock())})
+            self._put_tool(part.model_copy(update={"state": state}), sync=True)
+
+    def tool_progress(self, call_id: str, title: str | None, metadata: dict[str, Any]) -> None:
+        """Update the running card; ``output`` that only grows is journaled as a delta."""
+        part = self._tools.get(call_id)
+        if part is None or not isinstance(part.state, ToolRunning):
+            return
+        old = part.state.metadata
+        before, after = old.get("output"), metadata.get("output")
+        grows = isinstance(before, str) and isinstance(after, str) and after.startswith(before)
+        state = part.state.model_copy(
+            update={"title": title or part.state.title, "metadata": old | metadata}
+        )
+        changed = part.model_copy(update={"state": state})
+        rest_equal = all(
+            old.get(key) == value for key, value in metadata.items() if key != "output"
+        )
+        if grows and rest_equal and state.title == part.state.title:
+            self._tools[call_id] = changed
+            words = str(after)[len(str(before)) :]
+            if words:
+                self._desk.recorder.delta(part.message_id, part.id, "state.metadata.output", words)
+            return
+        self._put_tool(changed)
+
+    def _tool_returned(self, event: ToolReturned) -> None:
+        part = self._tools.get(event.id)
+        if part is None or not isinstance(part.state, ToolRunning):
+            return
+        outcome = _outcome(part.tool, event.output)
+        text, blob = self._desk.keep_output(outcome.output)
+        attachments = tuple(self._kept(attachment) for attachment in outcome.attachments)
+        state = ToolCompleted(
+            input=part.state.input,
+            output=text,
+            blob=blob,
+            title=outcome.title,
+            metadata=dict(outcome.metadata),
+            time=self._ended(part.state.time),
+            attachments=attachments,
+        )
+        decision: Decision | None = None
+        if not outcome.metadata.get("truncated"):
+            decision = self._desk.truncate(part.message_id, part.id, outcome.output)
+        self._put_tool(part.model_copy(update={"state": state}))
+        if decision is not None:
+            self._desk.recorder.append(DecisionMade(decision=decision))
+
+    def _kept(self, attachment: Attachment) -> Attachment:
+        return attachment.model_copy(update={"url": self._desk.keep_attachment(attachment.url)})
+
+    def _tool_erred(self, event: ToolErred) -> None:
+        part = self._tools.get(event.id)
+        if part is None or not isinstance(part.state, ToolRunning):
+            return
+        self.rejected = self.rejected or event.rejected
+        state = ToolFailed(
+            input=part.state.input,
+            error=event.error,
+            metadata=part.state.metadata | (event.metadata or {}),
+            time=self._ended(part.state.time),
+        )
+        self._put_tool(part.model_copy(update={"state": state}))
+
+    # Steps
+
+    def _step_started(self, _event: StepStarted) -> None:
+        self._step_began = self._desk.clock()
+        self._put(StepStartPart(**self._base(), request_id=self._request_id))
+
+    def reported(self, event: StepFinished) -> None:
+        """Note what the provider reported as soon as it is known, before tools run."""
+        cost = self.message.cost
+        if event.cost is not None:
+            cost = (cost or 0.0) + event.cost
+        reason = event.reason if event.reason in KNOWN_REASONS else "unknown"
+        self._message(finish=reason, tokens=event.usage, cost=cost)
+
+    def _step_finished(self, event: StepFinished) -> None:
+        self._close_words()
+        reason = event.reason if event.reason in KNOWN_REASONS else "unknown"
+        self._put(
+            StepFinishPart(
+                **self._base(),
+                reason=reason,
+                cost=event.cost,
+                tokens=event.usage,
+                seconds=round((self._desk.clock() - self._step_began) / 1000, 3),
+                context_tokens=event.usage.prompt + event.usage.output + event.usage.reasoning,
+                window=self._window,
+            ),
+            sync=True,
+        )
+
+    # Endings
+
+    def discard_attempt(self, attempt: int) -> None:
+        """Mark what a failed request left behind, before it is sent again.
+
+        The words stay in the transcript, marked, and are not sent to the model.
+        """
+        self._close_words()
+        self._close_tools()
+        self._calls.clear()
+        for part in self._attempt:
+            if isinstance(part, TextPart | ReasoningPart | ToolPart):
+                metadata = dict(part.metadata or {}) | {"failed_attempt": attempt}
+                self._desk.recorder.append(
+                    PartUpdated(part=part.model_copy(update={"metadata": metadata}))
+                )
+        self._attempt.clear()
+        self._tools.clear()
+
+    def close(self, error: ErrorValue | None = None) -> None:
+        """Close everything that is open; with an error, the message carries it and its text stays."""
+        self._close_words()
+        self._close_tools()
+        update: dict[str, Any] = {
+            "time": self.message.time.model_copy(update={"completed": self._desk.clock()})
+        }
+        if error is not None:
+            update["error"] = error
+            if self.message.finish is None and not isinstance(error, AbortedError):
+                update["finish"] = "error"
+        self._message(sync=True, **update)
+
+    def _close_words(self) -> None:
+        for identifier in list(self._thoughts):
+            self._reasoning_ended(ReasoningEnded(identifier))
+        for identifier in list(self._texts):
+            self._text_ended(TextEnded(identifier))
+
+    def _close_tools(self) -> None:
+        for part in list(self._tools.values()):
+            if not isinstance(part.state, ToolPending | ToolRunning):
+                continue
+            now = self._desk.clock()
+            running = isinstance(part.state, ToolRunning)
+            metadata = dict(part.state.metadata) if isinstance(part.state, ToolRunning) else {}
+            begun = part.state.time.start if isinstance(part.state, ToolRunning) else now
+            raw = "".join(self._raw.get(part.call_id, ()))
+            state = ToolFailed(
+                input=part.state.input,
+                error=ABORTED,
+                metadata=metadata | {"interrupted": True} | ({} if running else {"raw": raw}),
+                time=Span(start=begun, end=now),
+            )
+            self._put_tool(part.model_copy(update={"state": state}))
+
+    # Writing
+
+    def _base(self) -> dict[str, str]:
+        return {
+            "id": self._desk.ids.new("prt"),
+            "session_id": self.message.session_id,
+            "message_id": self.message.id,
+        }
+
+    def _ended(self, span: Span | None) -> Span:
+        now = self._desk.clock()
+        return Span(start=span.start if span else now, end=now)
+
+    def _put(self, part: Part, *, sync: bool = False) -> None:
+        self._attempt = [kept for kept in self._attempt if kept.id != part.id] + [part]
+        self._desk.recorder.append(PartUpdated(part=part), sync=sync)
+
+    def _put_tool(self, part: ToolPart, *, sync: bool = False) -> None:
+        self._tools[part.call_id] = part
+        self._put(part, sync=sync)
+
+    def _message(self, *, sync: bool = False, **update: Any) -> None:
+        self.message = self.message.model_copy(update=update)
+        self._desk.recorder.append(MessageUpdated(info=self.message), sync=sync)
+
+
+def _outcome(tool: str, output: Any) -> ToolOutcome:
+    if isinstance(output, ToolOutcome):
+        return output
+    if isinstance(output, str):
+        return ToolOutcome(title=tool, output=output)
+    if isinstance(output, dict) and isinstance(output.get("output"), str):
+        return ToolOutcome(
+            title=str(output.get("title") or tool),
+            output=output["output"],
+            metadata=dict(output.get("metadata") or {}),
+        )
+    metadata = dict(output) if isinstance(output, dict) else {}
+    return ToolOutcome(
+        title=tool,
+        output=json.dumps(output, ensure_ascii=False, separators=(",", ":"), default=str),
+        metadata=metadata,
+    )

@@ -1,0 +1,42 @@
+"""What the processor needs to write with, and the small services that come with it."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+from palimpsest.transcript.decisions import Decision
+from palimpsest.transcript.events import Event
+from palimpsest.transcript.ids import Ids
+from palimpsest.transcript.values import BlobRef
+
+
+class Recorder(Protocol):
+    """Where changes are written; the journal is one.
+
+    Contract: an event is applied to the session's state before ``append`` returns, and told to
+    front ends only after it was written.
+    """
+
+    def append(self, *events: Event, sync: bool = False) -> int:
+        """Append events; with ``sync`` they are asked onto the disk. Returns the last seq."""
+        ...
+
+    def delta(self, message_id: str, part_id: str, field: str, text: str) -> None:
+        """Append words to a string field of a part, coalesced per tick."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Desk:
+    """What one step is processed with."""
+
+    recorder: Recorder
+    ids: Ids
+    clock: Callable[[], int]
+    """Milliseconds since 1970."""
+    keep_output: Callable[[str], tuple[str, BlobRef | None]]
+    """Put a long output into a blob; returns what stays in the log and the reference."""
+    keep_attachment: Callable[[str], str]
+    """Put a long ``data:`` url into a blob; returns the url to store."""
+    truncate: Callable[[str, str, str], Decision | None]
+    """``(message id, part id, whole output)``: what the model will be shown of it."""

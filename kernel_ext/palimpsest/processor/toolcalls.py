@@ -1,0 +1,139 @@
+"""Run the tool calls of one step: check, ask, run, and say what became of each.
+
+A call is looked up, validated, permitted and run; each of these can end it with words that the
+model can act on. Calls of tools that allow it run side by side, others one after another in
+the order in which the model made them.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from typing import Any, Protocol
+
+from palimpsest.model.model import ToolCalled, ToolErred, ToolReturned
+from palimpsest.processor.processor import ABORTED
+from palimpsest.tools.tool import Tool, ToolContext, ToolOutcome
+from palimpsest.transcript.errors import Aborted, PermissionDenied, UserError
+
+GRACE_SECONDS = 3.0
+"""How long a stopped tool may take to come back by itself before its call is given up."""
+
+
+class Offer(Protocol):
+    """The tools of this step, by name; the registry is one."""
+
+    def resolve(self, name: str) -> Tool | str:
+        """Return the tool, or a sentence for the model when there is none of that name."""
+        ...
+
+    def validate(self, tool: Tool, given: Any) -> Any:
+        """Return the validated arguments, or a sentence for the model."""
+        ...
+
+
+Result = ToolReturned | ToolErred
+
+
+async def run_calls(
+    calls: Sequence[ToolCalled],
+    offer: Offer,
+    context: Callable[[ToolCalled], ToolContext],
+    began: Callable[[str], None],
+    guard: Callable[[ToolCalled], Any],
+) -> AsyncIterator[Result]:
+    """Run the calls and yield each result as it comes.
+
+    ``guard`` is awaited before a call runs and may raise PermissionDenied (a doom loop).
+    """
+    queue: asyncio.Queue[Result] = asyncio.Queue()
+    lock = asyncio.Lock()
+
+    async def one(call: ToolCalled) -> None:
+        tool = offer.resolve(call.tool)
+        alone = not isinstance(tool, str) and not tool.concurrent
+        if alone:
+            async with lock:
+                await queue.put(await _run(call, tool, offer, context, began, guard))
+        else:
+            await queue.put(await _run(call, tool, offer, context, began, guard))
+
+    tasks = [asyncio.create_task(one(call)) for call in calls]
+    try:
+        for _ in calls:
+            yield await queue.get()
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def _run(
+    call: ToolCalled,
+    tool: Tool | str,
+    offer: Offer,
+    context: Callable[[ToolCalled], ToolContext],
+    began: Callable[[str], None],
+    guard: Callable[[ToolCalled], Any],
+) -> Result:
+    if call.problem is not None:
+        return ToolErred(call.id, f"The input of this call is not valid JSON: {call.problem}")
+    if isinstance(tool, str):
+        return ToolErred(call.id, tool)
+    arguments = offer.validate(tool, call.input)
+    if isinstance(arguments, str):
+        return ToolErred(call.id, arguments)
+    given = context(call)
+    if given.abort.is_set():
+        return _aborted(call, {})
+    try:
+        await guard(call)
+        began(call.id)
+        return await _until_abort(call, tool, arguments, given)
+    except PermissionDenied as denied:
+        return ToolErred(call.id, str(denied), rejected=denied.stops)
+    except Aborted:
+        return _aborted(call, {})
+    except UserError as problem:
+        return ToolErred(call.id, str(problem))
+    except Exception as broken:  # noqa: BLE001  a tool's defect must not end the session
+        return ToolErred(
+            call.id, f"The tool {tool.name!r} failed: {type(broken).__name__}: {broken}"
+        )
+
+
+async def _until_abort(
+    call: ToolCalled, tool: Tool, arguments: Any, context: ToolContext
+) -> Result:
+    """Run the tool; once stopped it gets a short grace to return what it has."""
+    loop = asyncio.get_running_loop()
+    stopped = asyncio.Event()
+
+    def stop() -> None:
+        loop.call_soon_threadsafe(stopped.set)
+
+    unregister = context.abort.on_abort(stop)
+    work = asyncio.ensure_future(tool.run(arguments, context))
+    waiting = asyncio.ensure_future(stopped.wait())
+    try:
+        await asyncio.wait({work, waiting}, return_when=asyncio.FIRST_COMPLETED)
+        if not work.done():
+            await asyncio.wait({work}, timeout=GRACE_SECONDS)
+        if not work.done():
+            return _aborted(call, {"not_returned": True})
+        outcome = work.result()
+    finally:
+        unregister()
+        waiting.cancel()
+        if not work.done():
+            work.cancel()
+    return _finished(call, outcome, stopped=context.abort.is_set())
+
+
+def _finished(call: ToolCalled, outcome: ToolOutcome, *, stopped: bool) -> Result:
+    # A stopped tool that still returned keeps what it printed, marked as interrupted.
+    if stopped and outcome.metadata.get("interrupted"):
+        return _aborted(call, dict(outcome.metadata) | {"output": outcome.output})
+    return ToolReturned(call.id, outcome)
+
+
+def _aborted(call: ToolCalled, metadata: Mapping[str, Any]) -> ToolErred:
+    return ToolErred(call.id, ABORTED, metadata={"interrupted": True, **metadata})

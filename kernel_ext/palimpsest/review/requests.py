@@ -1,0 +1,92 @@
+"""Rebuild what the model saw: any recorded request, from the log alone.
+
+*Rebuild* means recorded decisions and references through the recorded projection version; the
+hash must match what was sent. The functions are those of the live loop.
+"""
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from palimpsest.context.projection import PROJECTION_VERSION, project
+from palimpsest.context.texts import load_texts
+from palimpsest.context.view import View
+from palimpsest.model.model import ModelRequest
+from palimpsest.model.wire import message_hash, request_hash, to_provider, with_marks
+from palimpsest.store.state import State
+from palimpsest.store.store import Store
+from palimpsest.transcript.decisions import StepRequest
+from palimpsest.transcript.errors import NotFound, UserError
+from palimpsest.transcript.events import Record, StepRequested
+from palimpsest.transcript.values import ToolSpec
+
+
+@dataclass(frozen=True, slots=True)
+class Rebuilt:
+    """A request as it was sent."""
+
+    record: StepRequest
+    request: ModelRequest
+    matches: bool
+    """The rebuilt messages have the recorded hash."""
+
+
+def requests(store: Store, session_id: str) -> tuple[StepRequest, ...]:
+    """List the requests of a session, in order."""
+    return tuple(
+        record.event.request
+        for record in store.read(session_id)
+        if isinstance(record.event, StepRequested)
+    )
+
+
+def rebuild(store: Store, session_id: str, request_id: str) -> Rebuilt:
+    """Rebuild one request; raises NotFound, or UserError for a projection this version lacks."""
+    for found in rebuild_all(store, session_id, store.read(session_id)):
+        if found.record.id == request_id:
+            return found
+    raise NotFound(f"There is no request {request_id!r} in session {session_id!r}.")
+
+
+def rebuild_all(store: Store, session_id: str, records: Iterable[Record]) -> Iterator[Rebuilt]:
+    """Rebuild every request while folding the log once."""
+    state = State()
+    for record in records:
+        state.apply(record)
+        if isinstance(record.event, StepRequested):
+            yield _rebuilt(store, session_id, state, record.event.request)
+
+
+def _rebuilt(store: Store, session_id: str, state: State, record: StepRequest) -> Rebuilt:
+    if record.projection != PROJECTION_VERSION:
+        raise UserError(
+            f"Request {record.id} was made by projection {record.projection}, and this version "
+            f"of Palimpsest has projection {PROJECTION_VERSION} only. Open it with a version that has both."
+        )
+    system: list[str] = _blob(store, record.system.sha256)
+    tools = tuple(ToolSpec.model_validate(spec) for spec in _blob(store, record.tools.sha256))
+    messages = state.messages()
+    projection = project(
+        View(messages, state.decisions, load_texts(messages, store.get_blob)),
+        system=tuple(system),
+        tools=tools,
+        model=record.model,
+        policy=record.policy,
+        count=len,
+    )
+    sent = to_provider(projection.messages, record.model)
+    request = ModelRequest(
+        model=record.model,
+        messages=with_marks(sent, record.marks),
+        tools=tools,
+        parameters=dict(record.parameters),
+        session_id=session_id,
+        purpose=record.purpose,
+    )
+    sha256 = request_hash(tuple(message_hash(message) for message in sent))
+    return Rebuilt(record, request, matches=sha256 == record.sha256)
+
+
+def _blob(store: Store, sha256: str) -> Any:
+    return json.loads(store.get_blob(sha256))

@@ -1,0 +1,159 @@
+"""Questions for a person: asked when the rules say so, answered once, remembered as told.
+
+A question is journaled when it is asked and when it is answered; the first answer wins,
+whoever gives it: a view, the prompt in the cell, ``--yes``, or the end of the turn.
+"""
+
+import asyncio
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from palimpsest.loop.stage import Log
+from palimpsest.tools.permissions import (
+    Allowed,
+    Denied,
+    PendingAsk,
+    Rules,
+    decide,
+    refusal,
+    settle,
+)
+from palimpsest.tools.tool import Abort
+from palimpsest.transcript.errors import Aborted, PermissionDenied
+from palimpsest.transcript.events import (
+    PermissionAsked,
+    PermissionReplied,
+    SessionUpdated,
+)
+from palimpsest.transcript.ids import Ids
+from palimpsest.transcript.parts import ToolPart
+from palimpsest.transcript.values import Ask, Reply
+
+NEVER_BY_YES = {"doom_loop", "budget"}
+"""What ``--yes`` does not answer: these questions mean that something went wrong."""
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Which tool call asks."""
+
+    message_id: str
+    call_id: str
+    tool: str
+
+
+class Asks:
+    """The open questions of one session.
+
+    Responsibilities: decide by rules; journal questions and answers; wake who waits.
+    """
+
+    def __init__(self, session_id: str, log: Log, ids: Ids) -> None:
+        self._session_id = session_id
+        session = log.state.session
+        self._approved: Rules = session.permission if session is not None else ()
+        self._log = log
+        self._ids = ids
+        self._lock = threading.Lock()
+        self._waiting: dict[str, tuple[PendingAsk, asyncio.Future[Reply]]] = {}
+
+    async def ask(
+        self,
+        caller: Caller,
+        permission: str,
+        patterns: Sequence[str],
+        *,
+        rules: Rules,
+        abort: Abort,
+        yes: bool,
+        title: str = "",
+        always: Sequence[str] = (),
+        diff: str | None = None,
+    ) -> None:
+        """Return when the call may run; raises PermissionDenied or Aborted otherwise."""
+        match decide(permission, patterns, rules, self._approved):
+            case Allowed():
+                return
+            case Denied() as denied:
+                raise PermissionDenied(denied.message, stops=False)
+            case _:
+                pass
+        ask = Ask(
+            id=self._ids.new("per"),
+            permission=permission,
+            patterns=tuple(patterns),
+            always=tuple(always),
+            title=title or caller.tool,
+            input=self._input(caller),
+            diff=diff,
+            message_id=caller.message_id,
+            call_id=caller.call_id,
+            tool=caller.tool,
+        )
+        reply = await self._answer(PendingAsk(ask, self._session_id, rules), abort, yes=yes)
+        if reply.answer == "reject":
+            if reply.by == "cancel":
+                raise Aborted("Stopped.")
+            raise refusal(reply)
+
+    def reply(self, ask_id: str, reply: Reply) -> bool:
+        """Answer a question from any thread; false when somebody was first."""
+        with self._lock:
+            settled = settle(
+                [pending for pending, _ in self._waiting.values()], ask_id, reply, self._approved
+            )
+            answered = [
+                (self._waiting.pop(identifier), given) for identifier, given in settled.replies
+            ]
+            self._approved = settled.approved
+        if not answered:
+            return False
+        for (pending, future), given in answered:
+            self._log.append(PermissionReplied(ask_id=pending.ask.id, reply=given), sync=True)
+            future.get_loop().call_soon_threadsafe(self._resolve, future, given)
+        return True
+
+    def reject_all(self, by: str) -> None:
+        """Reject every open question, because the turn ends."""
+        for identifier in list(self._waiting):
+            self.reply(identifier, Reply(answer="reject", by=by))
+
+    async def _answer(self, pending: PendingAsk, abort: Abort, *, yes: bool) -> Reply:
+        future: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
+        identifier = pending.ask.id
+        with self._lock:
+            self._waiting[identifier] = (pending, future)
+        self._log.append(PermissionAsked(ask=pending.ask), sync=True)
+        if yes and pending.ask.permission not in NEVER_BY_YES:
+            self.reply(identifier, Reply(answer="once", by="--yes"))
+        unregister = abort.on_abort(self._rejecter(identifier))
+        try:
+            return await future
+        finally:
+            unregister()
+            if not future.done():
+                self.reply(identifier, Reply(answer="reject", by="cancel"))
+
+    def _rejecter(self, identifier: str) -> Callable[[], None]:
+        def reject() -> None:
+            self.reply(identifier, Reply(answer="reject", by="cancel"))
+
+        return reject
+
+    def _resolve(self, future: "asyncio.Future[Reply]", reply: Reply) -> None:
+        """On the engine's loop: keep what "always" allowed, and wake who waits."""
+        session = self._log.state.session
+        if session is not None and self._approved != session.permission:
+            updated = session.model_copy(update={"permission": self._approved})
+            self._log.append(SessionUpdated(session=updated))
+        if not future.done():
+            future.set_result(reply)
+
+    def _input(self, caller: Caller) -> dict[str, Any]:
+        message = self._log.state.message(caller.message_id)
+        for part in message.parts if message is not None else ():
+            if isinstance(part, ToolPart) and part.call_id == caller.call_id:
+                return part.state.input
+        return {}

@@ -1,0 +1,354 @@
+"""A session that this kernel has open, as front ends see it.
+
+``LiveSession`` writes it; ``FollowedSession`` follows one that another kernel writes.
+"""
+
+import asyncio
+import datetime
+import json
+import threading
+from collections.abc import Awaitable, Callable, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from palimpsest.context.system import system
+from palimpsest.loop.stage import Setup, Stage
+from palimpsest.model.model import Model, ToolCalled
+from palimpsest.processor.loopguard import circles, fingerprint
+from palimpsest.session.agents import Agent, find_agent
+from palimpsest.session.api import Answer, PromptOptions, RecordsCallback, Snapshot
+from palimpsest.session.asks import Asks, Caller
+from palimpsest.session.log import SessionLog
+from palimpsest.session.runner import Run, Runner
+from palimpsest.session.surroundings import read_surroundings
+from palimpsest.store.journal import Journal
+from palimpsest.store.store import Store
+from palimpsest.tools.permissions import Rules
+from palimpsest.tools.registry import Registry
+from palimpsest.tools.tool import AskFunction, Namespace, PythonRunner
+from palimpsest.transcript.events import Record, SessionUpdated
+from palimpsest.transcript.ids import Ids
+from palimpsest.transcript.messages import Messages, UserMessage
+from palimpsest.transcript.parts import TextPart, ToolPart
+from palimpsest.transcript.values import ModelInfo, ModelRef, Policy, Reply
+
+TITLE_LENGTH = 60
+DEFAULT_TITLE = "New session - "
+
+
+@dataclass(frozen=True, slots=True)
+class Services:
+    """What every session of a workspace works with; wired by ``app``."""
+
+    store: Store
+    ids: Ids
+    clock: Callable[[], int]
+    jitter: Callable[[], float]
+    root: Path
+    cwd: Path
+    registry: Registry
+    model: Callable[[ModelInfo], Model]
+    """The adapter that answers for a model."""
+    info: Callable[[str, str | None], ModelInfo]
+    """``(model id, variant)`` to what is known of it; raises ConfigError for nonsense."""
+    default_model: Callable[[], str]
+    count: Callable[[str], Callable[[str], int]]
+    """Token counter by estimator name."""
+    agents: dict[str, Agent]
+    default_agent: str
+    rules: Rules
+    """Defaults, mode and configuration; an agent's own rules come after."""
+    policy: Policy
+    instructions: tuple[str, ...] = ()
+    """Text that the configuration adds to every system prompt."""
+    max_steps: int | None = None
+    python: PythonRunner | None = None
+    namespace: Namespace | None = None
+
+
+class LiveSession:
+    """A session that this kernel writes.
+
+    Responsibilities: build the stage for a run; keep the system prompt byte-stable; answer
+    front ends from any thread.
+    """
+
+    read_only = False
+
+    def __init__(
+        self, services: Services, journal: Journal, loop: asyncio.AbstractEventLoop
+    ) -> None:
+        self._services = services
+        self._loop = loop
+        self.journal = journal
+        session = journal.state.session
+        if session is None:
+            raise ValueError("A live session needs its session record first.")
+        self.id = session.id
+        self.log = SessionLog(journal)
+        self.asks = Asks(self.id, self.log, services.ids)
+        self.runner = Runner(
+            self.id, self.log, services.ids, services.clock, self._stage, self._resolve
+        )
+        self._systems: dict[tuple[str, str, str | None], tuple[str, ...]] = {}
+        self._loop_answers: set[tuple[str, str]] = set()
+
+    # What front ends call
+
+    async def prompt(self, text: str, options: PromptOptions) -> Answer:
+        """Send a prompt and await its own answer."""
+        self._name_after(text)
+        return await self.runner.prompt(text, options)
+
+    def cancel(self, reason: str = "Stopped.") -> bool:
+        """Stop the turn that runs and what waits in the inbox."""
+        run = self.runner.run
+        if run is not None:
+            # At once, from whatever thread: a tool that blocks must not wait for the engine.
+            run.abort.set(reason)
+        return bool(self._on_loop(self.runner.cancel, reason)) or run is not None
+
+    def reply(self, ask_id: str, reply: Reply) -> bool:
+        """Answer a question."""
+        return self.asks.reply(ask_id, reply)
+
+    def withdraw(self, prompt_id: str) -> bool:
+        """Take a waiting prompt back."""
+        return bool(self._on_loop(self.runner.withdraw, prompt_id))
+
+    def subscribe(self, callback: RecordsCallback) -> Callable[[], None]:
+        """Be told every record after it was written."""
+        return self.journal.subscribe(callback)
+
+    def snapshot(self) -> Snapshot:
+        """Return the newest immutable picture."""
+        return _snapshot(self.journal)
+
+    def records_after(self, seq: int) -> Sequence[Record]:
+        """Return the records after a sequence number."""
+        return tuple(self._services.store.read(self.id, after=seq))
+
+    async def close(self) -> None:
+        """Stop what runs, write a checkpoint, give the session back."""
+        self.runner.cancel("The session is closed.")
+        await self.runner.wait_idle()
+        await asyncio.to_thread(self.journal.close)
+
+    def _on_loop(self, call: Callable[..., bool], *arguments: Any) -> bool:
+        """Run a short call on the engine's loop and return what it says."""
+        if threading.current_thread() is threading.main_thread() or not self._here():
+            future: Future[bool] = Future()
+
+            def run() -> None:
+                try:
+                    future.set_result(call(*arguments))
+                except BaseException as problem:  # noqa: BLE001  handed to the caller's thread
+                    future.set_exception(problem)
+
+            self._loop.call_soon_threadsafe(run)
+            return future.result(timeout=5.0)
+        return call(*arguments)
+
+    def _here(self) -> bool:
+        try:
+            return asyncio.get_running_loop() is self._loop
+        except RuntimeError:
+            return False
+
+    # What the runner and the loop call
+
+    def _resolve(self, options: dict[str, Any]) -> tuple[str, ModelRef]:
+        """Return agent and model of a prompt; raises ConfigError before anything is journaled."""
+        services = self._services
+        session = self.log.state.session
+        name = (
+            options.get("agent") or (session.agent if session else None) or services.default_agent
+        )
+        agent = find_agent(name, services.agents)
+        kept = session.model.id if session is not None and session.model is not None else None
+        wanted = options.get("model") or agent.model or kept or services.default_model()
+        variant = options.get("variant")
+        if variant is None and session is not None and session.model is not None and wanted == kept:
+            variant = session.model.variant
+        for tool in options.get("tools") or ():
+            services.registry.require(tool)
+        return agent.name, services.info(wanted, variant).ref
+
+    def _stage(self, run: Run) -> Stage:
+        services = self._services
+        self._loop_answers.clear()
+        return Stage(
+            session_id=self.id,
+            log=self.log,
+            blobs=services.store,
+            ids=services.ids,
+            clock=services.clock,
+            abort=run.abort,
+            root=services.root,
+            cwd=services.cwd,
+            setup=self._setup,
+            deliver=lambda: self.runner.deliver_steers(run),
+            ask=lambda message_id, call_id, tool: self._asker(run, message_id, call_id, tool),
+            guard=lambda message_id, call: self._guard(run, message_id, call),
+            jitter=services.jitter,
+            python=services.python,
+            namespace=services.namespace,
+        )
+
+    async def _setup(self, user: UserMessage) -> Setup:
+        services = self._services
+        agent = find_agent(user.agent, services.agents)
+        info = services.info(user.model.id, user.model.variant)
+        session = self.log.state.session
+        policy = (session.policy if session else None) or services.policy
+        rules = services.rules + agent.rules
+        offered = services.registry.offered(
+            rules,
+            user.tools,
+            without=set() if services.python is not None else {"python", "variables"},
+        )
+        self._remember(user)
+        return Setup(
+            agent=agent.name,
+            model=services.model(info),
+            info=info,
+            policy=policy,
+            count=services.count(policy.estimator),
+            system=self._system(agent, info, user),
+            specs=tuple(services.registry.spec(tool) for tool in offered) if info.tools else (),
+            offer=services.registry.of(offered),
+            max_steps=user.max_steps or services.max_steps or agent.steps,
+        )
+
+    def _remember(self, user: UserMessage) -> None:
+        session = self.log.state.session
+        if session is not None and (session.agent, session.model) != (user.agent, user.model):
+            updated = session.model_copy(update={"agent": user.agent, "model": user.model})
+            self.log.append(SessionUpdated(session=updated))
+
+    def _system(self, agent: Agent, info: ModelInfo, user: UserMessage) -> tuple[str, ...]:
+        """Return the system prompt, the same bytes for the session's whole life."""
+        key = (agent.name, info.ref.id, user.system)
+        if key not in self._systems:
+            self._systems[key] = self._recorded_system(key) or self._new_system(agent, info, user)
+        return self._systems[key]
+
+    def _recorded_system(self, key: tuple[str, str, str | None]) -> tuple[str, ...] | None:
+        """Take the prompt of the newest request again, when it was for the same agent and model."""
+        state = self.log.state
+        request = state.request
+        message = state.message(request.message_id) if request and request.message_id else None
+        if request is None or message is None or request.model.ref.id != key[1]:
+            return None
+        parent = state.message(getattr(message.info, "parent_id", ""))
+        if parent is None or not isinstance(parent.info, UserMessage):
+            return None
+        if (parent.info.agent, parent.info.system) != (key[0], key[2]):
+            return None
+        return tuple(json.loads(self._services.store.get_blob(request.system.sha256)))
+
+    def _new_system(self, agent: Agent, info: ModelInfo, user: UserMessage) -> tuple[str, ...]:
+        session = self.log.state.session
+        services = self._services
+        surroundings = read_surroundings(
+            info.ref.id,
+            services.cwd,
+            services.root,
+            session.notebook if session else None,
+            session.time.created if session else services.clock(),
+        )
+        extra = (*services.instructions, agent.note or "", user.system or "")
+        return system(surroundings, agent_prompt=agent.prompt, extra=extra)
+
+    def _asker(self, run: Run, message_id: str, call_id: str, tool: str) -> AskFunction:
+        caller = Caller(message_id, call_id, tool)
+
+        def ask(
+            permission: str,
+            patterns: Sequence[str],
+            *,
+            title: str = "",
+            always: Sequence[str] = (),
+            diff: str | None = None,
+        ) -> Awaitable[None]:
+            return self.asks.ask(
+                caller,
+                permission,
+                patterns,
+                rules=self._rules(message_id),
+                abort=run.abort,
+                yes=run.yes,
+                title=title,
+                always=always,
+                diff=diff,
+            )
+
+        return ask
+
+    def _rules(self, message_id: str) -> Rules:
+        message = self.log.state.message(message_id)
+        name = getattr(message.info, "agent", None) if message is not None else None
+        agent = self._services.agents.get(name or self._services.default_agent)
+        return self._services.rules + (agent.rules if agent is not None else ())
+
+    async def _guard(self, run: Run, message_id: str, call: ToolCalled) -> None:
+        """Ask before a call that goes round in circles; the answer holds for the turn."""
+        messages = self.log.state.messages()
+        calls = _calls_of_turn(messages, upto=call.id)
+        period = circles(calls)
+        if period is None:
+            return
+        key = (call.tool, calls[-1])
+        if key in self._loop_answers:
+            return
+        words = "the same call" if period == 1 else f"the same {period} calls"
+        ask = self._asker(run, message_id, call.id, call.tool)
+        await ask("doom_loop", [call.tool], title=f"The model repeats {words}. Go on?")
+        self._loop_answers.add(key)
+
+    def _name_after(self, text: str) -> None:
+        """Give an unnamed session the first line of its first prompt as title."""
+        session = self.log.state.session
+        line = next((line.strip() for line in text.splitlines() if line.strip()), "")
+        if session is None or not session.title.startswith(DEFAULT_TITLE) or not line:
+            return
+        title = line if len(line) <= TITLE_LENGTH else line[: TITLE_LENGTH - 1].rstrip() + "…"
+        self.log.append(SessionUpdated(session=session.model_copy(update={"title": title})))
+
+
+def default_title(now_ms: int) -> str:
+    """Return the title of a session nobody has spoken in yet."""
+    moment = datetime.datetime.fromtimestamp(now_ms / 1000, tz=datetime.UTC)
+    return DEFAULT_TITLE + moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def _calls_of_turn(messages: Messages, *, upto: str) -> list[str]:
+    calls: list[str] = []
+    for message in messages:
+        if isinstance(message.info, UserMessage) and any(
+            isinstance(part, TextPart) and not part.synthetic for part in message.parts
+        ):
+            calls.clear()
+        for part in message.parts:
+            if isinstance(part, ToolPart) and not (part.metadata or {}).get("failed_attempt"):
+                calls.append(fingerprint(part.tool, part.state.input))
+                if part.call_id == upto:
+                    return calls
+    return calls
+
+
+def _snapshot(journal: Journal) -> Snapshot:
+    with journal.lock:
+        state = journal.state
+        return Snapshot(
+            session=state.session,
+            status=state.status,
+            messages=state.messages(),
+            asks=tuple(state.asks.values()),
+            inbox=tuple(state.inbox.values()),
+            todos=state.todos,
+            request=state.request,
+            seq=state.seq,
+        )

@@ -1,0 +1,80 @@
+"""The journal as the engine uses it: every read of the folded state takes the journal's lock.
+
+The writer thread folds streamed words into the same state, so a read without the lock could see
+half a change.
+"""
+
+from palimpsest.store.journal import Journal
+from palimpsest.transcript.decisions import ContextItem, Decision, StepRequest
+from palimpsest.transcript.events import Event, PromptAdmitted
+from palimpsest.transcript.messages import Message, Messages
+from palimpsest.transcript.sessions import Session
+
+
+class GuardedState:
+    """The folded state, one locked read at a time."""
+
+    def __init__(self, journal: Journal) -> None:
+        self._journal = journal
+
+    @property
+    def session(self) -> Session | None:
+        """The session's own record."""
+        with self._journal.lock:
+            return self._journal.state.session
+
+    @property
+    def decisions(self) -> tuple[Decision, ...]:
+        """All decisions so far."""
+        with self._journal.lock:
+            return self._journal.state.decisions
+
+    @property
+    def request(self) -> StepRequest | None:
+        """The newest model request."""
+        with self._journal.lock:
+            return self._journal.state.request
+
+    @property
+    def items(self) -> tuple[ContextItem, ...]:
+        """All items of the newest request."""
+        with self._journal.lock:
+            return self._journal.state.items
+
+    @property
+    def inbox(self) -> dict[str, PromptAdmitted]:
+        """Prompts that wait, in order."""
+        with self._journal.lock:
+            return dict(self._journal.state.inbox)
+
+    @property
+    def seq(self) -> int:
+        """The highest sequence number."""
+        with self._journal.lock:
+            return self._journal.state.seq
+
+    def messages(self) -> Messages:
+        """Return the messages in order."""
+        with self._journal.lock:
+            return self._journal.state.messages()
+
+    def message(self, message_id: str) -> Message | None:
+        """Return one message."""
+        with self._journal.lock:
+            return self._journal.state.message(message_id)
+
+
+class SessionLog:
+    """What the loop, the asks and the runner write with."""
+
+    def __init__(self, journal: Journal) -> None:
+        self._journal = journal
+        self.state = GuardedState(journal)
+
+    def append(self, *events: Event, sync: bool = False) -> int:
+        """Append events to the journal."""
+        return self._journal.append(*events, sync=sync)
+
+    def delta(self, message_id: str, part_id: str, field: str, text: str) -> None:
+        """Append words to a string field of a part."""
+        self._journal.delta(message_id, part_id, field, text)

@@ -1,0 +1,255 @@
+"""One runner per session: prompts wait in the inbox, one turn runs at a time.
+
+A prompt that arrives while a turn runs is journaled and awaits its own answer: *steer* is
+delivered before the next request, *queue* after the turn (DESIGN.md 5). Runs on the engine's loop.
+"""
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+from palimpsest.loop.stage import Log, Stage
+from palimpsest.loop.turn import run_turn
+from palimpsest.session.api import Answer, PromptOptions
+from palimpsest.tools.tool import Abort
+from palimpsest.transcript.errors import AbortedError, ErrorValue, UnknownError
+from palimpsest.transcript.events import (
+    MessageUpdated,
+    PartUpdated,
+    PromptAdmitted,
+    PromptDelivered,
+    SessionError,
+    SessionStatus,
+)
+from palimpsest.transcript.ids import Ids
+from palimpsest.transcript.messages import (
+    AssistantMessage,
+    Messages,
+    MessageTime,
+    Origin,
+    UserMessage,
+)
+from palimpsest.transcript.parts import TextPart
+from palimpsest.transcript.sessions import Busy, Idle
+from palimpsest.transcript.values import ModelRef, Usage
+
+
+class Run:
+    """One run of the loop: what was delivered in it, and how it may be stopped."""
+
+    def __init__(self) -> None:
+        self.abort = Abort()
+        self.delivered: dict[str, str] = {}
+        """Prompt id to the id of the user message it became."""
+        self.yes = False
+        self.first_seq = 0
+
+
+class Runner:
+    """Admit prompts, run turns, answer everybody."""
+
+    def __init__(
+        self,
+        session_id: str,
+        log: Log,
+        ids: Ids,
+        clock: Callable[[], int],
+        stage: Callable[[Run], Stage],
+        resolve: Callable[[dict[str, Any]], tuple[str, ModelRef]],
+    ) -> None:
+        self._session_id = session_id
+        self._log = log
+        self._ids = ids
+        self._clock = clock
+        self._stage = stage
+        self._resolve = resolve
+        self._waiting: dict[str, asyncio.Future[Answer]] = {}
+        self._yes: set[str] = set()
+        self._run: Run | None = None
+        self._task: asyncio.Task[None] | None = None
+
+    @property
+    def run(self) -> Run | None:
+        """The run that is going on, if any."""
+        return self._run
+
+    async def prompt(self, text: str, options: PromptOptions) -> Answer:
+        """Admit a prompt and await its own answer; a repeated prompt id joins the first."""
+        prompt_id = options.prompt_id or self._ids.new("pmt")
+        if prompt_id not in self._waiting:
+            given = _options(options)
+            self._resolve(given)
+            self._waiting[prompt_id] = asyncio.get_running_loop().create_future()
+            if options.yes:
+                self._yes.add(prompt_id)
+            self._log.append(
+                PromptAdmitted(
+                    prompt_id=prompt_id,
+                    text=text,
+                    delivery=options.delivery,
+                    origin=options.origin,
+                    options=given,
+                ),
+                sync=True,
+            )
+            if self._task is None or self._task.done():
+                self._task = asyncio.get_running_loop().create_task(self._work())
+        return await asyncio.shield(self._waiting[prompt_id])
+
+    def cancel(self, reason: str) -> bool:
+        """Stop the run and everything that waits; false when nothing ran."""
+        waiting = list(self._log.state.inbox)
+        for prompt_id in waiting:
+            self.withdraw(prompt_id)
+        if self._run is not None:
+            self._run.abort.set(reason)
+        return bool(waiting) or self._run is not None
+
+    def withdraw(self, prompt_id: str) -> bool:
+        """Take a waiting prompt back."""
+        if prompt_id not in self._log.state.inbox:
+            return False
+        self._log.append(PromptDelivered(prompt_id=prompt_id))
+        self._answer(prompt_id, Answer(self._session_id, "", error=AbortedError()))
+        return True
+
+    async def wait_idle(self) -> None:
+        """Return when nothing runs."""
+        if self._task is not None:
+            await asyncio.wait({self._task})
+
+    async def _work(self) -> None:
+        self._log.append(SessionStatus(status=Busy()))
+        try:
+            while self._log.state.inbox:
+                await self._turn()
+        finally:
+            self._log.append(SessionStatus(status=Idle()), sync=True)
+
+    async def _turn(self) -> None:
+        run = self._run = Run()
+        run.first_seq = self._log.state.seq + 1
+        problem: ErrorValue | None = None
+        try:
+            self._deliver(run, next(iter(self._log.state.inbox.values())))
+            await run_turn(self._stage(run))
+        except asyncio.CancelledError:
+            run.abort.set("The kernel ends.")
+            problem = AbortedError(message="The kernel ends.")
+            raise
+        except Exception as broken:  # noqa: BLE001  one broken turn must not end the session
+            problem = UnknownError(
+                message=f"Palimpsest itself failed: {type(broken).__name__}: {broken}. "
+                "What was said is kept; please report this."
+            )
+            self._log.append(SessionError(error=problem))
+        finally:
+            self._run = None
+            for prompt_id, message_id in run.delivered.items():
+                self._answer(prompt_id, self._collect(run, message_id, problem))
+
+    def deliver_steers(self, run: Run) -> bool:
+        """Turn steered prompts into messages; called by the loop before each request."""
+        steers = [p for p in self._log.state.inbox.values() if p.delivery == "steer"]
+        for prompt in steers:
+            self._deliver(run, prompt)
+        return bool(steers)
+
+    def _deliver(self, run: Run, prompt: PromptAdmitted) -> None:
+        agent, model = self._resolve(prompt.options)
+        message = UserMessage(
+            id=self._ids.new("msg"),
+            session_id=self._session_id,
+            time=MessageTime(created=self._clock()),
+            agent=agent,
+            model=model,
+            system=prompt.options.get("system"),
+            tools=_switches(prompt.options.get("tools")),
+            origin=prompt.origin,
+            max_steps=prompt.options.get("max_steps"),
+        )
+        part = TextPart(
+            id=self._ids.new("prt"),
+            session_id=self._session_id,
+            message_id=message.id,
+            text=prompt.text,
+        )
+        run.delivered[prompt.prompt_id] = message.id
+        run.yes = run.yes or prompt.prompt_id in self._yes
+        self._yes.discard(prompt.prompt_id)
+        self._log.append(
+            PromptDelivered(prompt_id=prompt.prompt_id, message_id=message.id),
+            MessageUpdated(info=message),
+            PartUpdated(part=part),
+            sync=True,
+        )
+
+    def _answer(self, prompt_id: str, answer: Answer) -> None:
+        future = self._waiting.pop(prompt_id, None)
+        if future is not None and not future.done():
+            future.set_result(answer)
+
+    def _collect(self, run: Run, message_id: str, problem: ErrorValue | None) -> Answer:
+        state = self._log.state
+        messages = _after(state.messages(), message_id)
+        infos = [m.info for m in messages if isinstance(m.info, AssistantMessage)]
+        costs = [info.cost for info in infos if info.cost is not None]
+        usage = Usage()
+        for info in infos:
+            usage = usage.plus(info.tokens)
+        error = problem or (infos[-1].error if infos else None)
+        if error is None and not infos:
+            error = UnknownError(message="Nothing was answered.")
+            if run.abort.is_set():
+                error = AbortedError(message=run.abort.reason)
+        return Answer(
+            session_id=self._session_id,
+            turn_id=message_id,
+            messages=messages,
+            text=_text(messages),
+            usage=usage,
+            cost=sum(costs) if costs else None,
+            steps=len(infos),
+            error=error,
+            seq=(run.first_seq, state.seq),
+        )
+
+
+def origin_or_api(origin: Origin | None) -> Origin:
+    """Return the origin of a prompt; what names none came by the API."""
+    return origin or Origin()
+
+
+def _options(options: PromptOptions) -> dict[str, Any]:
+    given = {
+        "model": options.model,
+        "variant": options.variant,
+        "agent": options.agent,
+        "system": options.system,
+        "tools": list(options.tools) if options.tools is not None else None,
+        "max_steps": options.max_steps,
+    }
+    return {key: value for key, value in given.items() if value is not None}
+
+
+def _switches(tools: list[str] | None) -> dict[str, bool] | None:
+    if tools is None:
+        return None
+    return {"*": False} | dict.fromkeys(tools, True)
+
+
+def _after(messages: Messages, message_id: str) -> Messages:
+    at = next((i for i, m in enumerate(messages) if m.id == message_id), len(messages))
+    return tuple(m for m in messages[at + 1 :] if isinstance(m.info, AssistantMessage))
+
+
+def _text(messages: Messages) -> str:
+    if not messages:
+        return ""
+    return "\n\n".join(
+        part.text
+        for part in messages[-1].parts
+        if isinstance(part, TextPart)
+        and part.text
+        and not (part.metadata or {}).get("failed_attempt")
+    )

@@ -1,0 +1,49 @@
+"""Read what the system prompt tells of the place: folders, platform, date, instruction files."""
+
+import datetime
+import platform
+from pathlib import Path
+
+from palimpsest.context.system import Surroundings
+
+INSTRUCTION_FILES = ("AGENTS.md", "CLAUDE.md", "CONTEXT.md")
+"""The first name that exists anywhere between folder and project counts, with all its files."""
+
+INSTRUCTION_BYTES = 40_000
+"""A longer instruction file is cut: it would fill the window of a small model by itself."""
+
+
+def read_surroundings(
+    model: str, cwd: Path, root: Path, notebook: str | None, created_ms: int
+) -> Surroundings:
+    """Describe where a session works, as of its beginning."""
+    began = datetime.datetime.fromtimestamp(created_ms / 1000).astimezone()
+    return Surroundings(
+        model=model,
+        directory=str(cwd),
+        root=str(root),
+        git=any((folder / ".git").exists() for folder in (cwd, *cwd.parents)),
+        platform=platform.system().lower(),
+        date=began.strftime("%a %b %d %Y"),
+        notebook=notebook,
+        instructions=read_instructions(cwd, root),
+    )
+
+
+def read_instructions(cwd: Path, root: Path) -> tuple[tuple[str, str], ...]:
+    """Return path and content of each instruction file from the project down to the folder."""
+    folders = [folder for folder in (cwd, *cwd.parents) if folder == root or root in folder.parents]
+    for name in INSTRUCTION_FILES:
+        found = [folder / name for folder in reversed(folders) if (folder / name).is_file()]
+        texts = [(path, _text(path)) for path in found]
+        if readable := tuple((str(path), text) for path, text in texts if text):
+            return readable
+    return ()
+
+
+def _text(path: Path) -> str | None:
+    try:
+        with path.open("rb") as file:
+            return file.read(INSTRUCTION_BYTES).decode("utf-8", "replace")
+    except OSError:
+        return None
