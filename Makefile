@@ -1,0 +1,93 @@
+# Every command of the project. `make help` lists them; docs/design/0007-build.md says why it is so.
+#
+# Nothing but GNU make and Python 3.11 (with venv) is needed: the environment in .venv is made from
+# requirements/*.lock, and Node comes from there too. A target is made again only when what it is
+# made from has changed.
+
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+MAKEFLAGS += --no-print-directory
+
+VENV ?= .venv
+BIN := $(CURDIR)/$(VENV)/bin
+PYTHON := $(BIN)/python
+EXTENSION := labextension
+NODE_MODULES := $(EXTENSION)/node_modules/.installed
+FRONT := $(EXTENSION)/dist/.built
+FRONT_SOURCES := $(shell find $(EXTENSION)/src $(EXTENSION)/style $(EXTENSION)/schema -type f 2>/dev/null) \
+	$(wildcard $(EXTENSION)/tsconfig*.json) $(EXTENSION)/package.json
+PYTEST_ARGS ?=
+
+# The environment's own Node and tools come first, whatever else is on the machine.
+export PATH := $(BIN):$(PATH)
+export PYTHONDONTWRITEBYTECODE :=
+
+.PHONY: help lab test check fix bench soak demo wheel protocol front env lock clean
+
+help: ## Say what can be done here
+	@echo "Palimpsest: make <target>"
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  \1\t\2/' | expand -t 14
+
+lab: $(VENV)/.installed $(FRONT) ## Open JupyterLab on notebooks/00-start.ipynb (LAB_ARGS="--port 9999" are passed on)
+	@$(PYTHON) scripts/lab.py $(LAB_ARGS)
+
+test: $(VENV)/.installed $(FRONT) ## Run all tests that take seconds: vitest, then pytest
+	@cd $(EXTENSION) && jlpm test
+	@$(PYTHON) -m pytest $(PYTEST_ARGS)
+
+check: $(VENV)/.installed $(NODE_MODULES) ## Format, lint, types, layers, spelling, protocol; changes nothing
+	ruff format --check .
+	ruff check .
+	mypy
+	PYTHONPATH=kernel_ext lint-imports --no-cache
+	codespell
+	$(PYTHON) scripts/protocol.py --check
+	cd $(EXTENSION) && jlpm check
+
+fix: $(VENV)/.installed $(NODE_MODULES) ## Format, and mend what the linters can mend
+	ruff format .
+	ruff check --fix .
+	cd $(EXTENSION) && jlpm fix
+
+bench: $(VENV)/.installed $(FRONT) ## Measure the promised figures and print them beside their targets
+	@$(PYTHON) -m tests.bench
+
+soak: $(VENV)/.installed $(FRONT) ## Run everything, the tests that take hours too
+	@cd $(EXTENSION) && jlpm test
+	@PALIMPSEST_SOAK=1 PALIMPSEST_KILLS=$${PALIMPSEST_KILLS:-10000} $(PYTHON) -m pytest -m "" --timeout 0 $(PYTEST_ARGS)
+
+demo: $(VENV)/.installed ## Run 00-start through a real kernel, without a browser, into build/
+	@$(PYTHON) scripts/demo.py
+
+wheel: $(VENV)/.installed $(FRONT) ## Build dist/*.whl and dist/*.tar.gz with the front end inside
+	@$(PYTHON) scripts/wheel.py
+
+protocol: $(VENV)/.installed $(NODE_MODULES) ## Write the TypeScript types anew from the pydantic values
+	@$(PYTHON) scripts/protocol.py
+
+front: $(VENV)/.installed $(FRONT) ## Build the front end
+
+env: $(VENV)/.installed ## Make or refresh the environment in .venv
+
+lock: $(VENV)/.installed ## Resolve requirements/*.lock anew (the one target that looks for newer versions)
+	@bash scripts/lock.sh
+
+clean: ## Remove whatever was built, the environment too
+	rm -rf $(VENV) build dist $(EXTENSION)/node_modules $(EXTENSION)/dist $(EXTENSION)/lib $(EXTENSION)/.yarn
+	rm -rf .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	find kernel_ext tests scripts -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(VENV)/.installed: requirements/bootstrap.lock requirements/dev.lock pyproject.toml hatch_build.py scripts/setup.sh
+	@bash scripts/setup.sh "$(VENV)"
+	@touch $@
+
+$(NODE_MODULES): $(EXTENSION)/package.json $(EXTENSION)/yarn.lock $(EXTENSION)/.yarnrc.yml | $(VENV)/.installed
+	cd $(EXTENSION) && jlpm install --immutable
+	@touch $@
+
+$(FRONT): $(FRONT_SOURCES) $(NODE_MODULES) | $(VENV)/.installed
+	cd $(EXTENSION) && jlpm build
+	@touch $@
+	@echo "The front end takes $$(du -sk --apparent-size $(EXTENSION)/dist | cut -f1) kB."

@@ -1,0 +1,88 @@
+/**
+ * The Host that JupyterLab is: its renderers, icons and translations, for the views.
+ */
+import type { IRenderMime, IRenderMimeRegistry } from '@jupyterlab/rendermime';
+import { MimeModel } from '@jupyterlab/rendermime';
+import type { TranslationBundle } from '@jupyterlab/translation';
+import {
+  caretDownIcon,
+  caretRightIcon,
+  checkIcon,
+  closeIcon,
+  stopIcon,
+  type LabIcon
+} from '@jupyterlab/ui-components';
+import { useEffect, useRef, type ComponentType } from 'react';
+import type { IconName, IHost } from '../views/host';
+import { careful } from './careful';
+import type { Slots } from './slots';
+
+const ICONS: Record<IconName, LabIcon> = {
+  done: checkIcon,
+  failed: closeIcon,
+  stopped: stopIcon,
+  fold: caretRightIcon,
+  unfold: caretDownIcon
+};
+
+/** Makes the host of one segment; its renderers stand in that segment's slots. */
+export function labHost(
+  registry: IRenderMimeRegistry,
+  slots: Slots,
+  words: TranslationBundle
+): IHost {
+  const strict = registry.clone({ sanitizer: careful(registry.sanitizer) });
+  const drawn = (mimeType: string) => rendered(strict, slots, mimeType);
+  const Markdown = drawn('text/markdown');
+  return {
+    Markdown,
+    Code: ({ text, language }) => <Markdown text={fenced(text, language)} />,
+    Printed: drawn('application/vnd.jupyter.stdout'),
+    Icon: ({ name }) => {
+      const { react: Picture } = ICONS[name];
+      return <Picture tag="span" elementSize="small" />;
+    },
+    words
+  };
+}
+
+/** Returns a component that draws its text with JupyterLab's renderer for a MIME type. */
+function rendered(
+  registry: IRenderMimeRegistry,
+  slots: Slots,
+  mimeType: string
+): ComponentType<{ text: string }> {
+  return function Rendered({ text }) {
+    const place = useRef<HTMLDivElement>(null);
+    const renderer = useRef<IRenderMime.IRenderer | null>(null);
+    useEffect(() => {
+      if (place.current === null) {
+        return;
+      }
+      const made = registry.createRenderer(mimeType);
+      renderer.current = made;
+      slots.put(made, place.current);
+      return () => {
+        slots.removeWidget(made);
+        made.dispose();
+        renderer.current = null;
+      };
+    }, []);
+    useEffect(() => {
+      void renderer.current?.renderModel(
+        new MimeModel({ data: { [mimeType]: text }, trusted: false })
+      );
+    }, [text]);
+    return <div className="plm-Rendered" ref={place} />;
+  };
+}
+
+/** Writes code as Markdown, in a fence that it cannot close. */
+function fenced(text: string, language: string): string {
+  const longest = Math.max(
+    2,
+    ...(text.match(/`+/g) ?? []).map(run => run.length)
+  );
+  const fence = '`'.repeat(longest + 1);
+  return `${fence}${language}\n${text}\n${fence}`;
+}

@@ -1,0 +1,1059 @@
+/**
+ * The protocol's values, written by `make protocol` from the pydantic ones. Do not edit.
+ */
+
+export type ErrorValue =
+  AbortedError | ApiError | AuthError | ContentFilterError | ContextOverflowError | OutputLengthError | UnknownError;
+export type MessageInfo = AssistantMessage | UserMessage;
+export type Part =
+  | AgentPart
+  | CompactionPart
+  | FilePart
+  | PatchPart
+  | ReasoningPart
+  | RetryPart
+  | SnapshotPart
+  | StepFinishPart
+  | StepStartPart
+  | SubtaskPart
+  | TextPart
+  | ToolPart;
+export type ToolState = ToolCompleted | ToolFailed | ToolPending | ToolRunning;
+export type Status = Busy | Idle | Retrying;
+export type Event =
+  | Checkpoint
+  | DecisionMade
+  | MessageRemoved
+  | MessageUpdated
+  | PartDelta
+  | PartRemoved
+  | PartUpdated
+  | PermissionAsked
+  | PermissionReplied
+  | PromptAdmitted
+  | PromptDelivered
+  | QuestionAsked
+  | QuestionRejected
+  | QuestionReplied
+  | SessionCompacted
+  | SessionCreated
+  | SessionDeleted
+  | SessionDiff
+  | SessionError
+  | SessionStatus
+  | SessionUpdated
+  | StepRequested
+  | TodoUpdated;
+/**
+ * One journal record as a front end is told it: an event and its place.
+ */
+export type Notice = {
+  v: number;
+  seq: number;
+  ts: number;
+} & Event;
+
+/**
+ * The turn was stopped by a person or by the end of the kernel.
+ */
+export interface AbortedError {
+  type: 'aborted';
+  message: string;
+}
+/**
+ * The user named an agent.
+ */
+export interface AgentPart {
+  id: string;
+  session_id: string;
+  message_id: string;
+  type: 'agent';
+  name: string;
+  source?: {
+    [k: string]: unknown;
+  };
+}
+/**
+ * The provider answered with an error, or the connection failed.
+ */
+export interface ApiError {
+  type: 'api';
+  message: string;
+  status?: number;
+  retryable: boolean;
+  headers?: {
+    [k: string]: string;
+  };
+  response_body?: string;
+  metadata?: {
+    [k: string]: unknown;
+  };
+}
+/**
+ * A question for a person: may this tool call run?
+ */
+export interface Ask {
+  /**
+   * ``per_...``
+   */
+  id: string;
+  permission: string;
+  /**
+   * What the call touches; each must be allowed.
+   */
+  patterns: string[];
+  /**
+   * The patterns that an "always" would allow.
+   */
+  always: string[];
+  title: string;
+  /**
+   * The exact input of the tool call.
+   */
+  input: {
+    [k: string]: unknown;
+  };
+  diff?: string;
+  message_id?: string;
+  call_id?: string;
+  tool?: string;
+}
+/**
+ * The info of one answer of the model: one step.
+ */
+export interface AssistantMessage {
+  role: 'assistant';
+  id: string;
+  session_id: string;
+  parent_id: string;
+  time: MessageTime;
+  agent: string;
+  model: ModelRef;
+  path: MessagePath;
+  error?: ErrorValue;
+  /**
+   * True for what a compaction wrote.
+   */
+  summary: boolean;
+  cost?: number;
+  tokens: Usage;
+  /**
+   * ``stop``, ``tool-calls``, ``length``, ``content-filter``, ``error``, ``unknown``, or None while it runs.
+   */
+  finish?: string;
+  structured: unknown;
+}
+/**
+ * When a message was created and finished, in milliseconds since 1970.
+ */
+export interface MessageTime {
+  created: number;
+  completed?: number;
+}
+/**
+ * Which model, as ``provider/name``, with the reasoning effort asked of it.
+ */
+export interface ModelRef {
+  provider: string;
+  name: string;
+  variant?: string;
+}
+/**
+ * Where the session worked.
+ */
+export interface MessagePath {
+  cwd: string;
+  root: string;
+}
+/**
+ * The provider wants a key that is missing or wrong.
+ */
+export interface AuthError {
+  type: 'auth';
+  provider: string;
+  message: string;
+}
+/**
+ * The provider withheld the answer.
+ */
+export interface ContentFilterError {
+  type: 'content-filter';
+  message: string;
+}
+/**
+ * The request does not fit the model's context window.
+ */
+export interface ContextOverflowError {
+  type: 'context-overflow';
+  message: string;
+  /**
+   * Estimated tokens of the request, when it was refused before sending.
+   */
+  tokens?: number;
+  budget?: number;
+  response_body?: string;
+}
+/**
+ * The answer hit its length limit before anything usable came.
+ */
+export interface OutputLengthError {
+  type: 'output-length';
+  message: string;
+}
+/**
+ * Anything else; the message is all there is.
+ */
+export interface UnknownError {
+  type: 'unknown';
+  message: string;
+}
+/**
+ * Tokens that a provider reported for one request, without double counting.
+ */
+export interface Usage {
+  /**
+   * Prompt tokens that were neither read from nor written to the provider's cache.
+   */
+  input: number;
+  /**
+   * Answer tokens without reasoning.
+   */
+  output: number;
+  reasoning: number;
+  cache_read: number;
+  cache_write: number;
+  total?: number;
+  /**
+   * The provider reported nothing; these numbers are our own estimate.
+   */
+  estimated: boolean;
+}
+/**
+ * A file or image that a tool returned.
+ */
+export interface Attachment {
+  mime: string;
+  filename?: string;
+  /**
+   * ``data:`` or ``blob:<sha256>``.
+   */
+  url: string;
+}
+/**
+ * Content kept in a file of its own, named by its hash.
+ */
+export interface BlobRef {
+  sha256: string;
+  bytes: number;
+  chars?: number;
+  mime: string;
+}
+/**
+ * A turn runs.
+ */
+export interface Busy {
+  type: 'busy';
+}
+/**
+ * The folded state without messages, and where the live window begins.
+ *
+ * Written at each compaction and clean close; opening reads the last one and what follows.
+ */
+export interface Checkpoint {
+  type: 'session.checkpoint';
+  /**
+   * ``State.summary()``: session, status, todos, open asks, inbox, decisions, newest request.
+   */
+  state: {
+    [k: string]: unknown;
+  };
+  /**
+   * The first sequence number whose records the live window needs.
+   */
+  window_seq: number;
+  window_segment: string;
+  window_offset: number;
+}
+/**
+ * The marker of a compaction.
+ */
+export interface CompactionPart {
+  id: string;
+  session_id: string;
+  message_id: string;
+  type: 'compaction';
+  auto: boolean;
+  overflow: boolean;
+  tail_start_id?: string;
+}
+/**
+ * One message of a request, by reference.
+ */
+export interface ContextItem {
+  role: string;
+  message_id?: string;
+  part_ids: string[];
+  /**
+   * Hash of the provider message, without cache marks.
+   */
+  sha256: string;
+  tokens: number;
+}
+/**
+ * One reduction or repair, reversible, made once and applied in every later request.
+ */
+export interface Decision {
+  id: string;
+  action: 'keep' | 'truncate' | 'clear' | 'summarise' | 'drop' | 'repair' | 'wrap' | 'pin' | 'restore';
+  /**
+   * The decider's name and policy, such as ``truncate``.
+   */
+  rule: string;
+  message_id?: string;
+  part_id?: string;
+  until_part_id?: string;
+  /**
+   * What the rule looked at and chose, enough to apply it again: limits, kept lines, kept bytes.
+   */
+  numbers: {
+    [k: string]: unknown;
+  };
+  tokens_before: number;
+  tokens_after: number;
+}
+/**
+ * A decider decided.
+ */
+export interface DecisionMade {
+  type: 'decision';
+  decision: Decision;
+}
+/**
+ * What a decider was told, recorded, so that it can decide the same again.
+ */
+export interface Facts {
+  now: number;
+  estimator: string;
+  /**
+   * Real over estimated tokens, from the usage the provider reported.
+   */
+  calibration: number;
+  window: number;
+  reserve: number;
+  cache_age_seconds?: number;
+  versions: {
+    [k: string]: string;
+  };
+}
+/**
+ * A file or image that belongs to a message.
+ */
+export interface FilePart {
+  id: string;
+  session_id: string;
+  message_id: string;
+  type: 'file';
+  mime: string;
+  filename?: string;
+  /**
+   * ``data:``, ``file:``, ``http(s):`` or ``blob:<sha256>``.
+   */
+  url: string;
+  source?: {
+    [k: string]: unknown;
+  };
+}
+/**
+ * Where a fork begins: everything of the parent up to and including ``seq``.
+ */
+export interface ForkedFrom {
+  session_id: string;
+  seq: number;
+  segment: string;
+  /**
+   * Byte offset in the parent's segment just after the last shared record.
+   */
+  offset: number;
+  message_id?: string;
+}
+/**
+ * Nothing runs.
+ */
+export interface Idle {
+  type: 'idle';
+}
+/**
+ * Info and parts, parts in the order in which they first appeared.
+ */
+export interface Message {
+  info: MessageInfo;
+  parts: Part[];
+}
+/**
+ * The info of a message by the user, or by the engine in the user's place.
+ */
+export interface UserMessage {
+  role: 'user';
+  id: string;
+  session_id: string;
+  time: MessageTime;
+  agent: string;
+  model: ModelRef;
+  /**
+   * Words of the user for the system prompt of this turn.
+   */
+  system?: string;
+  /**
+   * Tools switched on or off for this turn.
+   */
+  tools?: {
+    [k: string]: boolean;
+  };
+  summary?: {
+    [k: string]: unknown;
+  };
+  format?: {
+    [k: string]: unknown;
+  };
+  origin?: Origin;
+  max_steps?: number;
+}
+/**
+ * Where a prompt came from.
+ */
+export interface Origin {
+  kind: 'cell' | 'panel' | 'api' | 'engine';
+  cell_id?: string;
+  execution_count?: number;
+  notebook?: string;
+}
+/**
+ * Files that a step changed.
+ */
+export interface PatchPart {
+  id: string;
+  session_id: string;
+  message_id: string;
+  type: 'patch';
+  hash: string;
+  files: string[];
+}
+/**
+ * The model's thinking, byte-exact, since signatures cover it.
+ */
+export interface ReasoningPart {
+  id: string;
+  session_id: string;
+  message_id: string;
+  type: 'reasoning';
+  text: string;
+  time?: Span;
+  /**
+   * Provider data that must travel back, such as ``thinking_blocks`` with signatures.
+   */
+  metadata?: {
+    [k: string]: unknown;
+  };
+}
+/**
+ * When something began and ended, in milliseconds since 1970.
+ */
+export interface Span {
+  start: number;
+  end?: number;
+}
+/**
+ * A model request failed and was, or will be, sent again.
+ */
+export interface RetryPart {
+  id: string;
+  session_id: string;
+  message_id: string;
+  type: 'retry';
+  attempt: number;
+  error: ApiError;
+  time: Span;
+}
+/**
+ * A snapshot of the project's files.
+ */
+export interface SnapshotPart {
+  id: string;
+  session_id: string;
+  message_id: string;
+  type: 'snapshot';
+  snapshot: string;
+}
+/**
+ * A model request and the tool calls it caused are done.
+ */
+export interface StepFinishPart {
+  id: string;
+  session_id: string;
+  message_id: string;
+  type: 'step-finish';
+  reason: string;
+  snapshot?: string;
+  /**
+   * US dollars; None means unknown.
+   */
+  cost?: number;
+  tokens: Usage;
+  seconds?: number;
+  /**
+   * What the context held at this request, as the provider counted it.
+   */
+  context_tokens?: number;
+  window?: number;
+}
+/**
+ * A model request begins.
+ */
+export interface StepStartPart {
+  id: string;
+  session_id: string;
+  message_id: string;
+  type: 'step-start';
+  snapshot?: string;
+  /**
+   * The ``step.requested`` record that this step sent.
+   */
+  request_id?: string;
+}
+/**
+ * Work that the user hands to another agent.
+ */
+export interface SubtaskPart {
+  id: string;
+  session_id: string;
+  message_id: string;
+  type: 'subtask';
+  prompt: string;
+  description: string;
+  agent: string;
+  model?: ModelRef;
+  command?: string;
+}
+/**
+ * Words of the user, the model, or the engine.
+ */
+export interface TextPart {
+  id: string;
+  session_id: string;
+  message_id: string;
+  type: 'text';
+  text: string;
+  /**
+   * Written by the engine.
+   */
+  synthetic: boolean;
+  /**
+   * Kept in the transcript, not sent to the model.
+   */
+  ignored: boolean;
+  /**
+   * Kept from every reduction.
+   */
+  pinned: boolean;
+  time?: Span;
+  metadata?: {
+    [k: string]: unknown;
+  };
+}
+/**
+ * One tool call and what became of it.
+ */
+export interface ToolPart {
+  id: string;
+  session_id: string;
+  message_id: string;
+  type: 'tool';
+  /**
+   * The provider's id of the call; may be kilobytes long (Gemini).
+   */
+  call_id: string;
+  tool: string;
+  state: ToolState;
+  pinned: boolean;
+  /**
+   * Provider data; ``provider_executed`` is true for calls the provider ran itself.
+   */
+  metadata?: {
+    [k: string]: unknown;
+  };
+}
+/**
+ * The tool returned.
+ */
+export interface ToolCompleted {
+  status: 'completed';
+  input: {
+    [k: string]: unknown;
+  };
+  /**
+   * The whole output, or its head and tail when ``blob`` is set.
+   */
+  output: string;
+  blob?: BlobRef;
+  title: string;
+  metadata: {
+    [k: string]: unknown;
+  };
+  time: Span;
+  attachments: Attachment[];
+}
+/**
+ * The tool failed, was refused, or was interrupted.
+ */
+export interface ToolFailed {
+  status: 'error';
+  input: {
+    [k: string]: unknown;
+  };
+  error: string;
+  /**
+   * ``interrupted`` is true when it was stopped; ``output`` then holds what it had printed.
+   */
+  metadata: {
+    [k: string]: unknown;
+  };
+  time: Span;
+}
+/**
+ * The model is still writing the call.
+ */
+export interface ToolPending {
+  status: 'pending';
+  input: {
+    [k: string]: unknown;
+  };
+  /**
+   * The input as far as it has arrived.
+   */
+  raw: string;
+}
+/**
+ * The tool works.
+ */
+export interface ToolRunning {
+  status: 'running';
+  input: {
+    [k: string]: unknown;
+  };
+  title?: string;
+  /**
+   * ``output`` holds partial output while the tool works.
+   */
+  metadata: {
+    [k: string]: unknown;
+  };
+  time: Span;
+}
+/**
+ * A message and its parts were removed by a person (cleanup after a revert).
+ */
+export interface MessageRemoved {
+  type: 'message.removed';
+  message_id: string;
+}
+/**
+ * A message appeared or its info changed.
+ */
+export interface MessageUpdated {
+  type: 'message.updated';
+  info: MessageInfo;
+}
+/**
+ * What is known about a model: its limits, price and abilities.
+ */
+export interface ModelInfo {
+  ref: ModelRef;
+  /**
+   * Tokens of context, input and output together.
+   */
+  window: number;
+  /**
+   * The window is our default because nobody knows the model.
+   */
+  window_assumed: boolean;
+  input_limit?: number;
+  output_limit: number;
+  price: Price;
+  tools: boolean;
+  vision: boolean;
+  reasoning: boolean;
+  caching: boolean;
+  api_base?: string;
+}
+/**
+ * US dollars per million tokens; None means unknown, never free.
+ */
+export interface Price {
+  input?: number;
+  output?: number;
+  cache_read?: number;
+  cache_write?: number;
+  /**
+   * Other prices for long prompts, lowest threshold first.
+   */
+  tiers: PriceTier[];
+}
+/**
+ * Prices of requests whose prompt is longer than ``above`` tokens.
+ */
+export interface PriceTier {
+  above: number;
+  price: Price;
+}
+/**
+ * New words of a part, coalesced per tick.
+ *
+ * ``field`` is a dotted path to a string: ``text``, ``state.raw`` or ``state.metadata.output``.
+ */
+export interface PartDelta {
+  type: 'message.part.delta';
+  message_id: string;
+  part_id: string;
+  field: string;
+  delta: string;
+}
+/**
+ * A part was removed by a person.
+ */
+export interface PartRemoved {
+  type: 'message.part.removed';
+  message_id: string;
+  part_id: string;
+}
+/**
+ * A part appeared or changed; the whole part.
+ */
+export interface PartUpdated {
+  type: 'message.part.updated';
+  part: Part;
+}
+/**
+ * A tool call waits for a person.
+ */
+export interface PermissionAsked {
+  type: 'permission.asked';
+  ask: Ask;
+}
+/**
+ * Somebody answered.
+ */
+export interface PermissionReplied {
+  type: 'permission.replied';
+  ask_id: string;
+  reply: Reply;
+}
+/**
+ * A person's answer to an ask.
+ */
+export interface Reply {
+  answer: 'once' | 'always' | 'reject';
+  /**
+   * What to tell the model; a rejection with feedback does not end the turn.
+   */
+  feedback?: string;
+  /**
+   * Who answered: ``person``, ``--yes``, ``headless``, ``cancel`` or a rule.
+   */
+  by: string;
+}
+/**
+ * The context policy of a session, as data.
+ */
+export interface Policy {
+  name: string;
+  version: number;
+  /**
+   * Token counter: ``tiktoken/<encoding>`` or ``chars/4``.
+   */
+  estimator: string;
+  truncate: TruncatePolicy;
+  /**
+   * Tokens kept free for the answer, at most the model's output limit.
+   */
+  reserved: number;
+  /**
+   * User turns that are sent; None means all.
+   */
+  history_limit?: number;
+}
+/**
+ * When one tool output is shortened, and to what.
+ */
+export interface TruncatePolicy {
+  max_lines: number;
+  max_bytes: number;
+  /**
+   * At most this share of the window for a single output; None means no such cap.
+   */
+  window_share?: number;
+  /**
+   * ``auto`` keeps head and tail when the tail holds an error, else the head.
+   */
+  direction: 'head' | 'tail' | 'auto';
+}
+/**
+ * A prompt was accepted into the inbox.
+ */
+export interface PromptAdmitted {
+  type: 'prompt.admitted';
+  prompt_id: string;
+  text: string;
+  delivery: 'steer' | 'queue';
+  origin?: Origin;
+  /**
+   * What came with the prompt: model, variant, agent, system, tools, max_steps.
+   */
+  options: {
+    [k: string]: unknown;
+  };
+}
+/**
+ * A prompt left the inbox and became a message, or was withdrawn.
+ */
+export interface PromptDelivered {
+  type: 'prompt.delivered';
+  prompt_id: string;
+  /**
+   * None when the prompt was withdrawn before it was delivered.
+   */
+  message_id?: string;
+}
+/**
+ * The model asks the person something.
+ */
+export interface QuestionAsked {
+  type: 'question.asked';
+  question_id: string;
+  questions: {
+    [k: string]: unknown;
+  }[];
+  message_id?: string;
+  call_id?: string;
+}
+/**
+ * The person declined to answer.
+ */
+export interface QuestionRejected {
+  type: 'question.rejected';
+  question_id: string;
+}
+/**
+ * The person answered.
+ */
+export interface QuestionReplied {
+  type: 'question.replied';
+  question_id: string;
+  answers: unknown[];
+}
+/**
+ * A model request failed; the next attempt begins at ``next``.
+ */
+export interface Retrying {
+  type: 'retry';
+  attempt: number;
+  message: string;
+  /**
+   * Milliseconds since 1970.
+   */
+  next: number;
+}
+/**
+ * Allow, ask or deny a permission for what matches the pattern; the last match wins.
+ */
+export interface Rule {
+  permission: string;
+  pattern: string;
+  action: 'allow' | 'ask' | 'deny';
+}
+/**
+ * One agent conversation belonging to one notebook.
+ */
+export interface Session {
+  id: string;
+  project_id: string;
+  /**
+   * Working directory when the session was created.
+   */
+  directory: string;
+  /**
+   * The notebook's path relative to the kernel's start directory; None for a console.
+   */
+  notebook?: string;
+  /**
+   * The session whose ``task`` call started this one.
+   */
+  parent_id?: string;
+  forked_from?: ForkedFrom;
+  title: string;
+  version: string;
+  time: SessionTime;
+  agent?: string;
+  model?: ModelRef;
+  policy?: Policy;
+  permission: Rule[];
+  cost?: number;
+  tokens: Usage;
+  share?: {
+    [k: string]: unknown;
+  };
+  revert?: {
+    [k: string]: unknown;
+  };
+  summary?: {
+    [k: string]: unknown;
+  };
+  metadata?: {
+    [k: string]: unknown;
+  };
+}
+/**
+ * Moments of a session, in milliseconds since 1970.
+ */
+export interface SessionTime {
+  created: number;
+  updated: number;
+  compacting?: number;
+  archived?: number;
+}
+/**
+ * A compaction was completed.
+ */
+export interface SessionCompacted {
+  type: 'session.compacted';
+  message_id: string;
+}
+/**
+ * A session began.
+ */
+export interface SessionCreated {
+  type: 'session.created';
+  session: Session;
+}
+/**
+ * A person deleted the session.
+ */
+export interface SessionDeleted {
+  type: 'session.deleted';
+  session_id: string;
+}
+/**
+ * The files that the session changed.
+ */
+export interface SessionDiff {
+  type: 'session.diff';
+  diff: {
+    [k: string]: unknown;
+  }[];
+}
+/**
+ * Something failed that belongs to no message, or that a person should notice.
+ */
+export interface SessionError {
+  type: 'session.error';
+  error: ErrorValue;
+  message_id?: string;
+}
+/**
+ * The runner's status changed.
+ */
+export interface SessionStatus {
+  type: 'session.status';
+  status: Status;
+}
+/**
+ * The session's own record changed.
+ */
+export interface SessionUpdated {
+  type: 'session.updated';
+  session: Session;
+}
+/**
+ * Everything needed to rebuild one model request from the log.
+ */
+export interface StepRequest {
+  /**
+   * ``req_...``
+   */
+  id: string;
+  purpose: 'step' | 'title' | 'compaction' | 'subagent';
+  /**
+   * The assistant message that this request fills.
+   */
+  message_id?: string;
+  model: ModelInfo;
+  /**
+   * As handed to the adapter: temperature, max_tokens, reasoning_effort, tool_choice.
+   */
+  parameters: {
+    [k: string]: unknown;
+  };
+  policy: Policy;
+  /**
+   * Version of the projection code.
+   */
+  projection: number;
+  facts: Facts;
+  system: BlobRef;
+  tools: BlobRef;
+  /**
+   * The first n items equal those of the request before.
+   */
+  same: number;
+  /**
+   * The items after those.
+   */
+  items: ContextItem[];
+  /**
+   * Positions of the messages that carry a cache mark.
+   */
+  marks: number[];
+  /**
+   * Hash over the hashes of all provider messages.
+   */
+  sha256: string;
+  /**
+   * Estimated tokens of the whole request.
+   */
+  tokens: number;
+  opaque?: BlobRef;
+}
+/**
+ * A model request is about to be sent.
+ */
+export interface StepRequested {
+  type: 'step.requested';
+  request: StepRequest;
+}
+/**
+ * One line of the session's todo list.
+ */
+export interface Todo {
+  content: string;
+  status: 'pending' | 'in_progress' | 'completed' | 'cancelled';
+  priority: 'high' | 'medium' | 'low';
+}
+/**
+ * The todo list was replaced.
+ */
+export interface TodoUpdated {
+  type: 'todo.updated';
+  todos: Todo[];
+}
+/**
+ * A tool as it is offered to the model.
+ */
+export interface ToolSpec {
+  name: string;
+  description: string;
+  /**
+   * JSON schema of the input object.
+   */
+  parameters: {
+    [k: string]: unknown;
+  };
+}

@@ -1,0 +1,140 @@
+/**
+ * The lines that a stretch of messages is drawn as: pure, so that cell and panel agree.
+ *
+ * A line is a part, or a run of reads folded into one. What a part type means is known here and
+ * in the views only; a type that is not known is passed over, so that an older front end draws
+ * what a newer kernel wrote.
+ */
+import type {
+  CompactionPart,
+  ErrorValue,
+  FilePart,
+  Message,
+  Part,
+  PatchPart,
+  ReasoningPart,
+  RetryPart,
+  StepFinishPart,
+  SubtaskPart,
+  TextPart,
+  ToolPart
+} from '../protocol/generated';
+
+export type Line =
+  | { kind: 'text'; key: string; part: TextPart }
+  | { kind: 'reasoning'; key: string; part: ReasoningPart }
+  | { kind: 'tool'; key: string; part: ToolPart }
+  | { kind: 'reads'; key: string; parts: ToolPart[] }
+  | { kind: 'file'; key: string; part: FilePart }
+  | { kind: 'patch'; key: string; part: PatchPart }
+  | { kind: 'subtask'; key: string; part: SubtaskPart }
+  | { kind: 'retry'; key: string; part: RetryPart }
+  | { kind: 'step'; key: string; part: StepFinishPart; number: number }
+  | { kind: 'compaction'; key: string; part: CompactionPart; summary: string }
+  | { kind: 'error'; key: string; error: ErrorValue };
+
+/** From this many on, successful reads in a row are one line. */
+const RUN_OF_READS = 3;
+
+/** Turns the messages of one turn into lines; the user's own words are not among them. */
+export function lines(messages: readonly Message[]): Line[] {
+  const found: Line[] = [];
+  let step = 0;
+  let summary = '';
+  for (const { info, parts } of messages) {
+    if (info.role === 'assistant' && info.summary) {
+      summary = parts
+        .map(part => (part.type === 'text' ? part.text : ''))
+        .join('');
+      replaceSummary(found, summary);
+      continue;
+    }
+    for (const part of parts) {
+      if (part.type === 'step-finish') {
+        step += 1;
+        found.push({ kind: 'step', key: part.id, part, number: step });
+        continue;
+      }
+      const line = partLine(part, info.role);
+      if (line !== null) {
+        found.push(line);
+      }
+    }
+    found.push(...errorLines(info));
+  }
+  return foldReads(found);
+}
+
+function partLine(part: Part, role: string): Line | null {
+  const key = part.id;
+  switch (part.type) {
+    case 'text':
+      return role === 'user' || part.synthetic || part.text.trim() === ''
+        ? null
+        : { kind: 'text', key, part };
+    case 'reasoning':
+      return part.text.trim() === '' ? null : { kind: 'reasoning', key, part };
+    case 'tool':
+      return { kind: 'tool', key, part };
+    case 'file':
+      return role === 'user' ? null : { kind: 'file', key, part };
+    case 'patch':
+      return part.files.length === 0 ? null : { kind: 'patch', key, part };
+    case 'subtask':
+      return { kind: 'subtask', key, part };
+    case 'retry':
+      return { kind: 'retry', key, part };
+    case 'compaction':
+      return { kind: 'compaction', key, part, summary: '' };
+    default:
+      return null;
+  }
+}
+
+function errorLines(info: Message['info']): Line[] {
+  const error = info.role === 'assistant' ? info.error : undefined;
+  return error === undefined
+    ? []
+    : [{ kind: 'error', key: `${info.id}-error`, error }];
+}
+
+/** Gives the newest compaction the summary that came after its marker. */
+function replaceSummary(found: Line[], summary: string): void {
+  const last = found.findLast(line => line.kind === 'compaction');
+  if (last !== undefined) {
+    last.summary = summary;
+  }
+}
+
+function foldReads(found: Line[]): Line[] {
+  const folded: Line[] = [];
+  let run: ToolPart[] = [];
+  const close = () => {
+    if (run.length >= RUN_OF_READS) {
+      folded.push({
+        kind: 'reads',
+        key: `${run[0]?.id ?? ''}-reads`,
+        parts: run
+      });
+    } else {
+      folded.push(
+        ...run.map((part): Line => ({ kind: 'tool', key: part.id, part }))
+      );
+    }
+    run = [];
+  };
+  for (const line of found) {
+    if (line.kind === 'tool' && isQuietRead(line.part)) {
+      run.push(line.part);
+    } else {
+      close();
+      folded.push(line);
+    }
+  }
+  close();
+  return folded;
+}
+
+function isQuietRead(part: ToolPart): boolean {
+  return part.tool === 'read' && part.state.status === 'completed';
+}

@@ -1,0 +1,82 @@
+/**
+ * What a tool call works on, in one line.
+ */
+import type { ToolPart } from '../protocol/generated';
+
+/** Inputs that name the subject of a call, the first found wins. */
+const SUBJECTS = [
+  'code',
+  'command',
+  'path',
+  'file_path',
+  'pattern',
+  'query',
+  'url',
+  'name',
+  'description',
+  'prompt'
+];
+
+/** The input that holds the tool's whole work, and the language it is written in. */
+const CODE: Record<string, [string, string]> = {
+  python: ['code', 'python'],
+  bash: ['command', 'bash']
+};
+
+/** Returns the tool's own title, else the input that says most, on one line. */
+export function subject(part: ToolPart): string {
+  const { state } = part;
+  const title = 'title' in state ? (state.title ?? '') : '';
+  const named = SUBJECTS.map(name => state.input[name]).find(
+    value => typeof value === 'string' && value.trim() !== ''
+  );
+  const text = title !== '' ? title : typeof named === 'string' ? named : '';
+  return oneLine(text);
+}
+
+function oneLine(text: string): string {
+  const [first = '', ...rest] = text.trim().split('\n');
+  return rest.length > 0 ? `${first} …` : first;
+}
+
+/** Returns the exact input, as code where it is code. */
+export function input(part: ToolPart): { text: string; language: string } {
+  const { state, tool } = part;
+  if (state.status === 'pending' && state.raw !== '') {
+    return { text: state.raw, language: 'json' };
+  }
+  const [name, language] = CODE[tool] ?? [];
+  const code = name === undefined ? undefined : state.input[name];
+  if (typeof code === 'string' && language !== undefined) {
+    return { text: code, language };
+  }
+  return { text: JSON.stringify(state.input, null, 2), language: 'json' };
+}
+
+/** Returns what the tool gave back, as far as it has come. */
+export function output(part: ToolPart): string {
+  const { state } = part;
+  switch (state.status) {
+    case 'completed':
+      return state.output;
+    case 'error': {
+      const printed = state.metadata.output;
+      return typeof printed === 'string' ? printed : '';
+    }
+    case 'running': {
+      const partial = state.metadata.output;
+      return typeof partial === 'string' ? partial : '';
+    }
+    default:
+      return '';
+  }
+}
+
+/** Returns how long the call took, in seconds; null while it runs. */
+export function duration(part: ToolPart): number | null {
+  const { state } = part;
+  if (!('time' in state) || state.time.end === undefined) {
+    return null;
+  }
+  return (state.time.end - state.time.start) / 1000;
+}

@@ -1,0 +1,66 @@
+/**
+ * How full the context window is: one stacked bar, always in the same order and colours.
+ */
+import { short } from '../state/format';
+import { useHost } from './host';
+
+/** What a window is filled with, in the order in which it is drawn. */
+export const KINDS = [
+  'system',
+  'tools',
+  'instructions',
+  'summary',
+  'user',
+  'assistant',
+  'reasoning',
+  'output'
+] as const;
+
+export type Kind = (typeof KINDS)[number];
+
+export interface IGaugeProps {
+  used: number;
+  window: number;
+  /** Tokens by kind, where they are known; else the bar has one colour. */
+  kinds?: Partial<Record<Kind, number>>;
+}
+
+/** Draws the bar and says its number. */
+export function Gauge({ used, window, kinds }: IGaugeProps) {
+  const { words } = useHost();
+  if (window <= 0) {
+    return null;
+  }
+  const share = Math.min(1, used / window);
+  const percent = Math.round(share * 100);
+  const slices = KINDS.flatMap(kind => {
+    const tokens = kinds?.[kind] ?? 0;
+    return tokens > 0 ? [{ kind, tokens }] : [];
+  });
+  return (
+    <span className="plm-Gauge">
+      <span
+        className="plm-Gauge-bar"
+        role="meter"
+        aria-label={words.__('Context window')}
+        aria-valuemin={0}
+        aria-valuemax={window}
+        aria-valuenow={Math.min(used, window)}
+        aria-valuetext={words.__('%1 of %2 tokens', short(used), short(window))}
+      >
+        {slices.length === 0 ? (
+          <span data-kind="all" style={{ width: `${share * 100}%` }} />
+        ) : (
+          slices.map(({ kind, tokens }) => (
+            <span
+              key={kind}
+              data-kind={kind}
+              style={{ width: `${(tokens / window) * 100}%` }}
+            />
+          ))
+        )}
+      </span>
+      <span>{words.__('%1% of %2', percent, short(window))}</span>
+    </span>
+  );
+}

@@ -1,0 +1,127 @@
+/**
+ * A stretch of a turn: what the agent thought, said and did, in order.
+ */
+import { useMemo } from 'react';
+import type { ReasoningPart } from '../protocol/generated';
+import { SEGMENT_VERSION, type ISegment } from '../protocol/segment';
+import { seconds } from '../state/format';
+import { lines, type Line } from '../state/lines';
+import { Compaction } from './compaction';
+import { Failure, Retry } from './error';
+import { File } from './file';
+import { Fold } from './fold';
+import { useHost } from './host';
+import { Step } from './step';
+import { Reads, Tool } from './tool';
+
+export interface ISegmentProps {
+  segment: ISegment;
+  /** Somebody still writes this segment; a saved one is over. */
+  live?: boolean;
+}
+
+/** Draws one segment. */
+export function Segment({ segment, live = false }: ISegmentProps) {
+  const { words } = useHost();
+  const drawn = useMemo(() => lines(segment.messages), [segment.messages]);
+  const newest = drawn.findLast(line => line.kind === 'tool')?.key;
+  return (
+    <section
+      className="plm-Segment"
+      aria-label={words.__('The agent’s answer')}
+    >
+      {segment.version > SEGMENT_VERSION && (
+        <p className="plm-Muted">
+          {words.__(
+            'Saved by a newer Palimpsest; some of it may not be shown. Update the extension to see all.'
+          )}
+        </p>
+      )}
+      {drawn.map(line => (
+        <LineView
+          key={line.key}
+          line={line}
+          segment={segment}
+          live={live}
+          newest={line.key === newest}
+        />
+      ))}
+      {segment.open && !live && (
+        <p className="plm-Muted">
+          {words.__('The answer goes on; this is what was saved of it.')}
+        </p>
+      )}
+    </section>
+  );
+}
+
+interface ILineProps {
+  line: Line;
+  segment: ISegment;
+  live: boolean;
+  newest: boolean;
+}
+
+function LineView({ line, segment, live, newest }: ILineProps) {
+  const { Markdown, words } = useHost();
+  switch (line.kind) {
+    case 'text':
+      return (
+        <div className="plm-Text">
+          <Markdown text={line.part.text} />
+        </div>
+      );
+    case 'reasoning':
+      return <Reasoning part={line.part} />;
+    case 'tool':
+      return (
+        <Tool
+          part={line.part}
+          ask={segment.asks?.find(ask => ask.call_id === line.part.call_id)}
+          over={!live && !segment.open}
+          newest={newest}
+        />
+      );
+    case 'reads':
+      return <Reads parts={line.parts} />;
+    case 'file':
+      return <File file={line.part} />;
+    case 'patch':
+      return (
+        <p className="plm-Muted">
+          {words.__('Changed: %1', line.part.files.join(', '))}
+        </p>
+      );
+    case 'subtask':
+      return (
+        <p className="plm-Muted">
+          {words.__('Handed to %1: %2', line.part.agent, line.part.description)}
+        </p>
+      );
+    case 'retry':
+      return <Retry part={line.part} />;
+    case 'step':
+      return <Step part={line.part} number={line.number} />;
+    case 'compaction':
+      return (
+        <Compaction summary={line.summary} overflow={line.part.overflow} />
+      );
+    case 'error':
+      return <Failure error={line.error} />;
+  }
+}
+
+function Reasoning({ part }: { part: ReasoningPart }) {
+  const { Markdown, words } = useHost();
+  const { time } = part;
+  const spent = time?.end === undefined ? null : (time.end - time.start) / 1000;
+  const head =
+    spent === null
+      ? words.__('Thoughts')
+      : words.__('Thought for %1', seconds(spent));
+  return (
+    <Fold className="plm-Reasoning" head={<span>{head}</span>}>
+      <Markdown text={part.text} />
+    </Fold>
+  );
+}

@@ -1,0 +1,147 @@
+/**
+ * A tool call: one row that opens to its input and output, and its question while it waits.
+ */
+import type { Ask, ToolPart } from '../protocol/generated';
+import { seconds } from '../state/format';
+import { duration, input, output, subject } from '../state/subject';
+import { Attachments } from './file';
+import { Fold } from './fold';
+import { useHost, type IWords } from './host';
+import { Sign, type State } from './sign';
+
+export interface IToolProps {
+  part: ToolPart;
+  /** The question that this call waits for. */
+  ask?: Ask;
+  /** Nothing writes this any more: what seems to run was interrupted. */
+  over: boolean;
+  /** The newest call is open while it runs. */
+  newest: boolean;
+}
+
+/** Draws one call. */
+export function Tool({ part, ask, over, newest }: IToolProps) {
+  const { words } = useHost();
+  const state = stateOf(part, ask, over);
+  const spent = duration(part);
+  const head = (
+    <>
+      <Sign state={state} /> <span className="plm-Tool-name">{part.tool}</span>{' '}
+      <span className="plm-Tool-subject">{subject(part)}</span>{' '}
+      <span className="plm-Tool-time">
+        {remark(state, words)}
+        {spent !== null && seconds(spent)}
+      </span>
+    </>
+  );
+  const open = state === 'waiting' || (state === 'running' && newest);
+  return (
+    <Fold className="plm-Tool" head={head} open={open || state === 'error'}>
+      <div className="plm-Tool-card" data-state={state}>
+        <Input part={part} />
+        {ask !== undefined && state === 'waiting' && <Question ask={ask} />}
+        <Output part={part} state={state} />
+      </div>
+    </Fold>
+  );
+}
+
+/** Draws a run of reads as one row. */
+export function Reads({ parts }: { parts: ToolPart[] }) {
+  const { words } = useHost();
+  const spent = parts.reduce((sum, part) => sum + (duration(part) ?? 0), 0);
+  const head = (
+    <>
+      <Sign state="completed" />{' '}
+      <span className="plm-Tool-name">{parts[0]?.tool}</span>{' '}
+      <span className="plm-Tool-subject">
+        {words._n('%1 file', '%1 files', parts.length, parts.length)}
+      </span>{' '}
+      <span className="plm-Tool-time">{seconds(spent)}</span>
+    </>
+  );
+  return (
+    <Fold className="plm-Tool plm-Reads" head={head}>
+      {parts.map(part => (
+        <Tool key={part.id} part={part} over={true} newest={false} />
+      ))}
+    </Fold>
+  );
+}
+
+function Input({ part }: { part: ToolPart }) {
+  const { Code, words } = useHost();
+  const { text, language } = input(part);
+  return (
+    <section className="plm-Tool-input" aria-label={words.__('Input')}>
+      <Code text={text} language={language} />
+    </section>
+  );
+}
+
+function Output({ part, state }: { part: ToolPart; state: State }) {
+  const { Printed, words } = useHost();
+  const text = output(part);
+  const failed = part.state.status === 'error' ? part.state.error : '';
+  const attachments =
+    part.state.status === 'completed' ? part.state.attachments : [];
+  if (text === '' && failed === '' && attachments.length === 0) {
+    return state === 'completed' ? (
+      <p className="plm-Muted plm-Tool-output">{words.__('No output.')}</p>
+    ) : null;
+  }
+  return (
+    <section className="plm-Tool-output" aria-label={words.__('Output')}>
+      {text !== '' && <Printed text={text} />}
+      {failed !== '' && failed !== text && (
+        <div className="plm-Tool-error">
+          <Printed text={failed} />
+        </div>
+      )}
+      <Attachments files={attachments} />
+    </section>
+  );
+}
+
+/** The question as it stands in a saved cell: what is asked, and where it can be answered. */
+function Question({ ask }: { ask: Ask }) {
+  const { Code, words } = useHost();
+  return (
+    <div className="plm-Question" role="group" aria-label={ask.title}>
+      <p className="plm-Question-title">{ask.title}</p>
+      {ask.diff !== undefined && ask.diff !== '' && (
+        <Code text={ask.diff} language="diff" />
+      )}
+      <p className="plm-Muted">
+        {words.__('Answer where the cell runs: once, always or reject.')}
+      </p>
+    </div>
+  );
+}
+
+function stateOf(part: ToolPart, ask: Ask | undefined, over: boolean): State {
+  const { state } = part;
+  if (state.status === 'completed') {
+    return 'completed';
+  }
+  if (state.status === 'error') {
+    return state.metadata.interrupted === true ? 'stopped' : 'error';
+  }
+  if (over) {
+    return 'stopped';
+  }
+  return ask === undefined ? state.status : 'waiting';
+}
+
+function remark(state: State, words: IWords): string {
+  switch (state) {
+    case 'waiting':
+      return words.__('waiting for you');
+    case 'running':
+      return words.__('running');
+    case 'stopped':
+      return words.__('stopped');
+    default:
+      return '';
+  }
+}

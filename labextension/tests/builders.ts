@@ -1,0 +1,141 @@
+/** Values for tests, with what does not matter filled in. */
+import type {
+  AssistantMessage,
+  Message,
+  Part,
+  ReasoningPart,
+  StepFinishPart,
+  TextPart,
+  ToolPart,
+  ToolState,
+  Usage
+} from '../src/protocol/generated';
+import type { ISegment } from '../src/protocol/segment';
+
+let made = 0;
+
+function base(prefix: string) {
+  made += 1;
+  return { id: `${prefix}_${made}`, session_id: 'ses_1', message_id: 'msg_1' };
+}
+
+export const USAGE: Usage = {
+  input: 0,
+  output: 0,
+  reasoning: 0,
+  cache_read: 0,
+  cache_write: 0,
+  estimated: false
+};
+
+export function text(words: string, more: Partial<TextPart> = {}): TextPart {
+  return {
+    ...base('prt'),
+    type: 'text',
+    text: words,
+    synthetic: false,
+    ignored: false,
+    pinned: false,
+    ...more
+  };
+}
+
+export function thought(words: string, spentMs?: number): ReasoningPart {
+  const time =
+    spentMs === undefined ? {} : { time: { start: 0, end: spentMs } };
+  return { ...base('prt'), type: 'reasoning', text: words, ...time };
+}
+
+export function tool(name: string, state: ToolState): ToolPart {
+  const part = base('prt');
+  return {
+    ...part,
+    type: 'tool',
+    call_id: `call_${part.id}`,
+    tool: name,
+    state,
+    pinned: false
+  };
+}
+
+/** A call that returned. */
+export function ran(
+  name: string,
+  input: Record<string, unknown>,
+  output: string,
+  spentMs = 200
+): ToolPart {
+  return tool(name, {
+    status: 'completed',
+    input,
+    output,
+    title: '',
+    metadata: {},
+    time: { start: 0, end: spentMs },
+    attachments: []
+  });
+}
+
+export function step(more: Partial<StepFinishPart> = {}): StepFinishPart {
+  return {
+    ...base('prt'),
+    type: 'step-finish',
+    reason: 'stop',
+    tokens: USAGE,
+    ...more
+  };
+}
+
+export function assistant(
+  parts: Part[],
+  more: Partial<AssistantMessage> = {}
+): Message {
+  const { id, session_id } = base('msg');
+  return {
+    info: {
+      role: 'assistant',
+      id,
+      session_id,
+      parent_id: 'msg_0',
+      time: { created: 0 },
+      agent: 'build',
+      model: { provider: 'rehearsal', name: 'embedded' },
+      path: { cwd: '.', root: '.' },
+      summary: false,
+      tokens: USAGE,
+      structured: null,
+      ...more
+    },
+    parts
+  };
+}
+
+export function user(parts: Part[]): Message {
+  const { id, session_id } = base('msg');
+  return {
+    info: {
+      role: 'user',
+      id,
+      session_id,
+      time: { created: 0 },
+      agent: 'build',
+      model: { provider: 'rehearsal', name: 'embedded' }
+    },
+    parts
+  };
+}
+
+export function segment(
+  messages: Message[],
+  more: Partial<ISegment> = {}
+): ISegment {
+  return {
+    version: 1,
+    session: 'ses_1',
+    turn: 'msg_0',
+    seq: [1, 9],
+    open: false,
+    messages,
+    ...more
+  };
+}

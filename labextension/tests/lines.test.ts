@@ -1,0 +1,75 @@
+/** The lines of a stretch of messages. */
+import { describe, expect, it } from 'vitest';
+import { lines } from '../src/state/lines';
+import { assistant, ran, step, text, thought, user } from './builders';
+
+const kinds = (messages: Parameters<typeof lines>[0]) =>
+  lines(messages).map(line => line.kind);
+
+describe('lines', () => {
+  it('tell what was thought, said and done, in order', () => {
+    const message = assistant([
+      thought('hm'),
+      text('Let me look.'),
+      ran('python', { code: '1' }, '1'),
+      step()
+    ]);
+
+    expect(kinds([message])).toEqual(['reasoning', 'text', 'tool', 'step']);
+  });
+
+  it('leave out the words of the user and of the engine, and empty ones', () => {
+    const messages = [
+      user([text('plot it')]),
+      assistant([text('  '), text('note', { synthetic: true }), text('Done.')])
+    ];
+
+    expect(kinds(messages)).toEqual(['text']);
+  });
+
+  it('count the steps through all messages', () => {
+    const found = lines([assistant([step()]), assistant([step()])]);
+
+    expect(found.map(line => 'number' in line && line.number)).toEqual([1, 2]);
+  });
+
+  it('fold a run of reads into one', () => {
+    const read = () => ran('read', { path: 'a.csv' }, 'a,b');
+    const message = assistant([read(), read(), read(), text('So.'), read()]);
+
+    expect(kinds([message])).toEqual(['reads', 'text', 'tool']);
+  });
+
+  it('put the summary under the sign of its compaction', () => {
+    const marker = {
+      ...text(''),
+      type: 'compaction' as const,
+      auto: true,
+      overflow: false
+    };
+    const messages = [
+      user([marker]),
+      assistant([text('We plotted it.')], { summary: true })
+    ];
+
+    expect(lines(messages)).toMatchObject([
+      { kind: 'compaction', summary: 'We plotted it.' }
+    ]);
+  });
+
+  it('end with the error of their message', () => {
+    const error = { type: 'unknown' as const, message: 'No.' };
+    const message = assistant([text('Half of')], { error });
+
+    expect(kinds([message])).toEqual(['text', 'error']);
+  });
+
+  it('pass over a part type that a newer kernel wrote', () => {
+    const message = assistant([text('Hello.')]);
+    const newer = { ...text(''), type: 'hologram' } as never;
+
+    expect(kinds([{ ...message, parts: [newer, ...message.parts] }])).toEqual([
+      'text'
+    ]);
+  });
+});

@@ -1,0 +1,196 @@
+"""Write the front end's TypeScript types from the pydantic values, or check that they are current.
+
+The values of ``transcript`` and of ``frontends/protocol.py`` become one JSON schema, and
+json-schema-to-typescript writes it down. What is told to a front end leaves out what is None
+(``Record.wire``), so a field that may be None is an optional one there.
+"""
+
+import argparse
+import ast
+import importlib
+import importlib.util
+import inspect
+import itertools
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import Any, get_args
+
+from pydantic import BaseModel
+from pydantic.json_schema import models_json_schema
+
+ROOT = Path(__file__).resolve().parent.parent
+EXTENSION = ROOT / "labextension"
+TARGET = EXTENSION / "src" / "protocol" / "generated.ts"
+MODULES = (
+    "palimpsest.transcript.values",
+    "palimpsest.transcript.errors",
+    "palimpsest.transcript.parts",
+    "palimpsest.transcript.messages",
+    "palimpsest.transcript.sessions",
+    "palimpsest.transcript.decisions",
+    "palimpsest.transcript.events",
+    "palimpsest.frontends.protocol",
+)
+OMITTED = {"Value", "PartBase", "Record"}
+"""Bases, and the record, whose form on the wire is the notice."""
+REFERENCE = "#/$defs/"
+
+
+def modules() -> list[ModuleType]:
+    """Import the modules whose values a front end sees."""
+    return [importlib.import_module(name) for name in MODULES if importlib.util.find_spec(name)]
+
+
+def models(sources: list[ModuleType]) -> list[type[BaseModel]]:
+    """Return the models that the modules define, in order."""
+    return [
+        value
+        for source in sources
+        for value in vars(source).values()
+        if inspect.isclass(value)
+        and issubclass(value, BaseModel)
+        and value.__module__ == source.__name__
+        and value.__name__ not in OMITTED
+    ]
+
+
+def unions(sources: list[ModuleType]) -> dict[frozenset[str], str]:
+    """Return the names of the tagged unions by the models they are made of, such as ``Part``."""
+    found: dict[frozenset[str], str] = {}
+    for source in sources:
+        for name, value in vars(source).items():
+            members = get_args(get_args(value)[0]) if get_args(value) else ()
+            if members and all(
+                inspect.isclass(member) and issubclass(member, BaseModel) for member in members
+            ):
+                found.setdefault(frozenset(member.__name__ for member in members), name)
+    return found
+
+
+def field_docs(model: type[BaseModel]) -> dict[str, str]:
+    """Return the docstrings that stand under a model's fields."""
+    source = ast.parse(inspect.getsource(model).lstrip())
+    body = source.body[0].body if isinstance(source.body[0], ast.ClassDef) else []
+    docs: dict[str, str] = {}
+    for before, after in itertools.pairwise(body):
+        if (
+            isinstance(before, ast.AnnAssign)
+            and isinstance(before.target, ast.Name)
+            and isinstance(after, ast.Expr)
+            and isinstance(after.value, ast.Constant)
+            and isinstance(after.value.value, str)
+        ):
+            docs[before.target.id] = inspect.cleandoc(after.value.value)
+    return docs
+
+
+def schema() -> dict[str, Any]:
+    """Return one JSON schema with every model and every union by its name."""
+    sources = modules()
+    found = models(sources)
+    _, combined = models_json_schema([(model, "serialization") for model in found])
+    names = unions(sources)
+    definitions: dict[str, Any] = combined["$defs"]
+    for model in found:
+        for name, text in field_docs(model).items():
+            definitions[model.__name__]["properties"][name]["description"] = text
+    definitions = {name: tidy(value, names) for name, value in definitions.items()}
+    for members, name in names.items():
+        definitions[name] = {"anyOf": [{"$ref": REFERENCE + member} for member in sorted(members)]}
+    definitions["Notice"] = notice()
+    return {"$defs": definitions, "anyOf": [{"$ref": REFERENCE + name} for name in definitions]}
+
+
+def notice() -> dict[str, Any]:
+    """Describe a record as it travels: the event's own fields beside its place in the journal."""
+    return {
+        "description": "One journal record as a front end is told it: an event and its place.",
+        "allOf": [
+            {
+                "type": "object",
+                "additionalProperties": False,
+                "properties": {name: {"type": "number"} for name in ("v", "seq", "ts")},
+                "required": ["v", "seq", "ts"],
+            },
+            {"$ref": REFERENCE + "Event"},
+        ],
+    }
+
+
+def tidy(node: Any, names: dict[frozenset[str], str]) -> Any:
+    """Name unions, turn "or None" into "optional", and drop what TypeScript has no use for."""
+    if isinstance(node, list):
+        return [tidy(item, names) for item in node]
+    if not isinstance(node, dict):
+        return node
+    members = frozenset(
+        str(item.get("$ref", "")).removeprefix(REFERENCE) for item in node.get("oneOf", ())
+    )
+    if members in names:
+        return {"$ref": REFERENCE + names[members]}
+    if "$ref" in node:  # with anything beside it, the generator would copy what it points to
+        return {"$ref": node["$ref"]}
+    kept = {
+        key: tidy(value, names) for key, value in node.items() if key not in {"title", "default"}
+    }
+    if "properties" in node:
+        kept["properties"], optional = without_none(
+            {name: tidy(value, names) for name, value in node["properties"].items()}
+        )
+        kept["required"] = [name for name in node["properties"] if name not in optional]
+        kept["additionalProperties"] = False
+    return kept
+
+
+def without_none(properties: dict[str, Any]) -> tuple[dict[str, Any], set[str]]:
+    """Take None out of the properties' types; return them and the names of those that had it."""
+    kept: dict[str, Any] = {}
+    optional: set[str] = set()
+    for name, value in properties.items():
+        choices = [item for item in value.get("anyOf", ()) if item != {"type": "null"}]
+        if not choices or len(choices) == len(value["anyOf"]):
+            kept[name] = value
+            continue
+        optional.add(name)
+        described = {key: item for key, item in value.items() if key != "anyOf"}
+        only = choices[0] if len(choices) == 1 else {"anyOf": choices}
+        kept[name] = only if "$ref" in only else described | only
+    return kept, optional
+
+
+def typescript(described: dict[str, Any]) -> str:
+    """Write the schema down as TypeScript."""
+    node = shutil.which("node") or "node"
+    done = subprocess.run(
+        [node, str(EXTENSION / "scripts" / "protocol.mjs")],
+        input=json.dumps(described),
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=EXTENSION,
+    )
+    if done.returncode:
+        sys.exit(f"The TypeScript types could not be written: {done.stderr.strip()}")
+    return done.stdout
+
+
+def main() -> int:
+    """Write the file, or compare it with what it should be."""
+    parser = argparse.ArgumentParser(description="TypeScript types from the pydantic values.")
+    parser.add_argument("--check", action="store_true", help="only say whether they are current")
+    text = typescript(schema())
+    if not parser.parse_args().check:
+        TARGET.write_text(text, encoding="utf-8")
+        return 0
+    if not TARGET.is_file() or TARGET.read_text(encoding="utf-8") != text:
+        print(f"{TARGET.relative_to(ROOT)} is not current: run `make protocol`.", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

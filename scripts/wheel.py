@@ -1,0 +1,60 @@
+"""Build the wheel and the sdist, and refuse to ship them without the front end.
+
+Installing what comes out needs no Node: the built files are inside both.
+"""
+
+import shutil
+import subprocess
+import sys
+import tarfile
+import zipfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+SHARED = "share/jupyter/labextensions/jupyter-palimpsest"
+
+
+def build() -> tuple[Path, Path]:
+    """Build both from the work tree; return wheel and sdist."""
+    target = ROOT / "dist"
+    shutil.rmtree(target, ignore_errors=True)
+    subprocess.run(
+        [sys.executable, "-m", "hatchling", "build", "-d", str(target)], cwd=ROOT, check=True
+    )
+    return next(target.glob("*.whl")), next(target.glob("*.tar.gz"))
+
+
+def missing(wheel: Path, sdist: Path) -> list[str]:
+    """Name what a built package must hold and does not."""
+    with zipfile.ZipFile(wheel) as archive:
+        names = archive.namelist()
+    with tarfile.open(sdist) as archive:
+        sources = archive.getnames()
+    wanted = {
+        "the front end's package.json in the wheel": f"{SHARED}/package.json",
+        "install.json in the wheel": f"{SHARED}/install.json",
+        "the front end's code in the wheel": f"{SHARED}/static/remoteEntry",
+        "the notice in the wheel": "licenses/NOTICE",
+    }
+    gone = [what for what, part in wanted.items() if not any(part in name for name in names)]
+    if not any("labextension/dist/static/remoteEntry" in name for name in sources):
+        gone.append("the built front end in the sdist")
+    return gone
+
+
+def main() -> int:
+    """Build, look inside, and print where the files are."""
+    wheel, sdist = build()
+    gone = missing(wheel, sdist)
+    if gone:
+        print(
+            f"The build lacks {', '.join(gone)}: run `make front` and try again.", file=sys.stderr
+        )
+        return 1
+    for path in (wheel, sdist):
+        print(f"{path.relative_to(ROOT)}  {path.stat().st_size / 1000:.0f} kB")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
