@@ -1,0 +1,299 @@
+"""Turn whatever went wrong in a model call into one of the transcript's error values.
+
+The classes that litellm raises are only hints: it calls a refused connection status 500, hides
+retry-after outside the response, and wraps what broke in mid-stream (spec/model-and-store.md
+A4). So an exception is unwrapped, read for status, code, message and headers, and then judged.
+Nothing here imports litellm; names of classes are compared as text.
+"""
+
+import json
+import os
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from palimpsest.model.overflow import is_overflow
+from palimpsest.model.providers import key_variable
+from palimpsest.transcript.errors import (
+    AbortedError,
+    ApiError,
+    AuthError,
+    ContentFilterError,
+    ContextOverflowError,
+    ErrorValue,
+    UnknownError,
+)
+
+RETRYABLE_STATUS = frozenset({408, 409, 425, 429})
+HOPELESS_CODES = frozenset(
+    {"insufficient_quota", "usage_not_included", "invalid_prompt", "billing_hard_limit_reached"}
+)
+AUTH_STATUS = frozenset({401})
+KEPT_HEADERS = re.compile(r"retry-after|ratelimit|request-id|^x-should-retry$", re.IGNORECASE)
+MISSING_KEY = re.compile(
+    r"missing credentials|api.?key client option must be set|missing .{0,40}api.?key"
+    r"|no api.?key|x-api-key header is required|api key not (?:found|valid)|invalid.{0,20}api.?key"
+    r"|incorrect api key",
+    re.IGNORECASE,
+)
+REFUSED = re.compile(
+    r"connection error|cannot connect|connection refused|all connection attempts failed"
+    r"|name or service not known|nodename nor servname|getaddrinfo",
+    re.IGNORECASE,
+)
+LOOPBACK = re.compile(r"//(?:localhost|127\.\d+\.\d+\.\d+|\[::1\]|0\.0\.0\.0)(?::\d+)?")
+TRANSIENT = re.compile(
+    r"overloaded|service unavailable|internal (?:server )?error|try again|at capacity"
+    r"|resource.?exhausted|connection (?:reset|closed|lost|error)|server disconnected|timed? ?out"
+    r"|incomplete (?:chunked )?read|peer closed|payload is not completed|transfer.?encoding",
+    re.IGNORECASE,
+)
+KEY_SHAPES = re.compile(
+    r"\b(?:sk|pk|rk|gsk|xai|hf|key)[-_][A-Za-z0-9_\-]{12,}|\bAIza[A-Za-z0-9_\-]{20,}"
+    r"|(?<=[Bb]earer )[A-Za-z0-9._\-]{8,}|(?<=[?&]key=)[^&\s\"']+"
+)
+SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSWORD", re.IGNORECASE)
+SHORTEST_SECRET = 8
+LONGEST_BODY = 2_000
+
+CLASS_PREFIX = re.compile(r"^(?:(?:litellm\.)?[A-Z]\w*(?:Error|Timeout)\s*:\s*)+")
+PROVIDER_PREFIX = re.compile(r"^[A-Za-z]\w*Exception\s*-\s*")
+STATUS_PREFIX = re.compile(r"^Error code: \d+ - ")
+ADVICE_SUFFIX = re.compile(r"\.? Handle with `litellm\.\w+`\.?")
+SILENCE = re.compile(r"timeout on reading|timed? ?out|read ?timeout", re.IGNORECASE)
+INVENTED_STATUS = 500
+"""What litellm calls a failure to which no server gave a status."""
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What could be read from an exception."""
+
+    classes: frozenset[str]
+    """Names of the exception's classes and of those it came from."""
+    message: str
+    status: int | None
+    code: str | None
+    headers: dict[str, str]
+    body: str | None
+    mid_stream: bool
+
+
+def classify(exception: BaseException, provider: str, api_base: str | None = None) -> ErrorValue:
+    """Return the error value that says what happened and what to do about it."""
+    seen = read(exception)
+    if seen.classes & {"CancelledError", "AbortError"}:
+        return AbortedError()
+    if _is_overflow(seen):
+        return ContextOverflowError(message=seen.message, response_body=seen.body)
+    if _is_auth(seen):
+        return AuthError(provider=provider, message=auth_sentence(provider, seen.message))
+    if "ContentPolicyViolationError" in seen.classes:
+        return ContentFilterError()
+    if _is_refused(seen):
+        return _refused(seen, provider, api_base)
+    if seen.status is None and not _is_connection(seen):
+        return UnknownError(message=seen.message)
+    return ApiError(
+        message=_spoken(seen, provider),
+        status=seen.status,
+        retryable=_is_retryable(seen),
+        headers=seen.headers or None,
+        response_body=seen.body,
+        metadata={"code": seen.code} if seen.code else None,
+    )
+
+
+def auth_sentence(provider: str, detail: str = "") -> str:
+    """Say which environment variable holds the key of a provider."""
+    variable = key_variable(provider)
+    said = f" ({provider} said: {detail})" if detail else ""
+    return (
+        f"The provider {provider!r} wants a key that is missing or wrong. Set the environment "
+        f"variable {variable} to your key before the kernel starts, and restart the kernel.{said}"
+    )
+
+
+def ended_early() -> ApiError:
+    """Return the error of a stream that ended without a real finish."""
+    return ApiError(
+        message="The stream ended early: the provider sent no end of the answer.", retryable=True
+    )
+
+
+def read(exception: BaseException) -> Seen:
+    """Read status, code, message and headers from an exception and those inside it."""
+    chain = tuple(_chain(exception))
+    core = chain[-1] if type(exception).__name__ == "MidStreamFallbackError" else exception
+    mid_stream = core is not exception
+    status = _status(core)
+    body = _body(core)
+    message = scrub(_message(core, body))
+    return Seen(
+        classes=frozenset(
+            base.__name__ for item in chain for base in type(item).__mro__ if base is not object
+        ),
+        message=message or type(core).__name__,
+        status=None if mid_stream and status == INVENTED_STATUS else status,
+        code=_code(body),
+        headers=_headers(chain),
+        body=scrub(json.dumps(body))[:LONGEST_BODY] if body else None,
+        mid_stream=mid_stream,
+    )
+
+
+def scrub(text: str, environment: Mapping[str, str] | None = None) -> str:
+    """Remove everything that looks like a key, and every key of the environment."""
+    variables = os.environ if environment is None else environment
+    for name, value in variables.items():
+        if len(value) >= SHORTEST_SECRET and SECRET_NAME.search(name):
+            text = text.replace(value, "[key]")
+    return KEY_SHAPES.sub("[key]", text)
+
+
+def _chain(exception: BaseException) -> Iterator[BaseException]:
+    """Yield the exception and, for a break in mid-stream, what it wraps."""
+    seen: set[int] = set()
+    current: BaseException | None = exception
+    while current is not None and id(current) not in seen:
+        seen.add(id(current))
+        yield current
+        inner = getattr(current, "original_exception", None)
+        current = inner if isinstance(inner, BaseException) else None
+
+
+def _status(exception: BaseException) -> int | None:
+    for owner in (exception, getattr(exception, "response", None)):
+        value = getattr(owner, "status_code", getattr(owner, "status", None))
+        if isinstance(value, int) or (isinstance(value, str) and value.isdigit()):
+            return int(value)
+    return None
+
+
+def _headers(chain: tuple[BaseException, ...]) -> dict[str, str]:
+    for item in reversed(chain):
+        for name in ("litellm_response_headers", "headers"):
+            found = _kept(getattr(item, name, None))
+            if found:
+                return found
+        found = _kept(getattr(getattr(item, "response", None), "headers", None))
+        if found:
+            return found
+    return {}
+
+
+def _kept(headers: Any) -> dict[str, str]:
+    if not hasattr(headers, "items"):
+        return {}
+    return {str(k).lower(): str(v) for k, v in headers.items() if KEPT_HEADERS.search(str(k))}
+
+
+def _body(exception: BaseException) -> dict[str, Any] | None:
+    """Return the provider's error object, wherever litellm left it."""
+    body = getattr(exception, "body", None)
+    if isinstance(body, dict):
+        inner = body.get("error")
+        return inner if isinstance(inner, dict) else body
+    text = str(getattr(exception, "message", "") or exception)
+    return _json_in(text)
+
+
+def _json_in(text: str) -> dict[str, Any] | None:
+    start = text.find("{")
+    if start < 0:
+        return None
+    try:
+        value, _ = json.JSONDecoder().raw_decode(text[start:].replace("\\'", "'"))
+    except ValueError:
+        return None
+    if not isinstance(value, dict):
+        return None
+    inner = value.get("error")
+    return inner if isinstance(inner, dict) else value
+
+
+def _message(exception: BaseException, body: dict[str, Any] | None) -> str:
+    told = body.get("message") if body else None
+    if isinstance(told, str) and told:
+        return told
+    text = str(getattr(exception, "message", "") or exception).strip()
+    for prefix in (CLASS_PREFIX, PROVIDER_PREFIX, CLASS_PREFIX, STATUS_PREFIX):
+        text = prefix.sub("", text)
+    return ADVICE_SUFFIX.sub("", text)
+
+
+def _code(body: dict[str, Any] | None) -> str | None:
+    if body is None:
+        return None
+    for name in ("code", "type"):
+        value = body.get(name)
+        if isinstance(value, str) and value:
+            return value
+    return None
+
+
+def _is_overflow(seen: Seen) -> bool:
+    if "ContextWindowExceededError" in seen.classes:
+        return True
+    return is_overflow(seen.message, seen.code, seen.status)
+
+
+def _is_auth(seen: Seen) -> bool:
+    if seen.status in AUTH_STATUS or "AuthenticationError" in seen.classes:
+        return True
+    return bool(MISSING_KEY.search(seen.message))
+
+
+def _is_connection(seen: Seen) -> bool:
+    names = {
+        "APIConnectionError",
+        "ConnectionError",
+        "ConnectError",
+        "TransportError",
+        "ClientConnectionError",
+        "Timeout",
+        "TimeoutError",
+        "APITimeoutError",
+    }
+    return seen.mid_stream or bool(seen.classes & names)
+
+
+def _is_refused(seen: Seen) -> bool:
+    return not seen.mid_stream and bool(REFUSED.search(seen.message))
+
+
+def _refused(seen: Seen, provider: str, api_base: str | None) -> ApiError:
+    where = api_base or provider
+    if api_base and LOOPBACK.search(api_base):
+        message = (
+            f"The model server at {where} is not running. Start it (for Ollama: `ollama serve`), "
+            f"or choose another model."
+        )
+        return ApiError(message=message, retryable=False, response_body=seen.message)
+    message = f"The provider at {where} cannot be reached: {seen.message}"
+    return ApiError(message=message, retryable=True, response_body=seen.message)
+
+
+def _is_retryable(seen: Seen) -> bool:
+    if seen.code in HOPELESS_CODES:
+        return False
+    if seen.mid_stream or _is_connection(seen):
+        return seen.status is None or seen.status in RETRYABLE_STATUS or seen.status >= SERVER_ERROR
+    status = seen.status or 0
+    if status in RETRYABLE_STATUS or status >= SERVER_ERROR:
+        return True
+    return bool(TRANSIENT.search(seen.message))
+
+
+def _spoken(seen: Seen, provider: str) -> str:
+    if "Timeout" in seen.classes or SILENCE.search(seen.message):
+        return f"The provider {provider!r} said nothing for too long: {seen.message}"
+    if seen.code == "insufficient_quota":
+        return f"The account at {provider!r} has no quota left: {seen.message}"
+    if seen.mid_stream:
+        return f"The connection broke in the middle of the answer: {seen.message}"
+    return seen.message
+
+
+SERVER_ERROR = 500

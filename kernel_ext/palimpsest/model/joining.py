@@ -1,0 +1,220 @@
+"""Join the deltas of a provider's stream into our events.
+
+It knows the shapes of chunks (spec/model-and-store.md A2), not litellm: text is tested by
+truthiness, tool calls are joined by index, ids are kept as they came, thinking is collected
+with its signature. Calls are announced as they are written, but handed over only at a real
+finish, so that no tool ever runs on the input of an answer that broke off.
+"""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+from uuid import uuid4
+
+from palimpsest.model.model import (
+    ReasoningDelta,
+    ReasoningEnded,
+    ReasoningStarted,
+    StreamEvent,
+    TextDelta,
+    TextEnded,
+    TextStarted,
+    ToolCalled,
+    ToolInputDelta,
+    ToolInputEnded,
+    ToolInputStarted,
+)
+
+FINISHES = {
+    "stop": "stop",
+    "end_turn": "stop",
+    "stop_sequence": "stop",
+    "eos": "stop",
+    "eos_token": "stop",
+    "tool_calls": "stop",
+    "tool_use": "stop",
+    "function_call": "stop",
+    "length": "length",
+    "max_tokens": "length",
+    "content_filter": "content-filter",
+    "content_filtered": "content-filter",
+    "safety": "content-filter",
+    "refusal": "content-filter",
+}
+"""Tool calls are told by their presence, so a finish that only announces them counts as a stop."""
+
+BROKEN_FINISHES = frozenset(
+    {"error", "network_error", "malformed_function_call", "missing_thought_signature"}
+)
+"""Finishes by which a provider says that it failed."""
+
+
+@dataclass(slots=True)
+class _Call:
+    """One tool call in the making."""
+
+    id: str
+    tool: str
+    pieces: list[str] = field(default_factory=list)
+    ended: bool = False
+
+
+class Joiner:
+    """Turns deltas into events and remembers what was said, for an estimate of usage."""
+
+    def __init__(self, family: str) -> None:
+        self._family = family
+        self._blocks = 0
+        self._text_id: str | None = None
+        self._reasoning_id: str | None = None
+        self._thinking: list[dict[str, Any]] = []
+        self._open_thinking: dict[str, Any] | None = None
+        self._calls: list[_Call] = []
+        self._by_index: dict[int, _Call] = {}
+        self.text: list[str] = []
+        self.reasoning: list[str] = []
+
+    @property
+    def written(self) -> str:
+        """Everything the model wrote that is no thinking."""
+        inputs = ["".join((call.tool, *call.pieces)) for call in self._calls]
+        return "".join((*self.text, *inputs))
+
+    def delta(self, delta: Any) -> Iterator[StreamEvent]:
+        """Yield the events of one delta."""
+        reasoning = getattr(delta, "reasoning_content", None) or getattr(delta, "reasoning", None)
+        blocks = getattr(delta, "thinking_blocks", None)
+        if reasoning or blocks:
+            yield from self._reason(reasoning if isinstance(reasoning, str) else "", blocks or ())
+        content = getattr(delta, "content", None)
+        if content:
+            yield from self._say(content)
+        for piece in getattr(delta, "tool_calls", None) or ():
+            yield from self._call(piece)
+
+    def end(self) -> Iterator[StreamEvent]:
+        """Close what is open and hand over the calls; only after a real finish."""
+        yield from self._end_reasoning()
+        yield from self._end_text()
+        for call in self._calls:
+            yield from self._end_call(call)
+        for call in self._calls:
+            yield called(call.id, call.tool, "".join(call.pieces))
+
+    def reason(self, finish: str) -> str:
+        """Return our finish reason for the provider's."""
+        ours = FINISHES.get(finish.lower(), "unknown")
+        return "tool-calls" if ours in {"stop", "unknown"} and self._calls else ours
+
+    def _new_id(self, kind: str) -> str:
+        self._blocks += 1
+        return f"{kind}_{self._blocks}"
+
+    def _say(self, text: str) -> Iterator[StreamEvent]:
+        yield from self._end_reasoning()
+        if self._text_id is None:
+            self._text_id = self._new_id("text")
+            yield TextStarted(self._text_id)
+        self.text.append(text)
+        yield TextDelta(self._text_id, text)
+
+    def _end_text(self) -> Iterator[StreamEvent]:
+        if self._text_id is not None:
+            yield TextEnded(self._text_id)
+            self._text_id = None
+
+    def _reason(self, text: str, blocks: Any) -> Iterator[StreamEvent]:
+        yield from self._end_text()
+        if self._reasoning_id is None:
+            self._reasoning_id = self._new_id("reasoning")
+            yield ReasoningStarted(self._reasoning_id)
+        if text:
+            self.reasoning.append(text)
+            yield ReasoningDelta(self._reasoning_id, text)
+        for block in blocks:
+            self._think(dict(block))
+
+    def _think(self, block: dict[str, Any]) -> None:
+        """Collect pieces of thinking until their signature comes, which comes last."""
+        if block.get("type") != "thinking":
+            self._open_thinking = None
+            self._thinking.append(block)
+            return
+        if self._open_thinking is None:
+            self._open_thinking = {"type": "thinking", "thinking": ""}
+            self._thinking.append(self._open_thinking)
+        self._open_thinking["thinking"] += block.get("thinking") or ""
+        if block.get("signature"):
+            self._open_thinking["signature"] = block["signature"]
+            self._open_thinking = None
+
+    def _end_reasoning(self) -> Iterator[StreamEvent]:
+        if self._reasoning_id is None:
+            return
+        metadata = (
+            {"thinking_blocks": self._thinking, "family": self._family} if self._thinking else None
+        )
+        yield ReasoningEnded(self._reasoning_id, metadata)
+        self._reasoning_id, self._thinking, self._open_thinking = None, [], None
+
+    def _call(self, piece: Any) -> Iterator[StreamEvent]:
+        function = getattr(piece, "function", None)
+        name = getattr(function, "name", None)
+        identifier = getattr(piece, "id", None)
+        index = getattr(piece, "index", None) or 0
+        call = self._by_index.get(index)
+        if call is None or (identifier and name and identifier != call.id):
+            yield from self._end_reasoning()
+            yield from self._end_text()
+            if self._calls:
+                yield from self._end_call(self._calls[-1])
+            call = _Call(self._free_id(identifier), name or "")
+            self._by_index[index] = call
+            self._calls.append(call)
+            yield ToolInputStarted(call.id, call.tool)
+        arguments = _as_text(getattr(function, "arguments", None))
+        if arguments:
+            call.pieces.append(arguments)
+            yield ToolInputDelta(call.id, arguments)
+
+    def _free_id(self, wanted: str | None) -> str:
+        taken = {call.id for call in self._calls}
+        return wanted if wanted and wanted not in taken else f"call_{uuid4().hex}"
+
+    def _end_call(self, call: _Call) -> Iterator[StreamEvent]:
+        if not call.ended:
+            call.ended = True
+            yield ToolInputEnded(call.id)
+
+
+def called(identifier: str, tool: str, raw: str) -> ToolCalled:
+    """Parse the input of a complete call; what does not parse becomes a problem, not an error."""
+    if not raw.strip():
+        return ToolCalled(identifier, tool, {}, raw)
+    try:
+        value = json.loads(raw)
+        if isinstance(value, str):
+            value = _unwrapped(value)
+    except ValueError as error:
+        return ToolCalled(
+            identifier, tool, {}, raw, problem=f"The input is no valid JSON: {error}."
+        )
+    except RecursionError:
+        return ToolCalled(identifier, tool, {}, raw, problem="The input is nested too deeply.")
+    return ToolCalled(identifier, tool, value, raw)
+
+
+def _unwrapped(value: str) -> Any:
+    """Undo the second encoding that some local models add."""
+    try:
+        inner = json.loads(value)
+    except ValueError:
+        return value
+    return inner if isinstance(inner, dict) else value
+
+
+def _as_text(arguments: Any) -> str:
+    if arguments is None or isinstance(arguments, str):
+        return arguments or ""
+    return json.dumps(arguments, ensure_ascii=False)

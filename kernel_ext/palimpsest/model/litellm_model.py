@@ -1,0 +1,292 @@
+"""Ask any provider through litellm, and trust nothing that it makes up.
+
+This is litellm's one home. It is imported in the background, with an environment in which it
+neither reads ``.env`` files nor asks the network; if the user imported it first, none of its
+globals are touched. Every answer is watched below litellm's own wrapper, because that wrapper
+reports broken answers as finished ones (spec/model-and-store.md A3): a step is complete only
+when the provider itself said so.
+"""
+
+import asyncio
+import copy
+import gc
+import logging
+import os
+import sys
+import threading
+from collections.abc import AsyncGenerator, Callable
+from concurrent.futures import Future
+from contextlib import aclosing
+from typing import Any
+
+from palimpsest.model import errors, usage
+from palimpsest.model.custom import StreamingHandler
+from palimpsest.model.custom_bridge import Bridge, direct_chunks
+from palimpsest.model.joining import BROKEN_FINISHES, Joiner
+from palimpsest.model.model import ModelRequest, StepFinished, StepStarted, StreamEvent
+from palimpsest.model.providers import family, has_key, is_loopback
+from palimpsest.model.tap import Forgetting, Tap
+from palimpsest.model.tokenizer import counter
+from palimpsest.model.wire import prompt_text, sendable
+from palimpsest.transcript.errors import ApiError, ModelFailed, UnknownError
+from palimpsest.transcript.values import ToolSpec, Usage
+
+ENVIRONMENT = {
+    "LITELLM_LOCAL_MODEL_COST_MAP": "True",
+    "LITELLM_LOCAL_ANTHROPIC_BETA_HEADERS": "True",
+    "LITELLM_MODE": "PRODUCTION",
+}
+"""Without these, the import asks the network and reads the ``.env`` files of parent folders."""
+
+READ_TIMEOUT_SECONDS = 300.0
+"""Silence that ends a request; reasoning models may think for minutes without a word."""
+LOCAL_READ_TIMEOUT_SECONDS = 900.0
+"""A local model may read a long prompt for minutes before its first word."""
+DEFAULT_ESTIMATOR = "tiktoken/o200k_base"
+PLACEHOLDER_KEY = "not-needed"
+"""Local servers want no key, but the client insists on some."""
+
+
+class Library:
+    """Loads litellm once per process, in the background."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._loaded: Future[Any] | None = None
+        self.ours = False
+        """We imported it, so its switches are ours to set."""
+
+    def preload(self) -> Future[Any]:
+        """Begin to import litellm, unless that has begun; returns at once."""
+        with self._lock:
+            if self._loaded is None:
+                self._loaded = Future()
+                threading.Thread(
+                    target=self._load, args=(self._loaded,), name="palimpsest-litellm", daemon=True
+                ).start()
+            return self._loaded
+
+    async def get(self) -> Any:
+        """Return litellm as soon as it is there, without blocking the loop."""
+        return await asyncio.wrap_future(self.preload())
+
+    def wait(self, timeout: float | None = None) -> Any:
+        """Return litellm, blocking the thread until it is there."""
+        return self.preload().result(timeout)
+
+    def _load(self, loaded: Future[Any]) -> None:
+        try:
+            loaded.set_result(self._import())
+        except BaseException as error:  # noqa: BLE001 - whoever asks for litellm gets the error
+            loaded.set_exception(error)
+
+    def _import(self) -> Any:
+        if "litellm" in sys.modules:
+            import litellm
+
+            return litellm
+        self.ours = True
+        for name, value in ENVIRONMENT.items():
+            os.environ.setdefault(name, value)
+        cache_directory = os.environ.get("TIKTOKEN_CACHE_DIR")
+        collecting = gc.isenabled()
+        gc.disable()
+        try:
+            import litellm
+            import litellm.litellm_core_utils.default_encoding
+        finally:
+            if collecting:
+                gc.enable()
+            _restore("TIKTOKEN_CACHE_DIR", cache_directory)
+        litellm.suppress_debug_info = True
+        litellm.disable_hf_tokenizer_download = True
+        # Its warnings would be printed into the user's cell.
+        logging.getLogger("LiteLLM").setLevel(logging.ERROR)
+        # litellm makes a million objects that never die; walking them again at each full
+        # collection would stop a stream for 400 ms.
+        gc.collect()
+        gc.freeze()
+        return litellm
+
+
+LIBRARY = Library()
+
+
+def preload() -> None:
+    """Begin to import litellm in the background."""
+    LIBRARY.preload()
+
+
+def wait(timeout: float | None = None) -> None:
+    """Block until litellm is imported."""
+    LIBRARY.wait(timeout)
+
+
+class LitellmModel:
+    """Answers requests through litellm; see ``model.model.Model`` for the contract."""
+
+    def __init__(
+        self,
+        *,
+        estimator: str = DEFAULT_ESTIMATOR,
+        read_timeout_seconds: float | None = None,
+        clients: Callable[[str], Any] | None = None,
+    ) -> None:
+        self._estimator = estimator
+        self._read_timeout = read_timeout_seconds
+        self._bridges: dict[str, Bridge] = {}
+        self._clients = clients
+
+    def register_custom(self, provider: str, handler: StreamingHandler) -> None:
+        """Route ``<provider>/<name>`` to a model of our own."""
+        self._bridges[provider] = Bridge(handler)
+
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[StreamEvent, None]:
+        """Send the request and yield what comes back."""
+        ref = request.model.ref
+        try:
+            async with aclosing(self._stream(request)) as events:
+                async for event in events:
+                    yield event
+        except (asyncio.CancelledError, GeneratorExit, ModelFailed):
+            raise
+        except Exception as error:
+            raise ModelFailed(
+                errors.classify(error, ref.provider, request.model.api_base)
+            ) from error
+
+    async def _stream(self, request: ModelRequest) -> AsyncGenerator[StreamEvent, None]:
+        joiner = Joiner(family(request.model.ref))
+        tap = Tap()
+        async with aclosing(self._deltas(request, tap)) as deltas:
+            async for delta in deltas:
+                if delta is None:
+                    yield StepStarted()
+                    continue
+                for event in joiner.delta(delta):
+                    yield event
+        if tap.finish is None:
+            raise ModelFailed(errors.ended_early())
+        if tap.finish.lower() in BROKEN_FINISHES:
+            message = f"The provider ended the answer with {tap.finish!r}."
+            raise ModelFailed(ApiError(message=message, retryable=True))
+        for event in joiner.end():
+            yield event
+        used = self._usage(request, joiner, tap)
+        yield StepFinished(
+            reason=joiner.reason(tap.finish),
+            usage=used,
+            cost=usage.cost(used, request.model.price),
+            metadata={"provider_finish": tap.finish},
+        )
+
+    def _usage(self, request: ModelRequest, joiner: Joiner, tap: Tap) -> Usage:
+        reported = usage.normalise(tap.usage)
+        wrote = joiner.written
+        thought = "".join(joiner.reasoning)
+        silent = reported is not None and not reported.output + reported.reasoning
+        if reported is not None and not (silent and (wrote or thought)):
+            return reported
+        prompt = prompt_text(request.messages, request.tools)
+        return usage.estimate(prompt, wrote, thought, counter(self._estimator), reported)
+
+    async def _deltas(self, request: ModelRequest, tap: Tap) -> AsyncGenerator[Any, None]:
+        """Yield None once the request was accepted, then the deltas."""
+        bridge = self._bridges.get(request.model.ref.provider)
+        litellm = await self._library()
+        if bridge is not None and not LIBRARY.ours:
+            async with aclosing(direct_chunks(bridge, request, tap)) as deltas:
+                async for delta in deltas:
+                    yield delta
+            return
+        stream = await self._open(litellm, request, bridge)
+        try:
+            lazy = tap.attach(stream)
+            stream.chunks = Forgetting()
+            if not lazy:
+                yield None
+            async for chunk in stream:
+                if lazy:
+                    lazy = False
+                    yield None
+                if chunk.choices:
+                    yield chunk.choices[0].delta
+                if tap.exhausted:
+                    break
+            tap.settle(stream)
+        finally:
+            await stream.aclose()
+
+    async def _library(self) -> Any:
+        try:
+            return await LIBRARY.get()
+        except ImportError as error:
+            message = f"litellm cannot be imported: {error}. Reinstall jupyter-palimpsest."
+            raise ModelFailed(UnknownError(message=message)) from error
+
+    async def _open(self, litellm: Any, request: ModelRequest, bridge: Bridge | None) -> Any:
+        arguments = self.arguments(request, litellm)
+        if bridge is None:
+            return await litellm.acompletion(**arguments)
+        bridge.register(litellm, request.model.ref.provider)
+        with bridge.asked(request) as token:
+            arguments["metadata"] = {"palimpsest": token}
+            return await litellm.acompletion(**arguments)
+
+    def arguments(self, request: ModelRequest, litellm: Any) -> dict[str, Any]:
+        """Return the arguments of litellm's call for a request."""
+        model = request.model
+        arguments: dict[str, Any] = {
+            "model": model.ref.id,
+            "messages": copy.deepcopy(list(sendable(request.messages, model))),
+            "stream": True,
+            "stream_options": {"include_usage": True},
+            "max_tokens": request.parameters.get("max_tokens", model.output_limit),
+            "timeout": self._timeout(model.api_base),
+            "num_retries": 0,
+            "max_retries": 0,
+            "drop_params": True,
+            # Otherwise every call with tools imports the proxy, and fails where ``mcp`` is missing.
+            "_skip_mcp_handler": True,
+        }
+        if model.ref.variant is not None:
+            arguments["reasoning_effort"] = model.ref.variant
+        if request.tools:
+            arguments["tools"] = [_tool(spec) for spec in request.tools]
+        arguments |= {k: v for k, v in request.parameters.items() if v is not None}
+        if model.api_base is not None:
+            arguments |= self._place(request, litellm)
+        if self._clients is not None:
+            arguments["client"] = self._clients(family(model.ref))
+        return arguments
+
+    def _timeout(self, api_base: str | None) -> float:
+        if self._read_timeout is not None:
+            return self._read_timeout
+        return LOCAL_READ_TIMEOUT_SECONDS if is_loopback(api_base) else READ_TIMEOUT_SECONDS
+
+    def _place(self, request: ModelRequest, litellm: Any) -> dict[str, Any]:
+        """Say where a server of the user's own is, and how to speak to it."""
+        ref = request.model.ref
+        place: dict[str, Any] = {"api_base": request.model.api_base}
+        if ref.provider not in {str(getattr(p, "value", p)) for p in litellm.provider_list}:
+            place["model"] = f"openai/{ref.name}"
+        if not has_key(ref.provider, os.environ):
+            place["api_key"] = PLACEHOLDER_KEY
+        return place
+
+
+def _tool(spec: ToolSpec) -> dict[str, Any]:
+    function = {
+        "name": spec.name,
+        "description": spec.description,
+        "parameters": copy.deepcopy(spec.parameters),
+    }
+    return {"type": "function", "function": function}
+
+
+def _restore(name: str, value: str | None) -> None:
+    if value is None:
+        os.environ.pop(name, None)
+    else:
+        os.environ[name] = value

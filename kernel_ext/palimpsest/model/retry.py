@@ -1,0 +1,83 @@
+"""Decide whether a failed request is worth another attempt, and how long to wait.
+
+Pure: the clock and the dice are handed in. The waiting itself, with its countdown and its
+cancel, belongs to the loop.
+"""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+
+from palimpsest.transcript.errors import ApiError, ErrorValue
+
+MAX_RETRIES = 5
+FIRST_DELAY_SECONDS = 2.0
+FACTOR = 2.0
+CAP_SECONDS = 30.0
+JITTER_SHARE = 0.25
+"""At most this share is added to a delay of our own, so that many kernels do not knock together."""
+LONGEST_SECONDS = 2_147_483.647
+"""What a signed 32-bit count of milliseconds can hold; no provider means more than that."""
+
+
+def retryable(error: ErrorValue) -> bool:
+    """Say whether sending the same request again may help; a too long one stays too long."""
+    return isinstance(error, ApiError) and error.retryable
+
+
+def delay_seconds(
+    attempt: int,
+    headers: Mapping[str, str] | None = None,
+    jitter: float = 0.0,
+    now: float | None = None,
+    cap_seconds: float = CAP_SECONDS,
+) -> float:
+    """Return the seconds to wait after failed attempt ``attempt``, counted from 1.
+
+    What the provider asks for is obeyed as sent; without it the delay doubles from two seconds
+    to thirty.
+
+    Args:
+        attempt: How many attempts have failed.
+        headers: The headers of the refusal; names in any case.
+        jitter: A number from 0 to 1 that spreads delays of our own.
+        now: Seconds since 1970, to understand a date.
+        cap_seconds: The longest delay of our own.
+    """
+    asked = asked_seconds(headers or {}, now)
+    if asked is not None:
+        return min(asked, LONGEST_SECONDS)
+    backoff = FIRST_DELAY_SECONDS * FACTOR ** (attempt - 1) * (1 + JITTER_SHARE * jitter)
+    return min(backoff, cap_seconds, LONGEST_SECONDS)
+
+
+def asked_seconds(headers: Mapping[str, str], now: float | None = None) -> float | None:
+    """Return what ``retry-after-ms`` or ``retry-after`` asks for, or None."""
+    lower = {name.lower(): value for name, value in headers.items()}
+    milliseconds = _number(lower.get("retry-after-ms"))
+    if milliseconds is not None:
+        return milliseconds / 1000
+    after = lower.get("retry-after")
+    seconds = _number(after)
+    if seconds is not None:
+        return seconds
+    return _until(after, now) if after is not None and now is not None else None
+
+
+def _number(text: str | None) -> float | None:
+    try:
+        value = float(text) if text is not None else -1.0
+    except ValueError:
+        return None
+    return value if 0 <= value < float("inf") else None
+
+
+def _until(text: str, now: float) -> float | None:
+    try:
+        moment = parsedate_to_datetime(text)
+    except ValueError:
+        return None
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=UTC)
+    seconds = (moment - datetime.fromtimestamp(now, UTC)).total_seconds()
+    return max(0.0, seconds)

@@ -1,0 +1,278 @@
+"""Write down what a model will answer, request by request, as a story.
+
+One ``Answer`` is one request's answer: words, thinking, tool calls and, where wanted, faults at
+an exact place. ``ScriptedModel`` plays it without HTTP, ``FaultServer`` over HTTP, so that a test
+of the loop and a test of the wire read alike:
+
+    says("Let me look.").calls("python", code="df.head()"), says("Three columns.")
+"""
+
+import json
+import re
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+from palimpsest.transcript.values import Usage
+
+
+@dataclass(frozen=True, slots=True)
+class Say:
+    """Words of the answer."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Think:
+    """Thinking before words or calls."""
+
+    text: str
+    signature: str | None = "sig-1"
+    redacted: str | None = None
+    """When set, the thinking is withheld and this is its sealed form."""
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A tool call; ``raw`` is the JSON text as the model writes it, right or wrong."""
+
+    tool: str
+    raw: str
+    id: str | None = None
+    """None lets the player count: ``call_1``, ``call_2`` ..."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pause:
+    """Silence for a while; None is for ever."""
+
+    seconds: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Disconnect:
+    """The connection breaks here."""
+
+
+@dataclass(frozen=True, slots=True)
+class EndEarly:
+    """The body ends here in good order, but without a finish."""
+
+
+@dataclass(frozen=True, slots=True)
+class Malformed:
+    """A line that is no JSON."""
+
+    line: str = 'data: {"choices": [{"delta": {"cont'
+
+
+@dataclass(frozen=True, slots=True)
+class StreamError:
+    """An error object in the middle of the stream."""
+
+    message: str
+    code: str = "server_error"
+
+
+Action = Say | Think | Call | Pause | Disconnect | EndEarly | Malformed | StreamError
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """The request is refused before anything is streamed."""
+
+    status: int
+    message: str
+    headers: dict[str, str] = field(default_factory=dict)
+    code: str | None = None
+    type: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What the model does with one request; every method returns a longer answer."""
+
+    actions: tuple[Action, ...] = ()
+    failure: Failure | None = None
+    finish: str | None = None
+    """The finish reason as the provider writes it; None is the natural one."""
+    usage: Usage | Literal["natural", "none"] = "natural"
+    drip_seconds: float = 0.0
+    """Silence between two pieces."""
+    chunk_chars: int | None = None
+    """Characters in a piece; None sends word by word."""
+
+    def _and(self, action: Action) -> "Answer":
+        return replace(self, actions=(*self.actions, action))
+
+    def says(self, text: str) -> "Answer":
+        """Add words."""
+        return self._and(Say(text))
+
+    def thinks(
+        self, text: str, *, signature: str | None = "sig-1", redacted: str | None = None
+    ) -> "Answer":
+        """Add thinking."""
+        return self._and(Think(text, signature, redacted))
+
+    def calls(self, tool: str, *, call_id: str | None = None, **arguments: Any) -> "Answer":
+        """Add a tool call."""
+        return self._and(Call(tool, _json(arguments), call_id))
+
+    def writes(self, tool: str, raw: str, *, call_id: str | None = None) -> "Answer":
+        """Add a tool call whose input is written exactly like this, valid JSON or not."""
+        return self._and(Call(tool, raw, call_id))
+
+    def pauses(self, seconds: float) -> "Answer":
+        """Add silence."""
+        return self._and(Pause(seconds))
+
+    def stalls(self) -> "Answer":
+        """Say nothing more, and keep the connection open."""
+        return self._and(Pause(None))
+
+    def disconnects(self) -> "Answer":
+        """Break the connection here."""
+        return self._and(Disconnect())
+
+    def ends_early(self) -> "Answer":
+        """End the body here, without a finish."""
+        return self._and(EndEarly())
+
+    def malformed(self) -> "Answer":
+        """Send a line that is no JSON."""
+        return self._and(Malformed())
+
+    def errs(self, message: str, code: str = "server_error") -> "Answer":
+        """Send an error object in the stream."""
+        return self._and(StreamError(message, code))
+
+    def finishes(self, reason: str) -> "Answer":
+        """Finish with this reason, as the provider writes it."""
+        return replace(self, finish=reason)
+
+    def drips(self, seconds: float) -> "Answer":
+        """Wait between two pieces."""
+        return replace(self, drip_seconds=seconds)
+
+    def in_pieces(self, chars: int) -> "Answer":
+        """Send pieces of so many characters."""
+        return replace(self, chunk_chars=chars)
+
+    def reports(self, **tokens: int) -> "Answer":
+        """Report this usage: ``input``, ``output``, ``reasoning``, ``cache_read``, ``cache_write``."""
+        return replace(self, usage=Usage.model_validate(tokens))
+
+    def reports_nothing(self) -> "Answer":
+        """Report no usage."""
+        return replace(self, usage="none")
+
+    def pieces(self, text: str) -> list[str]:
+        """Cut text as this answer sends it."""
+        if self.chunk_chars is None:
+            return re.findall(r"\s*\S+\s*|\s+", text)
+        return [text[at : at + self.chunk_chars] for at in range(0, len(text), self.chunk_chars)]
+
+    def natural_usage(self, prompt_chars: int) -> Usage:
+        """Return what a provider would report: four characters a token, both ways."""
+        if isinstance(self.usage, Usage):
+            return self.usage
+        said = sum(len(action.text) for action in self.actions if isinstance(action, Say))
+        said += sum(len(action.raw) for action in self.actions if isinstance(action, Call))
+        thought = sum(len(action.text) for action in self.actions if isinstance(action, Think))
+        return Usage(
+            input=max(1, prompt_chars // 4), output=max(1, said // 4), reasoning=thought // 4
+        )
+
+
+def says(text: str) -> Answer:
+    """Begin an answer with words."""
+    return Answer().says(text)
+
+
+def thinks(text: str, *, signature: str | None = "sig-1", redacted: str | None = None) -> Answer:
+    """Begin an answer with thinking."""
+    return Answer().thinks(text, signature=signature, redacted=redacted)
+
+
+def calls(tool: str, *, call_id: str | None = None, **arguments: Any) -> Answer:
+    """Begin an answer with a tool call."""
+    return Answer().calls(tool, call_id=call_id, **arguments)
+
+
+def writes(tool: str, raw: str, *, call_id: str | None = None) -> Answer:
+    """Begin an answer with a tool call written exactly like this."""
+    return Answer().writes(tool, raw, call_id=call_id)
+
+
+def stalls() -> Answer:
+    """Accept the request and say nothing."""
+    return Answer().stalls()
+
+
+def fails(
+    status: int,
+    message: str | None = None,
+    *,
+    retry_after: float | str | None = None,
+    retry_after_ms: int | None = None,
+    code: str | None = None,
+    type: str | None = None,  # noqa: A002 - the provider's own word
+) -> Answer:
+    """Refuse the request; ``retry_after`` is seconds or an HTTP date."""
+    headers: dict[str, str] = {}
+    if retry_after is not None:
+        headers["retry-after"] = str(retry_after)
+    if retry_after_ms is not None:
+        headers["retry-after-ms"] = str(retry_after_ms)
+    text = message if message is not None else STATUS_WORDS.get(status, f"status {status}")
+    return Answer(failure=Failure(status, text, headers, code, type))
+
+
+def overflows(wording: Literal["openai", "anthropic"] = "openai") -> Answer:
+    """Refuse the request because it does not fit the window, in either provider's words."""
+    if wording == "openai":
+        return fails(
+            400,
+            "This model's maximum context length is 8192 tokens. However, your messages "
+            "resulted in 9000 tokens. Please reduce the length of the messages.",
+            code="context_length_exceeded",
+            type="invalid_request_error",
+        )
+    return fails(
+        400, "prompt is too long: 210000 tokens > 200000 maximum", type="invalid_request_error"
+    )
+
+
+def unauthorized() -> Answer:
+    """Refuse the key."""
+    return fails(401, "Incorrect API key provided.", code="invalid_api_key")
+
+
+def out_of_quota() -> Answer:
+    """Refuse because the account is empty: status 429, but waiting does not help."""
+    return fails(
+        429,
+        "You exceeded your current quota, please check your plan and billing details.",
+        code="insufficient_quota",
+        type="insufficient_quota",
+    )
+
+
+STATUS_WORDS = {
+    400: "Bad request.",
+    401: "Invalid key.",
+    403: "Forbidden.",
+    404: "No such model.",
+    408: "Request timeout.",
+    413: "Request entity too large.",
+    429: "Rate limit reached.",
+    500: "Internal server error.",
+    502: "Bad gateway.",
+    503: "Service unavailable.",
+    529: "Overloaded.",
+}
+
+
+def _json(arguments: dict[str, Any]) -> str:
+    return json.dumps(arguments, ensure_ascii=False)

@@ -1,0 +1,92 @@
+"""Watch what a provider really sent, below litellm's stream wrapper.
+
+The wrapper invents a finish and a usage where the provider sent none, and keeps every chunk to
+rebuild the answer at the end, which stops the loop for a tenth of a second or more. The tap
+sits between the two: it notes the real finish and usage, and knows when the bytes are at an end.
+"""
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+from palimpsest.model.usage import field
+
+
+class Forgetting(list[Any]):
+    """A list that keeps nothing, in the place of the wrapper's store of chunks."""
+
+    def append(self, item: Any) -> None:
+        """Let the chunk go."""
+
+
+class Tap:
+    """An async iterator around a provider's raw stream."""
+
+    def __init__(self) -> None:
+        self.finish: str | None = None
+        """The provider's own finish reason; None means that it sent none."""
+        self.usage: Any = None
+        """The last usage that the provider reported."""
+        self.exhausted = False
+        self._raw: Any = None
+        self._iterator: Any = None
+        self._attached = False
+
+    def attach(self, stream: Any) -> bool:
+        """Put the tap into a litellm stream; True when the request is sent only at first reading."""
+        make_call = getattr(stream, "make_call", None)
+        if stream.completion_stream is None and make_call is not None:
+
+            async def tapped(*arguments: Any, **keywords: Any) -> Any:
+                return self._around(await make_call(*arguments, **keywords))
+
+            stream.make_call = tapped
+            return True
+        stream.completion_stream = self._around(stream.completion_stream)
+        return False
+
+    def _around(self, raw: Any) -> Any:
+        if not hasattr(raw, "__aiter__"):
+            return raw
+        self._attached = True
+        self._raw = raw
+        self._iterator = raw.__aiter__()
+        return self
+
+    def settle(self, stream: Any) -> None:
+        """Take the wrapper's word where the raw stream could not be watched."""
+        if not self._attached:
+            self.finish = stream.received_finish_reason
+
+    def look(self, chunk: Any) -> None:
+        """Note the finish and the usage of one raw chunk."""
+        if isinstance(chunk, dict):
+            finish = chunk.get("finish_reason") if chunk.get("is_finished") else None
+        else:
+            choices = getattr(chunk, "choices", None)
+            finish = getattr(choices[0], "finish_reason", None) if choices else None
+        if finish:
+            self.finish = str(finish)
+        reported = field(chunk, "usage")
+        if reported is not None:
+            self.usage = reported
+
+    def __aiter__(self) -> AsyncIterator[Any]:
+        return self
+
+    async def __anext__(self) -> Any:
+        try:
+            chunk = await self._iterator.__anext__()
+        except StopAsyncIteration:
+            self.exhausted = True
+            raise
+        self.look(chunk)
+        return chunk
+
+    async def aclose(self) -> None:
+        """Close the raw stream and with it the connection."""
+        for layer in (self._raw, getattr(self._raw, "streaming_response", None)):
+            close = getattr(layer, "aclose", None) or getattr(layer, "close", None)
+            if close is not None:
+                pending = close()
+                if hasattr(pending, "__await__"):
+                    await pending

@@ -1,0 +1,103 @@
+"""Count what a request took and what it cost.
+
+Providers report the prompt with or without what was cached, the answer with or without the
+thinking, or nothing at all; here it becomes one ``Usage`` that counts every token once. A price
+that is not known makes a cost that is not known, never zero.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from palimpsest.transcript.values import Price, Usage
+
+
+def field(value: Any, *path: str) -> Any:
+    """Read a nested field from objects or dicts; None where something is missing."""
+    for name in path:
+        value = value.get(name) if isinstance(value, dict) else getattr(value, name, None)
+        if value is None:
+            return None
+    return value
+
+
+def _count(value: Any) -> int:
+    return int(value) if isinstance(value, int | float) and value == value and value > 0 else 0
+
+
+def _first(report: Any, *paths: tuple[str, ...]) -> int:
+    for path in paths:
+        found = _count(field(report, *path))
+        if found:
+            return found
+    return 0
+
+
+def normalise(report: Any) -> Usage | None:
+    """Make a ``Usage`` of what litellm reports, whose prompt includes cached tokens.
+
+    None when nothing was reported, or only zeros, as some local servers do.
+    """
+    prompt = _count(field(report, "prompt_tokens"))
+    completion = _count(field(report, "completion_tokens"))
+    if not prompt and not completion:
+        return None
+    read = _first(
+        report,
+        ("cache_read_input_tokens",),
+        ("prompt_tokens_details", "cached_tokens"),
+        ("prompt_cache_hit_tokens",),
+    )
+    write = _first(
+        report,
+        ("cache_creation_input_tokens",),
+        ("prompt_tokens_details", "cache_creation_tokens"),
+        ("prompt_tokens_details", "cache_write_tokens"),
+    )
+    reasoning = _count(field(report, "completion_tokens_details", "reasoning_tokens"))
+    total = _count(field(report, "total_tokens"))
+    apart = reasoning and (reasoning > completion or total == prompt + completion + reasoning)
+    return Usage(
+        input=max(0, prompt - read - write),
+        output=completion if apart else completion - reasoning,
+        reasoning=reasoning,
+        cache_read=read,
+        cache_write=write,
+        total=total or None,
+    )
+
+
+def estimate(
+    prompt: str,
+    text: str,
+    reasoning: str,
+    count: Callable[[str], int],
+    reported: Usage | None = None,
+) -> Usage:
+    """Count with our own tokenizer what a provider did not report."""
+    if reported is not None and reported.prompt:
+        return reported.model_copy(
+            update={"output": count(text), "reasoning": count(reasoning), "estimated": True}
+        )
+    return Usage(
+        input=count(prompt), output=count(text), reasoning=count(reasoning), estimated=True
+    )
+
+
+def cost(usage: Usage, price: Price) -> float | None:
+    """Return US dollars, or None when a price that matters is unknown.
+
+    Cache reads and writes without a price of their own are charged as ordinary input, which is
+    what providers without such a price do. Thinking is charged as output.
+    """
+    rates = price.at(usage.prompt)
+    if rates.input is None or rates.output is None:
+        return None
+    read = rates.input if rates.cache_read is None else rates.cache_read
+    write = rates.input if rates.cache_write is None else rates.cache_write
+    dollars = (
+        usage.input * rates.input
+        + usage.cache_read * read
+        + usage.cache_write * write
+        + (usage.output + usage.reasoning) * rates.output
+    )
+    return dollars / 1_000_000

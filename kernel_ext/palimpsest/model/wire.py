@@ -1,0 +1,328 @@
+"""Write neutral messages in the shape a provider accepts, and hash what was written.
+
+Pure. Each family of providers has rules of its own: which ids a tool call may have, where
+images may stand, whose thinking may travel back. What leaves this module is OpenAI's shape,
+which litellm translates further; the same input always gives the same bytes, since prompt
+caches and the recorded hashes depend on it (spec/session-engine.md 1.11).
+"""
+
+import hashlib
+import json
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from palimpsest.model.providers import Family, family
+from palimpsest.transcript.flat import (
+    CallBlock,
+    FlatMessage,
+    FlatMessages,
+    MediaBlock,
+    ReasoningBlock,
+    ResultBlock,
+    TextBlock,
+)
+from palimpsest.transcript.values import ModelInfo, ToolSpec
+
+SEPARATOR = "\n\n"
+CACHE_MARK = {"type": "ephemeral"}
+MARKED_FAMILIES = frozenset({"anthropic"})
+"""Only these take cache marks; the others cache by themselves or refuse the field."""
+MEDIA_IN_RESULTS = frozenset({"anthropic"})
+"""Only these take images inside a tool result; the others get them as a user message after it."""
+MISTRAL_ID_LENGTH = 9
+OPENAI_ID_LENGTH = 40
+MEDIA_NOTICE = "Attached media from tool result:"
+MISTRAL_BETWEEN = "Done."
+"""Mistral refuses a user message right after a tool result."""
+
+Body = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderMessage:
+    """One provider message and where it came from."""
+
+    body: Body
+    message_id: str | None
+    part_ids: tuple[str, ...]
+
+
+def to_provider(messages: FlatMessages, model: ModelInfo) -> tuple[Body, ...]:
+    """Return provider messages in OpenAI's shape."""
+    return tuple(message.body for message in convert(messages, model))
+
+
+def convert(messages: FlatMessages, model: ModelInfo) -> tuple[ProviderMessage, ...]:
+    """Return provider messages, each with the message and parts it came from."""
+    return tuple(_Writer(model, messages).write(messages))
+
+
+class _Writer:
+    """Writes one request for one model."""
+
+    def __init__(self, model: ModelInfo, messages: FlatMessages) -> None:
+        self._model = model
+        self._family = family(model.ref)
+        self._ids = allowed_ids(messages, self._family)
+        self._out: list[ProviderMessage] = []
+        self._held_media: list[tuple[MediaBlock, FlatMessage]] = []
+
+    def write(self, messages: FlatMessages) -> list[ProviderMessage]:
+        for message in messages:
+            if message.role != "tool":
+                self._release_media()
+            match message.role:
+                case "system":
+                    self._system(message)
+                case "user":
+                    self._user(message)
+                case "assistant":
+                    self._assistant(message)
+                case "tool":
+                    self._results(message)
+        self._release_media()
+        return self._out
+
+    def _put(self, body: Body, message: FlatMessage, blocks: Iterable[Any]) -> None:
+        parts = tuple(dict.fromkeys(b.part_id for b in blocks if b.part_id is not None))
+        self._out.append(ProviderMessage(body, message.message_id, parts))
+
+    def _system(self, message: FlatMessage) -> None:
+        text = _text_of(message)
+        if not text.strip():
+            return
+        last = self._out[-1] if self._out else None
+        if last is not None and last.body["role"] == "system" and self._family != "anthropic":
+            # Chat templates of local models refuse a second system message.
+            body = {"role": "system", "content": last.body["content"] + SEPARATOR + text}
+            parts = tuple(b.part_id for b in message.blocks if b.part_id is not None)
+            self._out[-1] = ProviderMessage(body, last.message_id, last.part_ids + parts)
+            return
+        self._put({"role": "system", "content": text}, message, message.blocks)
+
+    def _user(self, message: FlatMessage) -> None:
+        content = self._content(message.blocks)
+        if not content:
+            return
+        if self._family == "mistral" and self._out and self._out[-1].body["role"] == "tool":
+            self._put({"role": "assistant", "content": MISTRAL_BETWEEN}, message, ())
+        self._put({"role": "user", "content": content}, message, message.blocks)
+
+    def _content(self, blocks: Iterable[Any]) -> str | list[Body]:
+        """Return plain text where it can be plain, since strict servers know nothing else."""
+        pieces: list[Body] = []
+        for block in blocks:
+            if isinstance(block, TextBlock) and block.text.strip():
+                pieces.append({"type": "text", "text": clean(block.text)})
+            elif isinstance(block, MediaBlock):
+                pieces.append(media(block, self._model))
+        if all(piece["type"] == "text" for piece in pieces):
+            return SEPARATOR.join(piece["text"] for piece in pieces)
+        return pieces
+
+    def _assistant(self, message: FlatMessage) -> None:
+        body: Body = {"role": "assistant", "content": _text_of(message) or None}
+        calls = [self._call(block) for block in message.blocks if isinstance(block, CallBlock)]
+        if calls:
+            body["tool_calls"] = calls
+        if not calls and not (body["content"] or "").strip():
+            return
+        body |= thinking(message, self._family)
+        self._put(body, message, message.blocks)
+
+    def _call(self, block: CallBlock) -> Body:
+        arguments = json.dumps(block.input, ensure_ascii=False, sort_keys=True)
+        return {
+            "id": self._ids(block.call_id),
+            "type": "function",
+            "function": {"name": block.tool, "arguments": clean(arguments)},
+        }
+
+    def _results(self, message: FlatMessage) -> None:
+        for block in message.blocks:
+            if isinstance(block, ResultBlock):
+                content = self._result_content(block, message)
+                body: Body = {
+                    "role": "tool",
+                    "tool_call_id": self._ids(block.call_id),
+                    "content": content,
+                }
+                if self._family in {"gemini", "mistral"}:
+                    body["name"] = block.tool
+                self._put(body, message, (block,))
+
+    def _result_content(self, block: ResultBlock, message: FlatMessage) -> str | list[Body]:
+        text = clean(block.text)
+        if not block.media:
+            return text
+        if self._family not in MEDIA_IN_RESULTS:
+            self._held_media.extend((item, message) for item in block.media)
+            return text
+        first = [{"type": "text", "text": text}] if text.strip() else []
+        return [*first, *(media(item, self._model) for item in block.media)]
+
+    def _release_media(self) -> None:
+        """Send images of tool results as a user message after the last of the results."""
+        if not self._held_media:
+            return
+        source = self._held_media[-1][1]
+        blocks = [item for item, _ in self._held_media]
+        self._held_media = []
+        notice = TextBlock(text=MEDIA_NOTICE)
+        self._user(FlatMessage(role="user", blocks=(notice, *blocks), message_id=source.message_id))
+
+
+def media(block: MediaBlock, model: ModelInfo) -> Body:
+    """Return an image or document, or words in its place where the model cannot take it."""
+    name = block.filename or "file"
+    if not block.url.startswith("data:") or block.url.endswith(("base64,", ",")):
+        return {"type": "text", "text": f"[{name} ({block.mime}) was empty or could not be sent.]"}
+    if model.vision and block.mime.startswith("image/"):
+        return {"type": "image_url", "image_url": {"url": block.url}}
+    if model.vision and block.mime == "application/pdf":
+        return {"type": "file", "file": {"filename": name, "file_data": block.url}}
+    note = f"[{name} ({block.mime}) was left out: {model.ref.id} cannot read it. Tell the user.]"
+    return {"type": "text", "text": note}
+
+
+def thinking(message: FlatMessage, target: Family) -> Body:
+    """Return the thinking that travels back, to the family that thought it and nobody else."""
+    blocks = [block for block in message.blocks if isinstance(block, ReasoningBlock)]
+    if target == "deepseek":
+        text = clean(SEPARATOR.join(block.text for block in blocks if block.text))
+        return {"reasoning_content": text} if text else {}
+    if target not in {"anthropic", "gemini"}:
+        return {}
+    signed = [
+        item
+        for block in blocks
+        if (block.metadata or {}).get("family", target) == target
+        for item in (block.metadata or {}).get("thinking_blocks", ())
+        if item.get("signature") or item.get("type") == "redacted_thinking"
+    ]
+    return {"thinking_blocks": signed} if signed else {}
+
+
+def allowed_ids(messages: FlatMessages, target: Family) -> Callable[[str], str]:
+    """Return a function that writes call ids as the family wants them, each call's its own."""
+    written: dict[str, str] = {}
+    taken: set[str] = set()
+    for message in messages:
+        for block in message.blocks:
+            if isinstance(block, CallBlock | ResultBlock) and block.call_id not in written:
+                new = _allowed_id(block.call_id, target)
+                if new in taken:
+                    new = _allowed_id(hashlib.sha256(block.call_id.encode()).hexdigest(), target)
+                taken.add(new)
+                written[block.call_id] = new
+    return written.__getitem__
+
+
+def _allowed_id(identifier: str, target: Family) -> str:
+    if target == "mistral":
+        short = re.sub(r"[^a-zA-Z0-9]", "", identifier)[:MISTRAL_ID_LENGTH]
+        return short.ljust(MISTRAL_ID_LENGTH, "0")
+    if target == "anthropic":
+        return re.sub(r"[^a-zA-Z0-9_-]", "_", identifier)
+    if target == "gemini" or len(identifier) <= OPENAI_ID_LENGTH:
+        return identifier
+    return "call_" + hashlib.sha256(identifier.encode()).hexdigest()[: OPENAI_ID_LENGTH - 5]
+
+
+def clean(text: str) -> str:
+    """Replace lone surrogates, which no JSON on the wire can carry."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text
+
+
+def _text_of(message: FlatMessage) -> str:
+    texts = (b.text for b in message.blocks if isinstance(b, TextBlock) and b.text.strip())
+    return clean(SEPARATOR.join(texts))
+
+
+def with_marks(messages: Sequence[Body], marks: Iterable[int]) -> tuple[Body, ...]:
+    """Set a cache mark on the messages at these positions, on the last block of a list."""
+    marked = set(marks)
+    return tuple(
+        _marked(message) if at in marked else message for at, message in enumerate(messages)
+    )
+
+
+def _marked(message: Body) -> Body:
+    content = message.get("content")
+    if isinstance(content, list) and content:
+        return {
+            **message,
+            "content": [*content[:-1], {**content[-1], "cache_control": CACHE_MARK}],
+        }
+    return {**message, "cache_control": CACHE_MARK}
+
+
+def without_marks(message: Body) -> Body:
+    """Return the message as it is without a cache mark."""
+    bare = {name: value for name, value in message.items() if name != "cache_control"}
+    content = bare.get("content")
+    if isinstance(content, list):
+        bare["content"] = [
+            {name: value for name, value in block.items() if name != "cache_control"}
+            for block in content
+        ]
+    return bare
+
+
+def sendable(messages: Iterable[Body], model: ModelInfo) -> tuple[Body, ...]:
+    """Take off what this model's servers refuse, whoever put it on."""
+    target = family(model.ref)
+    refused = set()
+    if target not in {"anthropic", "gemini"}:
+        refused.add("thinking_blocks")
+    if target != "deepseek":
+        refused.add("reasoning_content")
+    kept = messages if target in MARKED_FAMILIES else map(without_marks, messages)
+    return tuple({k: v for k, v in message.items() if k not in refused} for message in kept)
+
+
+def canonical(value: Any) -> bytes:
+    """Return the one JSON text of a value."""
+    text = json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+    return clean(text).encode()
+
+
+def message_hash(message: Body) -> str:
+    """Return the SHA-256 of a provider message without its cache mark."""
+    return hashlib.sha256(canonical(without_marks(message))).hexdigest()
+
+
+def request_hash(hashes: Iterable[str]) -> str:
+    """Return the SHA-256 over the hashes of all messages of a request."""
+    return hashlib.sha256(canonical(list(hashes))).hexdigest()
+
+
+def prompt_text(messages: Iterable[Body], tools: Iterable[ToolSpec] = ()) -> str:
+    """Return everything the model reads as one text, to count its tokens; images excluded."""
+    pieces: list[str] = []
+    for message in messages:
+        pieces.append(str(message.get("role", "")))
+        pieces.extend(_texts(message.get("content")))
+        pieces.extend(
+            f"{call['function']['name']} {call['function']['arguments']}"
+            for call in message.get("tool_calls") or ()
+        )
+    pieces.extend(
+        f"{tool.name} {tool.description} {json.dumps(tool.parameters, ensure_ascii=False)}"
+        for tool in tools
+    )
+    return "\n".join(pieces)
+
+
+def _texts(content: Any) -> list[str]:
+    if isinstance(content, str):
+        return [content]
+    return [
+        str(b["text"]) for b in content or () if isinstance(b, dict) and b.get("type") == "text"
+    ]
