@@ -1,10 +1,11 @@
 """Build one model request from the session, and record everything needed to build it again."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from palimpsest.context.estimate import MESSAGE_TOKENS, block_tokens
 from palimpsest.context.marks import marks
 from palimpsest.context.policy import reserve
 from palimpsest.context.projection import PROJECTION_VERSION, Projection, project
@@ -13,8 +14,16 @@ from palimpsest.context.texts import load_texts
 from palimpsest.context.view import View
 from palimpsest.loop.stage import Setup, Stage, StateView
 from palimpsest.model.model import ModelRequest
-from palimpsest.model.wire import message_hash, request_hash, to_provider, with_marks
+from palimpsest.model.wire import (
+    ProviderMessage,
+    convert,
+    message_hash,
+    prompt_text,
+    request_hash,
+    with_marks,
+)
 from palimpsest.transcript.decisions import ContextItem, Facts, StepRequest
+from palimpsest.transcript.flat import ResultBlock
 from palimpsest.transcript.messages import AssistantMessage
 from palimpsest.transcript.values import ModelInfo
 
@@ -68,10 +77,11 @@ def build(
         policy=setup.policy,
         count=setup.count,
     )
-    sent = to_provider(projection.messages, setup.info)
+    written = convert(projection.messages, setup.info)
+    sent = tuple(message.body for message in written)
     hashes = tuple(message_hash(message) for message in sent)
     cache_marks = marks([message["role"] for message in sent], setup.info)
-    items = _items(sent, hashes, projection, setup.info)
+    items = _items(written, hashes, projection, setup.count)
     same = _same(state.items, items)
     record = StepRequest(
         id=stage.ids.new("req"),
@@ -116,25 +126,31 @@ def _same(before: Sequence[ContextItem], now: Sequence[ContextItem]) -> int:
 
 
 def _items(
-    sent: Sequence[dict[str, Any]],
+    written: Sequence[ProviderMessage],
     hashes: Sequence[str],
     projection: Projection,
-    info: ModelInfo,
+    count: Callable[[str], int],
 ) -> tuple[ContextItem, ...]:
-    """Say of each provider message where it came from."""
-    sources: list[tuple[str | None, tuple[str, ...], int]] = []
-    for message, tokens in zip(projection.messages, projection.tokens, strict=True):
-        parts = tuple(block.part_id for block in message.blocks if block.part_id)
-        width = len(to_provider((message,), info))
-        for index in range(width):
-            # A tool message becomes one provider message for each result, in order.
-            own = parts[index : index + 1] if message.role == "tool" and width > 1 else parts
-            sources.append((message.message_id, own, round(tokens / width)))
-    if len(sources) != len(sent):
-        sources = [(None, (), 0)] * len(sent)
-    return tuple(
-        ContextItem(
-            role=message["role"], message_id=origin, part_ids=parts, sha256=sha256, tokens=tokens
+    """Say of each provider message where it came from and what it weighs."""
+    weights: dict[tuple[bool, str], int] = {}
+    for message in projection.messages:
+        for block in message.blocks:
+            if block.part_id is not None:
+                key = (isinstance(block, ResultBlock), block.part_id)
+                weights[key] = weights.get(key, 0) + block_tokens(block, count)
+    items = []
+    for sent, sha256 in zip(written, hashes, strict=True):
+        role = str(sent.body["role"])
+        tokens = sum(weights.get((role == "tool", part), 0) for part in sent.part_ids)
+        if role == "system":
+            tokens = count(prompt_text((sent.body,)))
+        items.append(
+            ContextItem(
+                role=role,
+                message_id=sent.message_id,
+                part_ids=sent.part_ids,
+                sha256=sha256,
+                tokens=MESSAGE_TOKENS + tokens,
+            )
         )
-        for message, sha256, (origin, parts, tokens) in zip(sent, hashes, sources, strict=True)
-    )
+    return tuple(items)

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, Protocol
 
+from palimpsest.store.state import State
 from palimpsest.store.store import SessionSummary
 from palimpsest.transcript.decisions import StepRequest
 from palimpsest.transcript.errors import ErrorValue
@@ -74,6 +75,20 @@ class Snapshot:
     todos: tuple[Todo, ...]
     request: StepRequest | None
     seq: int
+
+    @classmethod
+    def of(cls, state: State) -> "Snapshot":
+        """Take the picture; the caller holds the lock that protects the state."""
+        return cls(
+            session=state.session,
+            status=state.status,
+            messages=state.messages(),
+            asks=tuple(state.asks.values()),
+            inbox=tuple(state.inbox.values()),
+            todos=state.todos,
+            request=state.request,
+            seq=state.seq,
+        )
 
 
 class LiveSession(Protocol):

@@ -64,8 +64,9 @@ class Services:
     instructions: tuple[str, ...] = ()
     """Text that the configuration adds to every system prompt."""
     max_steps: int | None = None
-    python: PythonRunner | None = None
-    namespace: Namespace | None = None
+    python: Callable[[str], PythonRunner] | None = None
+    """By session id; None where no kernel is."""
+    namespace: Callable[[str], Namespace] | None = None
 
 
 class LiveSession:
@@ -124,7 +125,7 @@ class LiveSession:
 
     def snapshot(self) -> Snapshot:
         """Return the newest immutable picture."""
-        return _snapshot(self.journal)
+        return self.journal.read_state(Snapshot.of)
 
     def records_after(self, seq: int) -> Sequence[Record]:
         """Return the records after a sequence number."""
@@ -193,8 +194,8 @@ class LiveSession:
             ask=lambda message_id, call_id, tool: self._asker(run, message_id, call_id, tool),
             guard=lambda message_id, call: self._guard(run, message_id, call),
             jitter=services.jitter,
-            python=services.python,
-            namespace=services.namespace,
+            python=services.python(self.id) if services.python else None,
+            namespace=services.namespace(self.id) if services.namespace else None,
         )
 
     async def _setup(self, user: UserMessage) -> Setup:
@@ -337,18 +338,3 @@ def _calls_of_turn(messages: Messages, *, upto: str) -> list[str]:
                 if part.call_id == upto:
                     return calls
     return calls
-
-
-def _snapshot(journal: Journal) -> Snapshot:
-    with journal.lock:
-        state = journal.state
-        return Snapshot(
-            session=state.session,
-            status=state.status,
-            messages=state.messages(),
-            asks=tuple(state.asks.values()),
-            inbox=tuple(state.inbox.values()),
-            todos=state.todos,
-            request=state.request,
-            seq=state.seq,
-        )

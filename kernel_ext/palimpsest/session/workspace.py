@@ -23,7 +23,7 @@ from palimpsest.transcript.errors import NotFound, SessionHeld
 from palimpsest.transcript.events import PromptDelivered, SessionCreated
 from palimpsest.transcript.sessions import Session, SessionTime
 
-Opened = TypeVar("Opened", LiveSession, FollowedSession)
+Opened = TypeVar("Opened", bound=LiveSession | FollowedSession)
 
 
 class Workspace:
@@ -125,7 +125,8 @@ class Workspace:
         try:
             writer = await asyncio.to_thread(self._store.acquire, session_id, self._owner)
         except SessionHeld as held:
-            followed = FollowedSession(self._services, session_id, str(held))
+            state = await asyncio.to_thread(open_live, self._store, session_id)
+            followed = FollowedSession(self._store, session_id, state, str(held))
             return self._use(followed, notebook)
         state = await asyncio.to_thread(open_live, self._store, session_id)
         journal = Journal(writer, state, clock=self._services.clock)

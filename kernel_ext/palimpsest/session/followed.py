@@ -1,0 +1,94 @@
+"""A session that another kernel writes: read and followed here, never written.
+
+Everything that would change it is refused with one sentence that says what can be done.
+"""
+
+import threading
+from collections.abc import Callable, Sequence
+
+from palimpsest.session.api import Answer, PromptOptions, RecordsCallback, Snapshot
+from palimpsest.store.follow import Follower
+from palimpsest.store.state import State
+from palimpsest.store.store import Store
+from palimpsest.transcript.errors import SessionHeld
+from palimpsest.transcript.events import Record
+from palimpsest.transcript.values import Reply
+
+POLL_SECONDS = 0.2
+"""Five looks a second follow a person's reading; each costs one file size while nothing changes."""
+
+
+class FollowedSession:
+    """A session of another kernel, followed live.
+
+    Responsibilities: fold new records, tell subscribers, refuse changes.
+    """
+
+    read_only = True
+
+    def __init__(self, store: Store, session_id: str, state: State, reason: str) -> None:
+        self.id = session_id
+        self.reason = reason
+        """Who holds the session, and what to do."""
+        self._store = store
+        self._state = state
+        self._lock = threading.Lock()
+        self._subscribers: list[RecordsCallback] = []
+        self._ended = threading.Event()
+        self._follower = Follower(store, session_id, after=state.seq)
+        self._thread = threading.Thread(
+            target=self._follow, name=f"palimpsest-follow-{session_id[-6:]}", daemon=True
+        )
+        self._thread.start()
+
+    async def prompt(self, text: str, options: PromptOptions) -> Answer:  # noqa: ARG002
+        """Refuse: another kernel writes this session."""
+        raise SessionHeld(self.reason)
+
+    def cancel(self, reason: str = "Stopped.") -> bool:  # noqa: ARG002
+        """Refuse quietly: what runs there is stopped there."""
+        return False
+
+    def reply(self, ask_id: str, reply: Reply) -> bool:  # noqa: ARG002
+        """Refuse quietly: questions are answered in the kernel that asks."""
+        return False
+
+    def withdraw(self, prompt_id: str) -> bool:  # noqa: ARG002
+        """Refuse quietly."""
+        return False
+
+    def subscribe(self, callback: RecordsCallback) -> Callable[[], None]:
+        """Be told every record that the other kernel wrote."""
+        with self._lock:
+            self._subscribers = [*self._subscribers, callback]
+
+        def unsubscribe() -> None:
+            with self._lock:
+                self._subscribers = [held for held in self._subscribers if held is not callback]
+
+        return unsubscribe
+
+    def snapshot(self) -> Snapshot:
+        """Return the newest immutable picture."""
+        with self._lock:
+            return Snapshot.of(self._state)
+
+    def records_after(self, seq: int) -> Sequence[Record]:
+        """Return the records after a sequence number."""
+        return tuple(self._store.read(self.id, after=seq))
+
+    async def close(self) -> None:
+        """Stop following."""
+        self._ended.set()
+
+    def _follow(self) -> None:
+        while not self._ended.wait(POLL_SECONDS):
+            records = self._follower.poll()
+            if not records:
+                continue
+            with self._lock:
+                for record in records:
+                    self._state.apply(record)
+                subscribers = self._subscribers
+            for subscriber in subscribers:
+                subscriber(records)

@@ -1,0 +1,68 @@
+"""A desk over a real journal in memory, for tests of the processor and the loop."""
+
+import itertools
+from collections.abc import Callable
+
+from tests.builders import MODEL, SESSION
+
+from palimpsest.processor.recorder import Desk
+from palimpsest.store.journal import Journal
+from palimpsest.store.memory import MemoryStore
+from palimpsest.store.state import State
+from palimpsest.store.store import Owner
+from palimpsest.transcript.decisions import Decision
+from palimpsest.transcript.events import MessageUpdated
+from palimpsest.transcript.ids import Ids
+from palimpsest.transcript.messages import AssistantMessage, MessagePath, MessageTime
+from palimpsest.transcript.values import BlobRef
+
+
+class Clock:
+    """Stands still unless told otherwise."""
+
+    def __init__(self) -> None:
+        self.now = 1_700_000_000_000
+
+    def __call__(self) -> int:
+        return self.now
+
+
+class Bench:
+    """Journal, desk and message of one step."""
+
+    def __init__(
+        self, truncate: Callable[[str, str, str], Decision | None] = lambda *_: None
+    ) -> None:
+        self.clock = Clock()
+        self.store = MemoryStore()
+        counter = itertools.count()
+        self.ids = Ids(self.clock, lambda length: bytes([next(counter) % 62] * length))
+        writer = self.store.acquire(SESSION, Owner("host", 1, "kernel"), create=True)
+        self.journal = Journal(writer, State(), clock=self.clock)
+        self.message = AssistantMessage(
+            id="msg_answer",
+            session_id=SESSION,
+            parent_id="msg_question",
+            time=MessageTime(created=self.clock()),
+            agent="build",
+            model=MODEL,
+            path=MessagePath(cwd="/w", root="/w"),
+        )
+        self.journal.append(MessageUpdated(info=self.message))
+        self.desk = Desk(
+            recorder=self.journal,
+            ids=self.ids,
+            clock=self.clock,
+            keep_output=self._keep,
+            keep_attachment=lambda url: url,
+            truncate=truncate,
+        )
+
+    def _keep(self, text: str) -> tuple[str, BlobRef | None]:
+        return text, None
+
+    @property
+    def answer(self):  # noqa: ANN201
+        message = self.journal.read_state(lambda state: state.message("msg_answer"))
+        assert message is not None
+        return message
