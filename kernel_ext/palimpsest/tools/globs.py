@@ -1,0 +1,49 @@
+"""File name patterns as people write them: ``**``, ``*``, ``?``, ``[a-z]`` and ``{a,b}``.
+
+Border: pure text. A pattern without a slash means the name, at any depth.
+"""
+
+import re
+from functools import lru_cache
+
+MAGIC = re.compile(r"[*?\[{]")
+
+
+def split_base(pattern: str) -> tuple[str, str]:
+    """Split off the folders that hold no wildcard, so that a walk begins as deep as it can."""
+    parts = pattern.split("/")
+    fixed = 0
+    while fixed < len(parts) - 1 and not MAGIC.search(parts[fixed]):
+        fixed += 1
+    base = "/".join(parts[:fixed])
+    if fixed and not base:
+        base = "/"
+    rest = "/".join(parts[fixed:])
+    # A folder was named, so the name is meant in that folder and not below it.
+    return base or ".", f"/{rest}" if fixed and "/" not in rest else rest
+
+
+@lru_cache(maxsize=512)
+def compile_glob(pattern: str) -> re.Pattern[str]:
+    """Turn a pattern into an expression for paths relative to where the search began."""
+    anywhere = "" if "/" in pattern else "(?:.*/)?"
+    return re.compile(anywhere + _translated(pattern.removeprefix("/")) + r"\Z", re.DOTALL)
+
+
+TOKEN = re.compile(r"\*\*/|\*\*|\*|\?|\[[!^]?\]?[^\]/]*\]|\{[^{}/]*,[^{}]*\}|.", re.DOTALL)
+FIXED = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
+
+
+def _translated(pattern: str) -> str:
+    return "".join(_token(match[0]) for match in TOKEN.finditer(pattern))
+
+
+def _token(token: str) -> str:
+    if token in FIXED:
+        return FIXED[token]
+    if len(token) > 2 and token[0] == "[":
+        inside = token[1:-1].replace("\\", "\\\\").replace("[", "\\[")
+        return f"[^{inside[1:]}]" if inside[0] in "!^" else f"[{inside}]"
+    if len(token) > 2 and token[0] == "{":
+        return "(?:" + "|".join(_translated(choice) for choice in token[1:-1].split(",")) + ")"
+    return re.escape(token)

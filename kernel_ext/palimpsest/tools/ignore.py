@@ -1,0 +1,122 @@
+"""Walk the project's files, leaving out what git would and what nobody wants to see.
+
+Border: reads folders and ``.gitignore`` files; follows no links, so a walk stays where it began.
+"""
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from pathspec import GitIgnoreSpec
+
+ALWAYS_LEFT_OUT = frozenset(
+    {
+        ".git",
+        ".hg",
+        ".svn",
+        ".palimpsest",
+        ".ipynb_checkpoints",
+        "__pycache__",
+        "node_modules",
+        ".venv",
+        "venv",
+        ".tox",
+        ".mypy_cache",
+        ".ruff_cache",
+        ".pytest_cache",
+        ".hypothesis",
+        ".cache",
+        ".DS_Store",
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A file or folder met on a walk."""
+
+    path: Path
+    is_dir: bool
+    is_link: bool = False
+    ignored: bool = False
+    """Left out by a ``.gitignore``; only met when asked for."""
+
+
+class Ignore:
+    """The ``.gitignore`` rules that hold in a folder: its own and those of the folders above it."""
+
+    def __init__(
+        self, folder: Path, parents: "tuple[tuple[Path, GitIgnoreSpec], ...]" = ()
+    ) -> None:
+        own = _read(folder / ".gitignore")
+        self._specs = parents if own is None else (*parents, (folder, own))
+
+    @classmethod
+    def at(cls, root: Path, folder: Path) -> "Ignore":
+        """Collect the rules from the project's root down to a folder.
+
+        A folder that is itself left out was named on purpose, so only its own rules hold in it.
+        """
+        if root != folder and root not in folder.parents:
+            return cls(folder)
+        ignore = cls(root)
+        for part in folder.relative_to(root).parts:
+            root = root / part
+            if ignore.covers(root, is_dir=True):
+                return cls(folder)
+            ignore = ignore.below(root)
+        return ignore
+
+    def below(self, folder: Path) -> "Ignore":
+        """Return the rules that hold in a folder inside this one."""
+        return Ignore(folder, self._specs)
+
+    def covers(self, path: Path, *, is_dir: bool) -> bool:
+        """Tell whether the rules leave a path out; the deepest file that says anything decides."""
+        for folder, spec in reversed(self._specs):
+            name = path.relative_to(folder).as_posix() + ("/" if is_dir else "")
+            verdict: bool | None = spec.check_file(name).include
+            if verdict is not None:
+                return verdict
+        return False
+
+
+def _read(path: Path) -> GitIgnoreSpec | None:
+    try:
+        lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return None
+    try:
+        return GitIgnoreSpec.from_lines(lines)
+    except ValueError:
+        return None
+
+
+def scan(folder: Path, ignore: Ignore, *, ignored_too: bool = False) -> list[Found]:
+    """List one folder: folders first, then files, by name; an unreadable folder is empty."""
+    try:
+        with os.scandir(folder) as entries:
+            met = [
+                Found(Path(e.path), e.is_dir(follow_symlinks=False), e.is_symlink())
+                for e in entries
+                if e.name not in ALWAYS_LEFT_OUT
+            ]
+    except OSError:
+        return []
+    found = []
+    for one in met:
+        left_out = ignore.covers(one.path, is_dir=one.is_dir)
+        if not left_out or ignored_too:
+            found.append(Found(one.path, one.is_dir, one.is_link, left_out))
+    return sorted(found, key=lambda one: (not one.is_dir, one.path.name))
+
+
+def walk(root: Path, folder: Path, *, ignored_too: bool = False) -> Iterator[Found]:
+    """Yield all files below a folder, in a stable order."""
+    waiting = [(folder, Ignore.at(root, folder))]
+    while waiting:
+        here, ignore = waiting.pop()
+        found = scan(here, ignore, ignored_too=ignored_too)
+        yield from (one for one in found if not one.is_dir)
+        waiting += [(one.path, ignore.below(one.path)) for one in reversed(found) if one.is_dir]

@@ -1,0 +1,85 @@
+"""Where a path really leads, and what must be asked before going there.
+
+Border: resolves and asks, opens nothing. Confinement is by real path, so that a link inside the
+project to a place outside it counts as outside.
+"""
+
+import difflib
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from palimpsest.tools.tool import ToolContext
+from palimpsest.transcript.errors import NotFound, UserError
+
+OWN_FOLDER = ".palimpsest"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A path a tool was given, resolved."""
+
+    path: Path
+    """The real path, without links."""
+    shown: str
+    """Relative to the project inside it, else absolute; what permission patterns are matched with."""
+    inside: bool
+
+    @property
+    def directory_pattern(self) -> str:
+        """The pattern to ask ``external_directory`` for."""
+        directory = self.path if self.path.is_dir() else self.path.parent
+        return f"{str(directory).rstrip('/')}/*"
+
+
+def confine(path: str, root: Path, cwd: Path) -> Place:
+    """Resolve a path as a shell would, links included, and say whether it is inside the project."""
+    if not path or "\0" in path:
+        raise UserError(f"{path!r} is not a path. Give the path of a file or folder.")
+    given = Path(os.path.expanduser(path))  # noqa: PTH111 - Path.expanduser raises for unknown users
+    try:
+        real = (cwd / given).resolve()
+        real_root = root.resolve()
+    except (OSError, RuntimeError) as error:
+        raise UserError(f"The path {path!r} cannot be followed: {error}.") from error
+    inside = real == real_root or real_root in real.parents
+    shown = real.relative_to(real_root).as_posix() if inside else str(real)
+    return Place(path=real, shown=shown, inside=inside)
+
+
+async def reach(context: ToolContext, path: str, *, writing: bool = False) -> Place:
+    """Resolve a path and ask for ``external_directory`` when it leads outside the project."""
+    place = confine(path, context.root, context.cwd)
+    if writing and OWN_FOLDER in place.path.parts:
+        raise UserError(
+            f"{place.shown} belongs to the {OWN_FOLDER} folder, which holds the record of this session "
+            "and is not for tools to change."
+        )
+    if not place.inside:
+        pattern = place.directory_pattern
+        await context.ask(
+            "external_directory",
+            [pattern],
+            title=f"Outside the project: {place.shown}",
+            always=[pattern],
+        )
+    return place
+
+
+def missing(place: Place) -> NotFound:
+    """Say that nothing is there, with the names that come closest."""
+    folder = place.path.parent
+    try:
+        names = sorted(entry.name for entry in folder.iterdir()) if folder.is_dir() else []
+    except OSError:
+        names = []
+    if not folder.is_dir():
+        return NotFound(f"There is no {place.shown}: its folder does not exist either.")
+    wanted = place.path.name.lower()
+    by_lower = {name.lower(): name for name in reversed(names)}
+    close = difflib.get_close_matches(wanted, list(by_lower), n=3, cutoff=0.5)
+    close += [low for low in by_lower if low not in close and (wanted in low or low in wanted)]
+    if not close:
+        return NotFound(f"There is no {place.shown}. Use list or glob to see what is there.")
+    hints = ", ".join(repr(by_lower[low]) for low in close[:3])
+    return NotFound(f"There is no {place.shown}. Close names in that folder: {hints}.")

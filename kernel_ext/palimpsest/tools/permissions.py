@@ -1,0 +1,289 @@
+"""Rules about what may run: match, merge, decide, settle.
+
+Border: pure. Who asks and how a person answers is written above; this says what follows from
+rules and answers. Three choices differ from the system in the seeds: a deny is never overridden by
+an earlier "always"; "always" holds for one session; and a rule for ``edit`` covers ``write`` too,
+while a rule for ``write`` also stands on its own.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from palimpsest.tools.wildcard import matches
+from palimpsest.transcript.errors import ConfigError, PermissionDenied
+from palimpsest.transcript.values import Action, Ask, Reply, Rule
+
+Rules = tuple[Rule, ...]
+
+KIND_OF = {"write": "edit"}
+"""A permission that is a kind of another: who may not edit may not write either."""
+
+SECRET_FILES = (
+    "*.env",
+    "*.env.*",
+    "*.envrc",
+    "*.netrc",
+    "*.pgpass",
+    "*.pypirc",
+    "*.npmrc",
+    "*.git-credentials",
+    "*.pem",
+    "*.p12",
+    "*.keystore",
+    "*id_rsa",
+    "*id_ed25519",
+    "*id_ecdsa",
+    "*.aws/credentials",
+    "*.config/gcloud/*",
+    "*.kube/config",
+)
+"""Files that usually hold keys: reading one asks, and searches pass over them."""
+
+HARMLESS_FILES = ("*.env.example", "*.env.sample", "*.env.template")
+"""Look like secrets and are meant to be read."""
+
+
+def _rules(permission: str, action: Action, patterns: Iterable[str] = ("*",)) -> Rules:
+    return tuple(Rule(permission=permission, pattern=p, action=action) for p in patterns)
+
+
+DEFAULT_RULES: Rules = (
+    *_rules("python", "ask"),
+    *_rules("bash", "ask"),
+    *_rules("edit", "ask"),
+    *_rules("write", "ask"),
+    *_rules("read", "allow"),
+    *_rules("read", "ask", SECRET_FILES),
+    *_rules("read", "allow", HARMLESS_FILES),
+    *_rules("list", "allow"),
+    *_rules("glob", "allow"),
+    *_rules("grep", "allow"),
+    *_rules("variables", "allow"),
+    *_rules("external_directory", "ask"),
+    *_rules("doom_loop", "ask"),
+)
+"""Reading inside the project is allowed, what changes something asks; what no rule names asks too."""
+
+MODES: Mapping[str, Rules] = {
+    "ask": (),
+    "plan": tuple(
+        rule for name in ("python", "bash", "edit", "write") for rule in _rules(name, "deny")
+    ),
+    "accept-edits": (*_rules("edit", "allow"), *_rules("write", "allow")),
+    "bypass": (*_rules("*", "allow"), *_rules("doom_loop", "ask")),
+}
+"""Rules that a mode adds after the defaults and before what the user configured."""
+
+
+def mode_rules(mode: str) -> Rules:
+    """Return the rules of a mode, or say which modes there are."""
+    if mode not in MODES:
+        raise ConfigError(f"There is no permission mode {mode!r}. Modes: {', '.join(MODES)}.")
+    return MODES[mode]
+
+
+def is_secret_file(path: str) -> bool:
+    """Tell whether a path looks like a file of keys."""
+    return any(matches(path, p) for p in SECRET_FILES) and not any(
+        matches(path, p) for p in HARMLESS_FILES
+    )
+
+
+def from_config(config: Mapping[str, Any] | str, *, home: str) -> Rules:
+    """Read rules as a configuration writes them, in order.
+
+    ``"ask"``, ``{"bash": "ask"}`` and ``{"bash": {"git *": "allow"}}`` are the three forms;
+    ``~`` and ``$HOME`` at the start of a pattern become ``home``.
+    """
+    if isinstance(config, str):
+        return _rules("*", _action(config, "*"))
+    if not isinstance(config, Mapping):
+        raise ConfigError(f"permission must be a word or a table, not {config!r}.")
+    rules: list[Rule] = []
+    for permission, value in config.items():
+        patterns = value if isinstance(value, Mapping) else {"*": value}
+        rules += [
+            Rule(
+                permission=permission,
+                pattern=_expanded(str(pattern), home),
+                action=_action(action, permission),
+            )
+            for pattern, action in patterns.items()
+        ]
+    return tuple(rules)
+
+
+def _action(value: object, permission: str) -> Action:
+    match value:
+        case "allow" | "ask" | "deny":
+            return value
+        case _:
+            raise ConfigError(
+                f"permission {permission!r} is {value!r}; it must be allow, ask or deny."
+            )
+
+
+def _expanded(pattern: str, home: str) -> str:
+    if pattern == "~" or pattern.startswith("~/"):
+        return home + pattern[1:]
+    if pattern.startswith("$HOME"):
+        return home + pattern.removeprefix("$HOME")
+    return pattern
+
+
+def merge(*rulesets: Iterable[Rule]) -> Rules:
+    """Put rule sets behind each other; later rules win."""
+    return tuple(rule for rules in rulesets for rule in rules)
+
+
+def evaluate(permission: str, pattern: str, *rulesets: Iterable[Rule]) -> Rule:
+    """Return the last rule that matches permission and pattern; without one, ask."""
+    return _last_match((permission,), pattern, merge(*rulesets))
+
+
+def _last_match(names: Sequence[str], pattern: str, rules: Rules) -> Rule:
+    for rule in reversed(rules):
+        if _names(rule, names) and matches(pattern, rule.pattern):
+            return rule
+    return Rule(permission=names[0], pattern="*", action="ask")
+
+
+def _names(rule: Rule, names: Sequence[str]) -> bool:
+    return any(matches(name, rule.permission) for name in names)
+
+
+def _kinds(permission: str) -> tuple[str, ...]:
+    kind = KIND_OF.get(permission)
+    return (permission,) if kind is None else (permission, kind)
+
+
+@dataclass(frozen=True, slots=True)
+class Allowed:
+    """The call may run."""
+
+
+@dataclass(frozen=True, slots=True)
+class Denied:
+    """A rule says no."""
+
+    permission: str
+    pattern: str
+    rule: Rule
+
+    @property
+    def message(self) -> str:
+        """What the model is told."""
+        return (
+            f"A permission rule denies this call: {self.permission} for {self.pattern!r} "
+            f"({self.rule.permission} {self.rule.pattern!r}: deny). Find another way, or say what you would need."
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class MustAsk:
+    """A person must say; ``patterns`` are those that nothing allows yet."""
+
+    patterns: tuple[str, ...]
+
+
+Verdict = Allowed | Denied | MustAsk
+
+
+def decide(
+    permission: str,
+    patterns: Sequence[str],
+    rules: Iterable[Rule],
+    approved: Iterable[Rule] = (),
+) -> Verdict:
+    """Decide a call: any denied pattern denies it, all allowed ones allow it, else ask.
+
+    ``approved`` are the rules that earlier "always" answers of this session made; they answer
+    questions and lift no deny.
+    """
+    kinds, rules, approved = _kinds(permission), tuple(rules), tuple(approved)
+    waiting: list[str] = []
+    for pattern in patterns:
+        rule = _last_match(kinds, pattern, rules)
+        if rule.action == "deny":
+            return Denied(permission=permission, pattern=pattern, rule=rule)
+        if _last_match(kinds, pattern, (*rules, *approved)).action != "allow":
+            waiting.append(pattern)
+    return MustAsk(tuple(waiting)) if waiting else Allowed()
+
+
+def disabled(permissions: Mapping[str, str], rules: Iterable[Rule]) -> frozenset[str]:
+    """Name the tools (tool name to permission) whose every call would be denied.
+
+    A tool is hidden when the last rule that names its permission denies it for ``*``.
+    """
+    rules = tuple(rules)
+    return frozenset(
+        tool for tool, permission in permissions.items() if _always_denied(permission, rules)
+    )
+
+
+def _always_denied(permission: str, rules: Rules) -> bool:
+    kinds = _kinds(permission)
+    last = next((rule for rule in reversed(rules) if _names(rule, kinds)), None)
+    return last is not None and last.pattern == "*" and last.action == "deny"
+
+
+@dataclass(frozen=True, slots=True)
+class PendingAsk:
+    """A question that waits, with what decides it again."""
+
+    ask: Ask
+    session_id: str
+    rules: Rules = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """What an answer led to: the questions it answers, and the rules approved from now on."""
+
+    approved: Rules
+    replies: tuple[tuple[str, Reply], ...]
+    """Ask id and reply, the answered question first."""
+
+
+def settle(
+    pending: Sequence[PendingAsk], ask_id: str, reply: Reply, approved: Iterable[Rule] = ()
+) -> Settled:
+    """Apply an answer to all questions of the session that wait.
+
+    "always" also answers those it now allows; a rejection rejects them all. An unknown or already
+    answered id settles nothing.
+    """
+    approved = tuple(approved)
+    asked = next((one for one in pending if one.ask.id == ask_id), None)
+    if asked is None:
+        return Settled(approved=approved, replies=())
+    others = [one for one in pending if one.session_id == asked.session_id and one.ask.id != ask_id]
+    follow: list[tuple[str, Reply]] = []
+    if reply.answer == "always":
+        new = _rules(asked.ask.permission, "allow", asked.ask.always)
+        approved += tuple(rule for rule in new if rule not in approved)
+        follow = [(one.ask.id, reply) for one in others if _now_allowed(one, approved)]
+    elif reply.answer == "reject":
+        follow = [(one.ask.id, reply) for one in others]
+    return Settled(approved=approved, replies=((ask_id, reply), *follow))
+
+
+def _now_allowed(one: PendingAsk, approved: Rules) -> bool:
+    verdict = decide(one.ask.permission, one.ask.patterns, one.rules, approved)
+    return isinstance(verdict, Allowed)
+
+
+def refusal(reply: Reply) -> PermissionDenied:
+    """Turn a rejection into what the tool call raises; the turn ends when a person gave no reason."""
+    if reply.feedback:
+        return PermissionDenied(
+            f"The user rejected this call with this feedback: {reply.feedback}", stops=False
+        )
+    if reply.by == "headless":
+        return PermissionDenied(
+            "This call needs a person's permission and nobody is here to give it, so it was refused.",
+            stops=False,
+        )
+    return PermissionDenied("The user rejected this call.", stops=True)

@@ -1,0 +1,109 @@
+"""Read and write text files without changing what nobody asked to change.
+
+Border: bytes and disk, no permissions. Encoding, byte order mark, line ends and mode of a file
+survive an edit; a file is replaced in one move, so that nobody sees half of it.
+"""
+
+import codecs
+import os
+import re
+from bisect import bisect_left, bisect_right
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+SNIFFED_BYTES = 8_192
+BOMS = (
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
+CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
+CONTROL_SHARE = 0.1
+"""Logs with a few stray control bytes are text; a tenth of them is not."""
+
+
+def is_binary(data: bytes) -> bool:
+    """Tell from the first bytes whether a file is no text."""
+    head = data[:SNIFFED_BYTES]
+    if not head or any(head.startswith(bom) for bom, _ in BOMS):
+        return False
+    return b"\0" in head or len(CONTROL.findall(head)) > CONTROL_SHARE * len(head)
+
+
+@dataclass(frozen=True, slots=True)
+class TextFile:
+    """The text of a file, with what is needed to write it back as it was."""
+
+    raw: str
+    """Decoded, line ends as they are in the file."""
+    encoding: str = "utf-8"
+    bom: bytes = b""
+
+    @classmethod
+    def decode(cls, data: bytes) -> "TextFile":
+        """Decode bytes in a way that loses none of them."""
+        for bom, encoding in BOMS:
+            if data.startswith(bom):
+                try:
+                    return cls(data[len(bom) :].decode(encoding), encoding, bom)
+                except UnicodeDecodeError:
+                    break
+        try:
+            return cls(data.decode("utf-8"))
+        except UnicodeDecodeError:
+            # Every byte has a meaning in latin-1, so what is not edited comes back unchanged.
+            return cls(data.decode("latin-1"), "latin-1")
+
+    def encode(self) -> bytes:
+        """Return the bytes of the file; text that the old encoding lacks turns it into UTF-8."""
+        try:
+            return self.bom + self.raw.encode(self.encoding)
+        except UnicodeEncodeError:
+            return self.raw.encode("utf-8")
+
+    @property
+    def text(self) -> str:
+        r"""The text with ``\n`` line ends only."""
+        return self.raw.replace("\r\n", "\n")
+
+    @property
+    def newline(self) -> str:
+        """The line end that most lines have."""
+        crlf = self.raw.count("\r\n")
+        return "\r\n" if crlf * 2 > self.raw.count("\n") else "\n"
+
+    def with_text(self, text: str) -> "TextFile":
+        """Return the file with new text, in the line ends it mostly has."""
+        return replace(self, raw=text.replace("\r\n", "\n").replace("\n", self.newline))
+
+    def with_spans(self, spans: list[tuple[int, int, str]]) -> "TextFile":
+        r"""Replace spans, given as positions in ``text``, and leave every other byte alone."""
+        removed = [m.start() - n for n, m in enumerate(re.finditer("\r\n", self.raw))]
+        newline, raw = self.newline, self.raw
+        for start, end, new in sorted(spans, reverse=True):
+            first = start + bisect_left(removed, start)
+            last = end + bisect_right(removed, end - 1) if end > start else first
+            raw = raw[:first] + new.replace("\r\n", "\n").replace("\n", newline) + raw[last:]
+        return replace(self, raw=raw)
+
+
+def write_bytes(path: Path, data: bytes) -> None:
+    """Replace a file in one move, keeping its mode; folders on the way are made."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    mode = path.stat().st_mode & 0o7777 if path.exists() else None
+    beside = path.with_name(f".{path.name[:100]}.{os.getpid()}-{os.urandom(4).hex()}.tmp")
+    try:
+        handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+    except PermissionError:
+        # A folder that takes no new files may still hold one that can be written.
+        path.write_bytes(data)
+        return
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+        if mode is not None:
+            beside.chmod(mode)
+        beside.replace(path)
+    except BaseException:
+        beside.unlink(missing_ok=True)
+        raise

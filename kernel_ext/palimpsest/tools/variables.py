@@ -1,0 +1,51 @@
+"""Tell the model which variables the user has.
+
+Border: reads through ``Namespace``, which touches nothing; so there is no question to ask.
+"""
+
+from pydantic import BaseModel, Field
+
+from palimpsest.tools import redact
+from palimpsest.tools.tool import ToolContext, ToolOutcome
+from palimpsest.transcript.errors import UserError
+
+MOST_VARIABLES = 200
+"""More lines than this say less than ``variables`` with a name does."""
+
+
+class VariablesArguments(BaseModel):
+    """Input of the variables tool."""
+
+    name: str | None = Field(
+        default=None,
+        description="A variable, or a path such as df.columns, to describe at length. Leave out to list all.",
+    )
+
+
+class VariablesTool:
+    """Lists the user's variables, or describes one."""
+
+    name = "variables"
+    description = (
+        "List the variables in the user's kernel, one line each, or describe one at length (columns, types, "
+        "first rows, statistics). Runs none of the user's code."
+    )
+    arguments: type[BaseModel] = VariablesArguments
+    concurrent = True
+    permission = "variables"
+
+    async def run(self, arguments: VariablesArguments, context: ToolContext) -> ToolOutcome:
+        """Describe one variable or list them all."""
+        if context.namespace is None:
+            raise UserError("There is no kernel here, so there are no variables.")
+        clean = redact.for_context(context)
+        name = (arguments.name or "").strip()
+        if name:
+            return ToolOutcome(name, clean(await context.namespace.describe(name)))
+        found = await context.namespace.list()
+        lines = [f"{one.name}: {one.kind} - {one.summary}" for one in found[:MOST_VARIABLES]]
+        if len(found) > MOST_VARIABLES:
+            lines.append(f"({len(found) - MOST_VARIABLES} more variables are not listed.)")
+        title = "1 variable" if len(found) == 1 else f"{len(found)} variables"
+        output = clean("\n".join(lines)) or "The user has no variables yet."
+        return ToolOutcome(title, output, {"count": len(found)})

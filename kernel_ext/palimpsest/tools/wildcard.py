@@ -1,0 +1,63 @@
+"""Match names, paths and commands against patterns with ``*`` and ``?``.
+
+Border: text only. A star also crosses slashes and newlines, because a pattern is written for
+commands as much as for paths; everything else is literal, and the whole text must match.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import TypeVar
+
+Choice = TypeVar("Choice")
+
+
+@lru_cache(maxsize=4096)
+def _compiled(pattern: str) -> re.Pattern[str]:
+    escaped = re.escape(pattern.replace("\\", "/")).replace(r"\*", ".*").replace(r"\?", ".")
+    # "git *" is meant to cover a bare "git" too.
+    if escaped.endswith(r"\ .*"):
+        escaped = escaped.removesuffix(r"\ .*") + r"(?:\ .*)?"
+    return re.compile(escaped, re.DOTALL)
+
+
+def matches(text: str, pattern: str) -> bool:
+    """Tell whether the whole text matches; backslashes count as slashes."""
+    return _compiled(pattern).fullmatch(text.replace("\\", "/")) is not None
+
+
+def _by_length(patterns: Mapping[str, Choice]) -> list[tuple[str, Choice]]:
+    return sorted(patterns.items(), key=lambda entry: (len(entry[0]), entry[0]))
+
+
+def most_specific(text: str, patterns: Mapping[str, Choice]) -> Choice | None:
+    """Return what the longest matching pattern stands for, whatever the order of the table."""
+    chosen: Choice | None = None
+    for pattern, choice in _by_length(patterns):
+        if matches(text, pattern):
+            chosen = choice
+    return chosen
+
+
+def most_specific_command(
+    head: str, tail: Sequence[str], patterns: Mapping[str, Choice]
+) -> Choice | None:
+    """Like ``most_specific`` for a command whose words are known; patterns are words too."""
+    chosen: Choice | None = None
+    for pattern, choice in _by_length(patterns):
+        first, *rest = pattern.split() or [""]
+        if matches(head, first) and (not rest or _in_order(tail, rest)):
+            chosen = choice
+    return chosen
+
+
+def _in_order(words: Sequence[str], patterns: Sequence[str]) -> bool:
+    if not patterns:
+        return True
+    first, *rest = patterns
+    if first == "*":
+        return _in_order(words, rest)
+    return any(
+        matches(word, first) and _in_order(words[position + 1 :], rest)
+        for position, word in enumerate(words)
+    )

@@ -1,0 +1,106 @@
+"""A tool context for tests: real files and processes, and a desk that answers questions by rules."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from palimpsest.tools.permissions import (
+    DEFAULT_RULES,
+    Allowed,
+    Denied,
+    decide,
+    from_config,
+    refusal,
+)
+from palimpsest.tools.registry import Registry, builtin_tools
+from palimpsest.tools.tool import Abort, Namespace, PythonRunner, ToolContext, ToolOutcome
+from palimpsest.transcript.errors import PermissionDenied, UserError
+from palimpsest.transcript.values import Reply
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A question that reached a person."""
+
+    permission: str
+    patterns: tuple[str, ...]
+    title: str
+    always: tuple[str, ...]
+    diff: str | None
+
+
+@dataclass
+class Desk:
+    """The person at the other end: answers as told, remembers what was asked."""
+
+    rules: Any = None
+    reply: Reply = field(default_factory=lambda: Reply(answer="once"))
+    asked: list[Asked] = field(default_factory=list)
+
+    async def __call__(
+        self,
+        permission: str,
+        patterns: Sequence[str],
+        *,
+        title: str = "",
+        always: Sequence[str] = (),
+        diff: str | None = None,
+    ) -> None:
+        rules = (*DEFAULT_RULES, *from_config(self.rules or {}, home="/home/ada"))
+        verdict = decide(permission, patterns, rules)
+        if isinstance(verdict, Denied):
+            raise PermissionDenied(verdict.message, stops=False)
+        if isinstance(verdict, Allowed):
+            return
+        self.asked.append(Asked(permission, tuple(patterns), title, tuple(always), diff))
+        if self.reply.answer == "reject":
+            raise refusal(self.reply)
+
+
+@dataclass
+class Bench:
+    """A project folder with tools to use in it."""
+
+    root: Path
+    desk: Desk = field(default_factory=Desk)
+    abort: Abort = field(default_factory=Abort)
+    shown: list[Mapping[str, Any]] = field(default_factory=list)
+    python: PythonRunner | None = None
+    namespace: Namespace | None = None
+    extra: dict[str, Any] = field(default_factory=dict)
+    cwd: Path | None = None
+    registry: Registry = field(default_factory=lambda: Registry(builtin_tools()))
+
+    def context(self) -> ToolContext:
+        return ToolContext(
+            session_id="ses_1",
+            message_id="msg_1",
+            call_id="call_1",
+            agent="build",
+            abort=self.abort,
+            messages=(),
+            root=self.root,
+            cwd=self.cwd or self.root,
+            metadata=lambda _title, metadata: self.shown.append(dict(metadata)),
+            ask=self.desk,
+            python=self.python,
+            namespace=self.namespace,
+            extra=self.extra,
+        )
+
+    async def call(self, name: str, **given: Any) -> ToolOutcome:
+        """Call a tool as the processor does: resolve, validate, run."""
+        tool = self.registry.resolve(name)
+        if isinstance(tool, str):
+            raise UserError(tool)
+        arguments = self.registry.validate(tool, given)
+        if isinstance(arguments, str):
+            raise UserError(arguments)
+        return await tool.run(arguments, self.context())
+
+    def write(self, name: str, content: str | bytes) -> Path:
+        path = self.root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        return path
