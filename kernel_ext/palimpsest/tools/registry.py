@@ -5,7 +5,7 @@ its arguments, or a sentence the model can act on.
 """
 
 import json
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
@@ -21,7 +21,6 @@ from palimpsest.tools.search import GlobTool, GrepTool
 from palimpsest.tools.shell import BashTool
 from palimpsest.tools.tool import Tool
 from palimpsest.tools.variables import VariablesTool
-from palimpsest.transcript.errors import ConfigError
 from palimpsest.transcript.values import Rule, ToolSpec
 
 MOST_PROBLEMS_NAMED = 5
@@ -72,37 +71,19 @@ class Registry:
         return tuple(sorted(self._tools))
 
     def offered(
-        self,
-        rules: Iterable[Rule] = (),
-        switched: Mapping[str, bool] | None = None,
-        *,
-        without: Collection[str] = (),
+        self, rules: Iterable[Rule] = (), switched: Mapping[str, bool] | None = None
     ) -> tuple[Tool, ...]:
         """Return the tools the model is shown, by name: not denied as a whole, not switched off.
 
         ``switched`` is the user's choice for one turn; ``"*"`` stands for all that it does not name.
-        ``without`` are tools that cannot work here, such as ``python`` where no kernel is.
         """
         choice = switched or {}
         hidden = disabled({name: tool.permission for name, tool in self._tools.items()}, rules)
         return tuple(
             self._tools[name]
             for name in self.names
-            if name not in hidden
-            and name not in without
-            and choice.get(name, choice.get("*", True))
+            if name not in hidden and choice.get(name, choice.get("*", True))
         )
-
-    def of(self, offered: Iterable[Tool]) -> "Registry":
-        """Return a registry of these tools only: a model cannot call what it was not offered."""
-        return Registry(offered)
-
-    def require(self, name: str) -> Tool:
-        """Find a tool that a person named; raises ConfigError when there is none."""
-        found = self.resolve(name)
-        if isinstance(found, str):
-            raise ConfigError(found)
-        return found
 
     def spec(self, tool: Tool) -> ToolSpec:
         """Describe a tool to the model; the same value each time, so that the prompt stays cached."""
@@ -116,14 +97,15 @@ class Registry:
             self._specs[tool.name] = known
         return known
 
-    def resolve(self, name: str) -> Tool | str:
-        """Find the tool a model means, whatever the case, or say which tools there are."""
+    def resolve(self, name: str, offered: Iterable[Tool] | None = None) -> Tool | str:
+        """Find the tool a model means among those offered, whatever the case, or say which there are."""
+        tools = self._tools if offered is None else {tool.name: tool for tool in offered}
         wanted = name.strip().removeprefix("functions.")
-        by_lower = {known.lower(): tool for known, tool in self._tools.items()}
-        found = self._tools.get(wanted) or by_lower.get(wanted.lower())
+        by_lower = {known.lower(): tool for known, tool in tools.items()}
+        found = tools.get(wanted) or by_lower.get(wanted.lower())
         if found is not None:
             return found
-        known = ", ".join(self.names) or "none"
+        known = ", ".join(sorted(tools)) or "none"
         return f"There is no tool {name!r} here. Known tools: {known}."
 
     def validate(self, tool: Tool, given: object) -> BaseModel | str:
