@@ -22,7 +22,7 @@ def load_texts(messages: Messages, read: Callable[[str], bytes]) -> dict[str, st
         except NotFound:
             continue
         if mime is None:
-            texts[sha256] = content.decode("utf-8", "replace")
+            texts[sha256] = content.decode("utf-8", "surrogatepass")
         else:
             texts[sha256] = f"data:{mime};base64,{base64.b64encode(content).decode('ascii')}"
     return texts

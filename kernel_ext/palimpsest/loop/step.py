@@ -23,6 +23,7 @@ from palimpsest.transcript.errors import (
     ErrorValue,
     ModelFailed,
     OutputLengthError,
+    StorageFailed,
     UnknownError,
     UserError,
 )
@@ -34,6 +35,7 @@ from palimpsest.transcript.messages import (
     UserMessage,
 )
 from palimpsest.transcript.parts import TextPart
+from palimpsest.transcript.values import BlobRef
 
 StepResult = Literal["continue", "stop"]
 
@@ -50,8 +52,11 @@ async def run_step(stage: Stage, setup: Setup, user: UserMessage, *, last: bool)
         path=MessagePath(cwd=str(stage.cwd), root=str(stage.root)),
     )
     stage.write(MessageUpdated(info=message))
-    parameters = _parameters(setup, user, last=last)
-    assembled = build(stage, setup, message.id, parameters)
+    try:
+        assembled = build(stage, setup, message.id, _parameters(setup, user, last=last))
+    except UserError as problem:
+        _refuse(stage, message, UnknownError(message=str(problem)))
+        return "stop"
     processor = Processor(
         _desk(stage, setup, assembled.record.facts),
         message,
@@ -80,6 +85,13 @@ async def run_step(stage: Stage, setup: Setup, user: UserMessage, *, last: bool)
     return "stop" if error is not None or processor.rejected or last else "continue"
 
 
+def _refuse(stage: Stage, message: AssistantMessage, error: ErrorValue) -> None:
+    """End a message whose request could not even be built."""
+    time = message.time.model_copy(update={"completed": stage.clock()})
+    update = {"error": error, "finish": "error", "time": time}
+    stage.write(MessageUpdated(info=message.model_copy(update=update)), sync=True)
+
+
 def _parameters(setup: Setup, user: UserMessage, *, last: bool) -> dict[str, Any]:
     parameters: dict[str, Any] = {"max_tokens": setup.info.output_limit}
     if user.model.variant:
@@ -106,10 +118,25 @@ def _desk(stage: Stage, setup: Setup, facts: Facts) -> Desk:
         recorder=stage.log,
         ids=stage.ids,
         clock=stage.clock,
-        keep_output=functools.partial(keep_output, stage.blobs),
-        keep_attachment=functools.partial(keep_attachment, stage.blobs),
+        keep_output=functools.partial(_keep_output, stage),
+        keep_attachment=functools.partial(_keep_attachment, stage),
         truncate=shorten,
     )
+
+
+def _keep_output(stage: Stage, text: str) -> tuple[str, BlobRef | None]:
+    try:
+        return keep_output(stage.blobs, text)
+    except StorageFailed:
+        # The journal holds what a full disk refuses, so the whole text goes there.
+        return text, None
+
+
+def _keep_attachment(stage: Stage, url: str) -> str:
+    try:
+        return keep_attachment(stage.blobs, url)
+    except StorageFailed:
+        return url
 
 
 async def _answer(

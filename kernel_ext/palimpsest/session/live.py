@@ -6,7 +6,6 @@
 import asyncio
 import datetime
 import json
-import threading
 from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
@@ -27,7 +26,8 @@ from palimpsest.store.journal import Journal
 from palimpsest.store.store import Store
 from palimpsest.tools.permissions import Rules
 from palimpsest.tools.registry import Registry
-from palimpsest.tools.tool import AskFunction, Namespace, PythonRunner
+from palimpsest.tools.tool import AskFunction, Namespace, PythonRunner, Tool
+from palimpsest.transcript.errors import ConfigError
 from palimpsest.transcript.events import Record, SessionUpdated
 from palimpsest.transcript.ids import Ids
 from palimpsest.transcript.messages import Messages, UserMessage
@@ -67,6 +67,22 @@ class Services:
     python: Callable[[str], PythonRunner] | None = None
     """By session id; None where no kernel is."""
     namespace: Callable[[str], Namespace] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Offered:
+    """The tools of one step."""
+
+    registry: Registry
+    tools: tuple[Tool, ...]
+
+    def resolve(self, name: str) -> Tool | str:
+        """Return the tool, or a sentence for the model."""
+        return self.registry.resolve(name, self.tools)
+
+    def validate(self, tool: Tool, given: Any) -> Any:
+        """Return the validated arguments, or a sentence for the model."""
+        return self.registry.validate(tool, given)
 
 
 class LiveSession:
@@ -139,18 +155,18 @@ class LiveSession:
 
     def _on_loop(self, call: Callable[..., bool], *arguments: Any) -> bool:
         """Run a short call on the engine's loop and return what it says."""
-        if threading.current_thread() is threading.main_thread() or not self._here():
-            future: Future[bool] = Future()
+        if self._here():
+            return call(*arguments)
+        future: Future[bool] = Future()
 
-            def run() -> None:
-                try:
-                    future.set_result(call(*arguments))
-                except BaseException as problem:  # noqa: BLE001  handed to the caller's thread
-                    future.set_exception(problem)
+        def run() -> None:
+            try:
+                future.set_result(call(*arguments))
+            except BaseException as problem:  # noqa: BLE001  handed to the caller's thread
+                future.set_exception(problem)
 
-            self._loop.call_soon_threadsafe(run)
-            return future.result(timeout=5.0)
-        return call(*arguments)
+        self._loop.call_soon_threadsafe(run)
+        return future.result(timeout=5.0)
 
     def _here(self) -> bool:
         try:
@@ -174,7 +190,9 @@ class LiveSession:
         if variant is None and session is not None and session.model is not None and wanted == kept:
             variant = session.model.variant
         for tool in options.get("tools") or ():
-            services.registry.require(tool)
+            if tool not in services.registry.names:
+                known = ", ".join(services.registry.names)
+                raise ConfigError(f"There is no tool {tool!r}. Tools: {known}.")
         return agent.name, services.info(wanted, variant).ref
 
     def _stage(self, run: Run) -> Stage:
@@ -205,11 +223,7 @@ class LiveSession:
         session = self.log.state.session
         policy = (session.policy if session else None) or services.policy
         rules = services.rules + agent.rules
-        offered = services.registry.offered(
-            rules,
-            user.tools,
-            without=set() if services.python is not None else {"python", "variables"},
-        )
+        offered = services.registry.offered(rules, user.tools)
         self._remember(user)
         return Setup(
             agent=agent.name,
@@ -219,7 +233,7 @@ class LiveSession:
             count=services.count(policy.estimator),
             system=self._system(agent, info, user),
             specs=tuple(services.registry.spec(tool) for tool in offered) if info.tools else (),
-            offer=services.registry.of(offered),
+            offer=Offered(services.registry, offered),
             max_steps=user.max_steps or services.max_steps or agent.steps,
         )
 

@@ -16,8 +16,8 @@ from palimpsest.session.api import LiveSession as LiveSessionProtocol
 from palimpsest.session.followed import FollowedSession
 from palimpsest.session.live import LiveSession, Services, default_title
 from palimpsest.store.journal import Journal
-from palimpsest.store.opening import open_live
 from palimpsest.store.recovery import close_interrupted
+from palimpsest.store.state import State
 from palimpsest.store.store import Owner, SessionSummary, Store
 from palimpsest.transcript.errors import NotFound, SessionHeld
 from palimpsest.transcript.events import PromptDelivered, SessionCreated
@@ -68,7 +68,7 @@ class Workspace:
         """Begin a new session with everything of another one before a message, or all of it."""
         async with self._lock:
             parent_id = self._full_id(session_id)
-            state = await asyncio.to_thread(open_live, self._store, parent_id)
+            state = await asyncio.to_thread(self._store.open_live, parent_id)
             parent = state.session
             if parent is None:
                 raise NotFound(f"Session {session_id!r} has no readable beginning.")
@@ -111,7 +111,7 @@ class Workspace:
             time=SessionTime(created=now, updated=now),
         )
         writer = await asyncio.to_thread(self._store.acquire, session.id, self._owner, create=True)
-        journal = Journal(writer, open_live(self._store, session.id), clock=services.clock)
+        journal = Journal(writer, State(), clock=services.clock)
         journal.append(SessionCreated(session=session), sync=True)
         return self._use(LiveSession(services, journal, asyncio.get_running_loop()), notebook)
 
@@ -125,10 +125,10 @@ class Workspace:
         try:
             writer = await asyncio.to_thread(self._store.acquire, session_id, self._owner)
         except SessionHeld as held:
-            state = await asyncio.to_thread(open_live, self._store, session_id)
+            state = await asyncio.to_thread(self._store.open_live, session_id)
             followed = FollowedSession(self._store, session_id, state, str(held))
             return self._use(followed, notebook)
-        state = await asyncio.to_thread(open_live, self._store, session_id)
+        state = await asyncio.to_thread(self._store.open_live, session_id)
         journal = Journal(writer, state, clock=self._services.clock)
         left = close_interrupted(state, self._services.clock())
         left += [PromptDelivered(prompt_id=prompt_id) for prompt_id in state.inbox]

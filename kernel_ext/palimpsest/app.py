@@ -1,0 +1,236 @@
+"""The only place of wiring: which store, which models, which tools, which kernel.
+
+Everything below gets what it needs handed down from here. ``App`` is one per kernel (or one per
+script, without a kernel); ``Session`` is what a person holds in a variable.
+"""
+
+import functools
+import os
+import random
+import secrets
+import socket
+import time
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future
+from pathlib import Path
+from typing import Any
+
+from palimpsest.context.policy import policy as named_policy
+from palimpsest.model import catalog
+from palimpsest.model.litellm_model import LitellmModel, preload
+from palimpsest.model.model import Model
+from palimpsest.model.rehearsal import Rehearsal
+from palimpsest.model.tokenizer import counter
+from palimpsest.review.requests import Rebuilt, rebuild, requests
+from palimpsest.session.agents import known_agents
+from palimpsest.session.api import Answer, LiveSession, PromptOptions, Snapshot
+from palimpsest.session.config import Config, LoadedConfig, load
+from palimpsest.session.engine import EngineThread
+from palimpsest.session.live import Services
+from palimpsest.session.workspace import Workspace
+from palimpsest.store.opening import find_project, open_store, project_id
+from palimpsest.store.store import Owner
+from palimpsest.tools.permissions import DEFAULT_RULES, from_config, merge
+from palimpsest.tools.registry import Registry, builtin_tools
+from palimpsest.tools.tool import Namespace, PythonRunner
+from palimpsest.transcript.decisions import StepRequest
+from palimpsest.transcript.ids import Ids
+from palimpsest.transcript.messages import Messages
+from palimpsest.transcript.values import ModelInfo, Policy
+
+USER_TOOLS: list[Callable[..., Any]] = []
+"""Functions offered with ``@palimpsest.tool`` before an app exists."""
+
+
+class App:
+    """One kernel's engine, workspace and configuration."""
+
+    def __init__(
+        self,
+        *,
+        start: Path | None = None,
+        kernel_id: str | None = None,
+        environment: Mapping[str, str] | None = None,
+        overrides: Mapping[str, Any] | None = None,
+        python: Callable[[str], PythonRunner] | None = None,
+        namespace: Callable[[str], Namespace] | None = None,
+        model: Callable[[ModelInfo], Model] | None = None,
+        engine: EngineThread | None = None,
+    ) -> None:
+        self.start = (start or Path.cwd()).resolve()
+        self.environment = environment if environment is not None else os.environ
+        self.engine = engine or EngineThread()
+        self.config: LoadedConfig = load(self.start, self.environment, dict(overrides or {}))
+        self.project = find_project(self.start)
+        store, self.warning = open_store(self.project)
+        self.ids = Ids(_now_ms, secrets.token_bytes)
+        self.registry = Registry(builtin_tools(kernel=python is not None))
+        for function in USER_TOOLS:
+            self.registry.add(function)
+        self._litellm: LitellmModel | None = None
+        config = self.config.value
+        self.services = Services(
+            store=store,
+            ids=self.ids,
+            clock=_now_ms,
+            jitter=random.random,
+            root=self.project,
+            cwd=self.start,
+            registry=self.registry,
+            model=model or self._model,
+            info=self.info,
+            default_model=self.default_model,
+            count=counter,
+            agents=known_agents(*_agents(config)),
+            default_agent=config.default_agent or "build",
+            rules=merge(DEFAULT_RULES, from_config(config.permission or {}, home=_home())),
+            policy=_policy(config),
+            instructions=tuple(filter(None, [config.system])),
+            max_steps=config.max_steps,
+            python=python,
+            namespace=namespace,
+        )
+        owner = Owner(
+            host=socket.gethostname(),
+            pid=os.getpid(),
+            kernel_id=kernel_id or f"process-{os.getpid()}-{secrets.token_hex(4)}",
+        )
+        self.workspace = Workspace(
+            self.services, owner, project_id=project_id(store), warning=self.warning
+        )
+
+    def preload(self) -> None:
+        """Begin to import what the first answer will need, in the background."""
+        preload()
+
+    def info(self, model_id: str, variant: str | None = None) -> ModelInfo:
+        """Return what is known of a model; raises ConfigError for a name that cannot be one."""
+        return catalog.info(model_id, self.config.value.models, variant=variant)
+
+    def default_model(self) -> str:
+        """Return the id of the model that answers when nobody names one."""
+        return self.config.value.model or catalog.choose(self.environment).id
+
+    def close(self, timeout: float = 5.0) -> None:
+        """Close every session and end the engine."""
+        self.engine.submit(self.workspace.close()).result(timeout)
+        self.engine.stop()
+
+    def _model(self, _info: ModelInfo) -> Model:
+        if self._litellm is None:
+            self._litellm = LitellmModel()
+            self._litellm.register_custom("rehearsal", Rehearsal())
+        return self._litellm
+
+
+class Session:
+    """A session in a person's hands: ask it, look at it, look at what the model saw."""
+
+    def __init__(self, app: App, live: LiveSession) -> None:
+        self._app = app
+        self._live = live
+
+    @property
+    def id(self) -> str:
+        """The session's id."""
+        return self._live.id
+
+    @property
+    def snapshot(self) -> Snapshot:
+        """Everything about the session at this moment, as one immutable value."""
+        return self._live.snapshot()
+
+    @property
+    def messages(self) -> Messages:
+        """The transcript."""
+        return self._live.snapshot().messages
+
+    def prompt(self, text: str, **options: Any) -> Answer:
+        """Send a prompt and wait for its answer.
+
+        For scripts: no kernel runs the agent's Python, and nobody is asked; questions wait until
+        ``reply`` answers them from another thread, or ``yes=True`` does.
+        """
+        return self.start(text, **options).result()
+
+    def start(self, text: str, **options: Any) -> "Future[Answer]":
+        """Send a prompt; its answer arrives in a future."""
+        return self._app.engine.submit(self._live.prompt(text, PromptOptions(**options)))
+
+    def cancel(self) -> bool:
+        """Stop the turn that runs."""
+        return self._live.cancel()
+
+    def requests(self) -> tuple[StepRequest, ...]:
+        """List every model request of the session, in order."""
+        self._flush()
+        return requests(self._app.services.store, self.id)
+
+    def rebuild(self, request: StepRequest | str) -> Rebuilt:
+        """Rebuild what the model saw at a request, from the log."""
+        self._flush()
+        request_id = request if isinstance(request, str) else request.id
+        return rebuild(self._app.services.store, self.id, request_id)
+
+    def fork(self, message_id: str | None = None) -> "Session":
+        """Begin a new session with everything before a message, or all of this one."""
+        self._flush()
+        live = self._app.engine.submit(self._app.workspace.fork(self.id, message_id)).result()
+        return Session(self._app, live)
+
+    def _flush(self) -> None:
+        journal = getattr(self._live, "journal", None)
+        if journal is not None:
+            journal.flush_sync()
+
+    def __repr__(self) -> str:
+        picture = self._live.snapshot()
+        title = picture.session.title if picture.session else "?"
+        return f"<Session {self.id} {title!r}, {len(picture.messages)} messages>"
+
+
+def tool(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Offer a function to the agent as a tool; its signature and docstring become the description."""
+    USER_TOOLS.append(function)
+    return function
+
+
+def open_session(app: App, session_id: str | None = None, notebook: str | None = None) -> Session:
+    """Open a session by id, or the notebook's current one."""
+    work = (
+        app.workspace.open(session_id)
+        if session_id is not None
+        else app.workspace.current(notebook)
+    )
+    return Session(app, app.engine.submit(work).result())
+
+
+def _now_ms() -> int:
+    return time.time_ns() // 1_000_000
+
+
+@functools.cache
+def _home() -> str:
+    return str(Path.home())
+
+
+def _policy(config: Config) -> Policy:
+    chosen = named_policy(config.policy or "palimpsest")
+    update = {
+        key: value
+        for key in ("max_lines", "max_bytes", "direction")
+        if (value := getattr(config.tool_output, key, None)) is not None
+    }
+    if not update:
+        return chosen
+    return chosen.model_copy(update={"truncate": chosen.truncate.model_copy(update=update)})
+
+
+def _agents(config: Config) -> tuple[dict[str, dict[str, Any]], dict[str, Any]]:
+    given = {name: agent.model_dump(exclude_none=True) for name, agent in config.agent.items()}
+    rules = {
+        name: from_config(agent.permission, home=_home())
+        for name, agent in config.agent.items()
+        if agent.permission
+    }
+    return given, rules

@@ -1,0 +1,90 @@
+"""A whole session without a kernel: real workspace, real journal, scripted or HTTP model."""
+
+import asyncio
+import itertools
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from tests.processor.desk import Clock
+
+from palimpsest.context.policy import POLICIES
+from palimpsest.model.model import Model
+from palimpsest.model.tokenizer import counter
+from palimpsest.session.agents import BUILT_IN
+from palimpsest.session.api import Answer, PromptOptions
+from palimpsest.session.live import LiveSession, Services
+from palimpsest.session.workspace import Workspace
+from palimpsest.store.memory import MemoryStore
+from palimpsest.store.store import Owner, Store
+from palimpsest.tools.permissions import DEFAULT_RULES, Rules
+from palimpsest.tools.registry import Registry, builtin_tools
+from palimpsest.transcript.errors import ConfigError
+from palimpsest.transcript.events import Record, StepRequested
+from palimpsest.transcript.ids import Ids
+from palimpsest.transcript.values import ModelInfo, ModelRef
+
+
+class Studio:
+    """Opens sessions of one project with one model."""
+
+    def __init__(
+        self,
+        root: Path,
+        model: Model,
+        *,
+        store: Store | None = None,
+        rules: Rules = DEFAULT_RULES,
+        info: ModelInfo | None = None,
+        kernel_id: str = "kernel-test",
+        **more: Any,
+    ) -> None:
+        self.clock = Clock()
+        self.store = store or MemoryStore()
+        counts = itertools.count()
+        self._info = info
+        self.services = Services(
+            store=self.store,
+            ids=Ids(self.clock, lambda length: bytes([next(counts) % 62] * length)),
+            clock=self.clock,
+            jitter=lambda: 0.0,
+            root=root,
+            cwd=root,
+            registry=Registry(builtin_tools(kernel=False)),
+            model=lambda _: model,
+            info=self.info,
+            default_model=lambda: "scripted/model",
+            count=counter,
+            agents=BUILT_IN,
+            default_agent="build",
+            rules=rules,
+            policy=POLICIES["palimpsest"],
+            **more,
+        )
+        self.workspace = Workspace(self.services, Owner("host", 1, kernel_id), project_id="project")
+
+    def info(self, model_id: str, variant: str | None = None) -> ModelInfo:
+        if "/" not in model_id:
+            raise ConfigError(f"There is no model {model_id!r}.")
+        provider, _, name = model_id.partition("/")
+        ref = ModelRef(provider=provider, name=name, variant=variant)
+        if self._info is not None:
+            return self._info.model_copy(update={"ref": ref})
+        return ModelInfo(ref=ref, window=100_000, output_limit=4_000)
+
+    async def session(self, notebook: str | None = "a.ipynb") -> LiveSession:
+        session = await self.workspace.current(notebook)
+        assert isinstance(session, LiveSession)
+        return session
+
+    async def records(self, session: LiveSession) -> Sequence[Record]:
+        await session.journal.flush()
+        return tuple(self.store.read(session.id))
+
+
+async def ask(session: LiveSession, text: str, **options: Any) -> Answer:
+    return await asyncio.wait_for(session.prompt(text, PromptOptions(**options)), 20)
+
+
+def requested(records: Sequence[Record]) -> list[StepRequested]:
+    return [record.event for record in records if isinstance(record.event, StepRequested)]

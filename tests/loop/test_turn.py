@@ -1,0 +1,462 @@
+"""A turn runs steps until the newest user message is answered."""
+
+import asyncio
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from tests.loop.studio import Studio, ask, requested
+
+from palimpsest.model.script import calls, fails, overflows, says, thinks, writes
+from palimpsest.model.scripted import ScriptedModel
+from palimpsest.review.requests import rebuild_all
+from palimpsest.transcript.errors import (
+    AbortedError,
+    ApiError,
+    ConfigError,
+    ContextOverflowError,
+    OutputLengthError,
+)
+from palimpsest.transcript.events import PermissionAsked, Record
+from palimpsest.transcript.messages import AssistantMessage, Message
+from palimpsest.transcript.parts import RetryPart, TextPart, ToolCompleted, ToolFailed, ToolPart
+from palimpsest.transcript.sessions import Idle
+from palimpsest.transcript.values import ModelInfo, ModelRef, Reply, Rule
+
+
+def tools(messages: Sequence[Message]) -> list[ToolPart]:
+    return [part for m in messages for part in m.parts if isinstance(part, ToolPart)]
+
+
+async def test_a_prompt_is_answered_in_one_step(tmp_path: Path) -> None:
+    model = ScriptedModel(thinks("hm").says("Hello."))
+    session = await Studio(tmp_path, model).session()
+
+    answer = await ask(session, "Hi {you}?")
+
+    assert (answer.text, answer.steps, answer.error) == ("Hello.", 1, None)
+    sent = model.requests[0].messages
+    assert [message["role"] for message in sent] == ["system", "user"]
+    assert sent[-1]["content"] == "Hi {you}?"
+    assert session.snapshot().status == Idle()
+
+
+async def test_tools_run_until_the_model_has_its_answer(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("one\ntwo\n")
+    model = ScriptedModel(calls("read", path="a.txt"), says("Two lines."))
+    session = await Studio(tmp_path, model).session()
+
+    answer = await ask(session, "How many lines?")
+
+    assert (answer.text, answer.steps) == ("Two lines.", 2)
+    (part,) = tools(answer.messages)
+    assert isinstance(part.state, ToolCompleted)
+    assert "two" in part.state.output
+    roles = [message["role"] for message in model.requests[1].messages]
+    assert roles == ["system", "user", "assistant", "tool"]
+
+
+async def test_calls_of_one_step_run_side_by_side(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("x")
+    model = ScriptedModel(
+        calls("read", path="a.txt").calls("list").calls("glob", pattern="*"), says("Done.")
+    )
+    session = await Studio(tmp_path, model).session()
+
+    answer = await ask(session, "Look.")
+
+    states = [part.state.status for part in tools(answer.messages)]
+    assert states == ["completed", "completed", "completed"]
+
+
+async def test_an_unknown_tool_and_bad_arguments_become_results(tmp_path: Path) -> None:
+    model = ScriptedModel(
+        calls("fly").calls("read", wrong=1), writes("read", '{"path": "a'), says("Sorry.")
+    )
+    session = await Studio(tmp_path, model).session()
+
+    answer = await ask(session, "Fly.")
+
+    errors = [p.state.error for p in tools(answer.messages) if isinstance(p.state, ToolFailed)]
+    assert "There is no tool 'fly'" in errors[0]
+    assert "path is missing" in errors[1]
+    assert "not valid JSON" in errors[2]
+    assert answer.text == "Sorry."
+
+
+async def test_every_request_can_be_rebuilt_from_the_log(tmp_path: Path) -> None:
+    (tmp_path / "big.txt").write_text("\n".join(f"line {n} " + "x" * 200 for n in range(2_500)))
+    model = ScriptedModel(
+        thinks("hm").calls("read", path="big.txt"),
+        calls("read", path="big.txt", offset=1_000),
+        says("Long."),
+        says("Again."),
+    )
+    studio = Studio(tmp_path, model)
+    session = await studio.session()
+    await ask(session, "Read it.")
+    await ask(session, "And now?")
+
+    records = await studio.records(session)
+    rebuilt = list(rebuild_all(studio.store, session.id, records))
+
+    assert [r.request.messages for r in rebuilt] == [r.messages for r in model.requests]
+    assert [r.request.tools for r in rebuilt] == [r.tools for r in model.requests]
+    assert all(r.matches for r in rebuilt)
+
+
+async def test_a_request_names_only_what_is_new(tmp_path: Path) -> None:
+    model = ScriptedModel(calls("list"), says("Done."))
+    studio = Studio(tmp_path, model)
+    session = await studio.session()
+    await ask(session, "Look.")
+
+    first, second = (event.request for event in requested(await studio.records(session)))
+
+    assert (first.same, len(first.items)) == (0, 2)
+    assert (second.same, len(second.items)) == (2, 2)
+    assert [item.role for item in second.items] == ["assistant", "tool"]
+
+
+async def test_the_system_prompt_stays_the_same_bytes(tmp_path: Path) -> None:
+    (tmp_path / "AGENTS.md").write_text("Use metres.")
+    model = ScriptedModel(says("1"), says("2"), says("3"))
+    studio = Studio(tmp_path, model)
+    session = await studio.session()
+    await ask(session, "a")
+    studio.clock.now += 86_400_000
+    (tmp_path / "AGENTS.md").write_text("Use feet.")
+    await ask(session, "b")
+    await session.close()
+    again = await Studio(tmp_path, model, store=studio.store).session()
+    assert again.id == session.id
+    await ask(again, "c")
+
+    prompts = {r.messages[0]["content"] for r in model.requests}
+
+    assert len(prompts) == 1
+    assert "Use metres." in prompts.pop()
+
+
+async def test_asks_before_it_writes_and_goes_on_when_allowed(tmp_path: Path) -> None:
+    model = ScriptedModel(calls("write", path="out.txt", content="hi"), says("Written."))
+    session = await Studio(tmp_path, model).session()
+    asked: list[PermissionAsked] = []
+
+    def answer_it(records: Sequence[Record]) -> None:
+        for record in records:
+            if isinstance(record.event, PermissionAsked):
+                asked.append(record.event)
+                assert session.reply(record.event.ask.id, Reply(answer="once"))
+                assert not session.reply(record.event.ask.id, Reply(answer="reject"))
+
+    session.subscribe(answer_it)
+    answer = await ask(session, "Write.")
+
+    assert answer.text == "Written."
+    assert (tmp_path / "out.txt").read_text() == "hi"
+    assert asked[0].ask.input == {"path": "out.txt", "content": "hi"}
+    assert asked[0].ask.diff is not None
+
+
+async def test_a_rejection_ends_the_turn_and_feedback_does_not(tmp_path: Path) -> None:
+    model = ScriptedModel(
+        calls("write", path="a", content="x"),
+        calls("write", path="b", content="x"),
+        says("All right."),
+    )
+    session = await Studio(tmp_path, model).session()
+    replies = [Reply(answer="reject"), Reply(answer="reject", feedback="not there")]
+
+    def answer_it(records: Sequence[Record]) -> None:
+        for record in records:
+            if isinstance(record.event, PermissionAsked):
+                session.reply(record.event.ask.id, replies.pop(0))
+
+    session.subscribe(answer_it)
+    first = await ask(session, "Write a.")
+    second = await ask(session, "Write b.")
+
+    assert (first.steps, first.text) == (1, "")
+    assert (second.steps, second.text) == (2, "All right.")
+    assert "not there" in str(model.requests[-1].messages[-1]["content"])
+    assert not (tmp_path / "a").exists()
+
+
+async def test_always_holds_for_the_session_and_survives_reopening(tmp_path: Path) -> None:
+    model = ScriptedModel(
+        calls("write", path="a", content="1"),
+        says("ok"),
+        calls("write", path="a", content="2"),
+        says("ok"),
+    )
+    studio = Studio(tmp_path, model)
+    session = await studio.session()
+    session.subscribe(
+        lambda records: (
+            [
+                session.reply(r.event.ask.id, Reply(answer="always"))
+                for r in records
+                if isinstance(r.event, PermissionAsked)
+            ]
+            and None
+        )
+    )
+    await ask(session, "Write.")
+    await session.close()
+    again = await Studio(tmp_path, model, store=studio.store).session()
+    answer = await ask(again, "Write again.")
+
+    assert answer.text == "ok"
+    assert (tmp_path / "a").read_text() == "2"
+
+
+async def test_yes_answers_questions_but_never_a_deny(tmp_path: Path) -> None:
+    model = ScriptedModel(
+        calls("write", path="a", content="x").calls("bash", command="echo hi"), says("ok")
+    )
+    deny = (Rule(permission="bash", action="deny", pattern="echo *"),)
+    studio = Studio(tmp_path, model)
+    studio = Studio(tmp_path, model, rules=studio.services.rules + deny)
+    session = await studio.session()
+
+    answer = await ask(session, "Go.", yes=True)
+
+    write, bash = tools(answer.messages)
+    assert write.state.status == "completed"
+    assert isinstance(bash.state, ToolFailed)
+    assert "denies" in bash.state.error
+
+
+async def test_stops_at_the_step_limit_with_tools_off(tmp_path: Path) -> None:
+    model = ScriptedModel(calls("list"), calls("glob", pattern="*"), says("So far: nothing."))
+    session = await Studio(tmp_path, model).session()
+
+    answer = await ask(session, "Look for ever.", max_steps=3)
+
+    assert (answer.text, answer.steps) == ("So far: nothing.", 3)
+    last = model.requests[-1]
+    assert last.parameters["tool_choice"] == "none"
+    assert last.tools
+    assert "last step" in str(last.messages[-1]["content"])
+
+
+async def test_retries_what_may_pass_and_says_so(tmp_path: Path) -> None:
+    model = ScriptedModel(fails(429, retry_after_ms=1), says("half ").disconnects(), says("Whole."))
+    studio = Studio(tmp_path, model)
+    session = await studio.session()
+
+    answer = await asyncio.wait_for(ask(session, "Hi"), 10)
+
+    assert answer.text == "Whole."
+    parts = answer.messages[0].parts
+    assert [p.attempt for p in parts if isinstance(p, RetryPart)] == [1, 2]
+    texts = [(p.text, p.metadata) for p in parts if isinstance(p, TextPart)]
+    assert texts[-1] == ("Whole.", None)
+    assert all(meta == {"failed_attempt": 2} for _, meta in texts[:-1])
+    statuses = [
+        r.event.status.type
+        for r in await studio.records(session)
+        if r.event.type == "session.status"
+    ]
+    assert statuses == ["busy", "retry", "busy", "retry", "busy", "idle"]
+
+
+async def test_does_not_retry_what_cannot_pass(tmp_path: Path) -> None:
+    model = ScriptedModel(fails(400, "Bad request."))
+    session = await Studio(tmp_path, model).session()
+
+    answer = await ask(session, "Hi")
+
+    assert isinstance(answer.error, ApiError)
+    assert len(model.requests) == 1
+
+
+async def test_a_request_that_does_not_fit_is_not_sent(tmp_path: Path) -> None:
+    small = ModelInfo(ref=ModelRef(provider="x", name="y"), window=3_000, output_limit=1_000)
+    model = ScriptedModel()
+    session = await Studio(tmp_path, model, info=small).session()
+
+    answer = await ask(session, "word " * 4_000)
+
+    assert isinstance(answer.error, ContextOverflowError)
+    assert "Nothing was sent" in answer.error.message
+    assert model.requests == []
+
+
+async def test_an_overflow_that_the_provider_reports_is_readable(tmp_path: Path) -> None:
+    session = await Studio(tmp_path, ScriptedModel(overflows())).session()
+
+    answer = await ask(session, "Hi")
+
+    assert isinstance(answer.error, ContextOverflowError)
+
+
+async def test_a_cut_answer_keeps_its_text(tmp_path: Path) -> None:
+    model = ScriptedModel(says("Half an").finishes("length"), calls("list").finishes("length"))
+    session = await Studio(tmp_path, model).session()
+
+    kept = await ask(session, "Hi")
+    nothing = await ask(session, "Hi")
+
+    info = kept.messages[-1].info
+    assert isinstance(info, AssistantMessage)
+    assert (kept.text, kept.error, info.finish) == ("Half an", None, "length")
+    assert isinstance(nothing.error, OutputLengthError)
+    (part,) = tools(nothing.messages)
+    assert part.state.status == "error"
+
+
+async def test_cancel_stops_a_model_that_says_nothing(tmp_path: Path) -> None:
+    model = ScriptedModel(says("Let me ").stalls(), says("Next."))
+    session = await Studio(tmp_path, model).session()
+    running = asyncio.create_task(ask(session, "Hi"))
+    await _until(lambda: bool(model.requests))
+    await asyncio.sleep(0.05)
+
+    assert session.cancel("Stopped by test.")
+    answer = await running
+
+    assert answer.error == AbortedError(message="Stopped by test.")
+    assert answer.text == "Let me "
+    assert model.closed == 1
+    assert (await ask(session, "Go on")).text == "Next."
+    assert session.cancel() is False
+
+
+async def test_cancel_stops_a_command_and_keeps_what_it_printed(tmp_path: Path) -> None:
+    model = ScriptedModel(calls("bash", command="echo before; sleep 30; echo after"))
+    session = await Studio(tmp_path, model).session()
+    running = asyncio.create_task(ask(session, "Wait", yes=True))
+    await _until(
+        lambda: any(
+            "before" in str(getattr(part.state, "metadata", ""))
+            for part in tools(session.snapshot().messages)
+        )
+    )
+    began = asyncio.get_running_loop().time()
+
+    session.cancel()
+    answer = await running
+
+    assert asyncio.get_running_loop().time() - began < 2
+    (part,) = tools(answer.messages)
+    assert isinstance(part.state, ToolFailed)
+    assert part.state.metadata["interrupted"] is True
+    assert "before" in part.state.metadata["output"]
+    assert "after" not in part.state.metadata["output"]
+
+
+async def test_cancel_answers_an_open_question(tmp_path: Path) -> None:
+    session = await Studio(tmp_path, ScriptedModel(calls("bash", command="ls"))).session()
+    running = asyncio.create_task(ask(session, "Go"))
+    await _until(lambda: bool(session.snapshot().asks))
+
+    session.cancel()
+    answer = await running
+
+    assert isinstance(answer.error, AbortedError)
+    assert session.snapshot().asks == ()
+
+
+async def test_a_queued_prompt_waits_for_the_turn_and_gets_its_own_answer(tmp_path: Path) -> None:
+    model = ScriptedModel(says("One.").drips(0.01), says("Two."))
+    session = await Studio(tmp_path, model).session()
+    first = asyncio.create_task(ask(session, "first"))
+    await _until(lambda: bool(model.requests))
+    second = asyncio.create_task(ask(session, "second", prompt_id="pmt_x"))
+    again = asyncio.create_task(ask(session, "second", prompt_id="pmt_x"))
+
+    assert (await first).text == "One."
+    assert (await second).text == "Two."
+    assert (await again).turn_id == (await second).turn_id
+    assert len(model.requests) == 2
+
+
+async def test_a_steered_prompt_reaches_the_next_request(tmp_path: Path) -> None:
+    model = ScriptedModel(calls("bash", command="sleep 0.3"), says("Both."))
+    session = await Studio(tmp_path, model).session()
+    first = asyncio.create_task(ask(session, "first", yes=True))
+    await _until(lambda: bool(tools(session.snapshot().messages)))
+    steered = asyncio.create_task(ask(session, "and this", delivery="steer"))
+
+    assert (await first).text == "Both."
+    assert (await steered).text == "Both."
+    said = [str(m["content"]) for m in model.requests[1].messages if m["role"] == "user"]
+    assert said == ["first", "and this"]
+
+
+async def test_a_withdrawn_prompt_is_never_sent(tmp_path: Path) -> None:
+    model = ScriptedModel(says("One.").drips(0.02))
+    session = await Studio(tmp_path, model).session()
+    first = asyncio.create_task(ask(session, "first"))
+    await _until(lambda: bool(model.requests))
+    second = asyncio.create_task(ask(session, "second", prompt_id="pmt_x"))
+    await _until(lambda: bool(session.snapshot().inbox))
+
+    assert session.withdraw("pmt_x")
+    assert isinstance((await second).error, AbortedError)
+    assert (await first).text == "One."
+    assert not session.withdraw("pmt_x")
+
+
+async def test_nonsense_is_refused_before_anything_is_journaled(tmp_path: Path) -> None:
+    studio = Studio(tmp_path, ScriptedModel())
+    session = await studio.session()
+    before = len(await studio.records(session))
+
+    for options in ({"agent": "nobody"}, {"model": "nothing"}, {"tools": ("fly",)}):
+        with pytest.raises(ConfigError):
+            await ask(session, "Hi", **options)
+
+    kept = [r.event.type for r in (await studio.records(session))[before:]]
+    assert set(kept) <= {"session.updated"}
+
+
+async def test_a_repeated_call_asks_whether_to_go_on(tmp_path: Path) -> None:
+    same = calls("list")
+    model = ScriptedModel(same, same, same, same, says("Enough."))
+    session = await Studio(tmp_path, model).session()
+    asked: list[PermissionAsked] = []
+
+    def answer_it(records: Sequence[Record]) -> None:
+        for record in records:
+            if isinstance(record.event, PermissionAsked):
+                asked.append(record.event)
+                session.reply(record.event.ask.id, Reply(answer="once"))
+
+    session.subscribe(answer_it)
+    answer = await ask(session, "Look.", yes=True)
+
+    assert answer.text == "Enough."
+    assert [event.ask.permission for event in asked] == ["doom_loop"]
+
+
+async def test_plan_cannot_change_anything(tmp_path: Path) -> None:
+    model = ScriptedModel(says("A plan."))
+    session = await Studio(tmp_path, model).session()
+
+    await ask(session, "Plan it.", agent="plan")
+
+    offered = {spec.name for spec in model.requests[0].tools}
+    assert offered == {"read", "list", "glob", "grep"}
+
+
+async def test_only_the_tools_that_were_named_are_offered(tmp_path: Path) -> None:
+    model = ScriptedModel(says("a"), says("b"))
+    session = await Studio(tmp_path, model).session()
+
+    await ask(session, "x", tools=("read",))
+    await ask(session, "x", tools=())
+
+    assert [spec.name for spec in model.requests[0].tools] == ["read"]
+    assert model.requests[1].tools == ()
+
+
+async def _until(true: object, seconds: float = 5.0) -> None:
+    assert callable(true)
+    loop = asyncio.get_running_loop()
+    end = loop.time() + seconds
+    while not true():
+        assert loop.time() < end, "it never became true"
+        await asyncio.sleep(0.005)
