@@ -1,0 +1,50 @@
+"""The recorded behaviour of other agents that ours is compared with.
+
+``load("opencode", "permission")`` reads from the folder that PALIMPSEST_GOLDEN names, else from the
+copy in this folder, unpacked once into the system's temporary folder. What is not there is skipped.
+"""
+
+import hashlib
+import json
+import os
+import shutil
+import tarfile
+import tempfile
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+COPY = Path(__file__).with_name("data.tar.xz")
+
+
+@cache
+def folder() -> Path:
+    """Return the folder that holds ``opencode/`` and, where recorded, others."""
+    named = os.environ.get("PALIMPSEST_GOLDEN")
+    return Path(named) if named else _unpacked(COPY)
+
+
+def _unpacked(archive: Path) -> Path:
+    digest = hashlib.sha256(archive.read_bytes()).hexdigest()[:16]
+    user = os.getuid() if hasattr(os, "getuid") else 0
+    kept = Path(tempfile.gettempdir()) / f"palimpsest-golden-{user}-{digest}"
+    if not kept.is_dir():
+        # Several test processes may unpack at once; the first rename wins and the others are the same.
+        fresh = Path(tempfile.mkdtemp(prefix="palimpsest-golden-"))
+        with tarfile.open(archive) as tar:
+            tar.extractall(fresh, filter="data")
+        try:
+            fresh.rename(kept)
+        except OSError:
+            shutil.rmtree(fresh, ignore_errors=True)
+    return kept
+
+
+def load(source: str, name: str) -> Any:
+    """Read one recording, or skip the test when this folder does not hold it."""
+    path = folder() / source / f"{name}.json"
+    if not path.is_file():
+        pytest.skip(f"no recording {source}/{name} in {folder()}")
+    return json.loads(path.read_text(encoding="utf-8"))

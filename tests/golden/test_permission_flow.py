@@ -1,0 +1,119 @@
+"""Questions and answers lead where they lead in the recorded agent, but for one thing.
+
+There, an "always" given earlier overrides a rule that denies. Here a deny is a deny.
+"""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+from tests.golden.data import load
+
+from palimpsest.tools.permissions import (
+    Allowed,
+    Denied,
+    PendingAsk,
+    Rules,
+    decide,
+    refusal,
+    settle,
+)
+from palimpsest.transcript.values import Ask, Reply, Rule
+
+DIFFERENT = {"always_overrides_ruleset_deny": {"b": "denied"}}
+"""Where our rule differs, by scenario and question."""
+
+
+def outcome(recorded: str) -> str:
+    """Reduce the recorded agent's words to what they mean."""
+    kinds = {
+        "granted": "granted",
+        "PENDING": "pending",
+        "PermissionDeniedError": "denied",
+        "PermissionRejectedError": "rejected",
+        "PermissionCorrectedError": "rejected with feedback",
+    }
+    return kinds[recorded.partition(":")[0]]
+
+
+@dataclass
+class Flow:
+    """Replays the steps of one scenario."""
+
+    approved: Rules = ()
+    pending: list[PendingAsk] = field(default_factory=list)
+    states: dict[str, str] = field(default_factory=dict)
+    events: list[dict[str, str]] = field(default_factory=list)
+
+    def ask(self, step: dict[str, Any]) -> None:
+        rules = tuple(Rule(**rule) for rule in step.get("ruleset", []))
+        match decide(step["permission"], step["patterns"], rules, self.approved):
+            case Allowed():
+                self.states[step["key"]] = "granted"
+            case Denied():
+                self.states[step["key"]] = "denied"
+            case _:
+                self.states[step["key"]] = "pending"
+                self.events.append({"type": "permission.asked"})
+                ask = Ask(
+                    id=step["key"],
+                    permission=step["permission"],
+                    patterns=tuple(step["patterns"]),
+                    always=tuple(step.get("always", [])),
+                    title="",
+                    input={},
+                )
+                self.pending.append(PendingAsk(ask, step.get("sessionID", "ses_one"), rules))
+
+    def reply(self, step: dict[str, Any]) -> None:
+        reply = Reply(answer=step["reply"], feedback=step.get("message"))
+        key = step.get("key", self.pending[0].ask.id)
+        settled = settle(self.pending, key, reply, self.approved)
+        self.approved = settled.approved
+        for answered, given in settled.replies:
+            self.events.append({"type": "permission.replied", "reply": given.answer})
+            self.states[answered] = self._state(given)
+        self.pending = [one for one in self.pending if self.states[one.ask.id] == "pending"]
+
+    def _state(self, reply: Reply) -> str:
+        if reply.answer != "reject":
+            return "granted"
+        return "rejected" if refusal(reply).stops else "rejected with feedback"
+
+
+def scenarios() -> list[dict[str, Any]]:
+    recorded: list[dict[str, Any]] = load("opencode", "permission_flow")
+    return recorded
+
+
+def test_every_recorded_question_ends_as_recorded() -> None:
+    for scenario in scenarios():
+        flow = Flow()
+        for step, recorded in zip(scenario["steps"], scenario["out"], strict=True):
+            if "ask" in step:
+                flow.ask(step["ask"])
+                expected = {recorded["ask"]: outcome(recorded["result"])}
+            else:
+                flow.reply(step["reply"])
+                states = recorded.get("states", {})
+                expected = {key: outcome(value) for key, value in states.items()}
+            expected |= {
+                key: ours
+                for key, ours in DIFFERENT.get(scenario["name"], {}).items()
+                if key in expected
+            }
+            assert {key: flow.states[key] for key in expected} == expected, scenario["name"]
+        assert flow.events == scenario["events"], scenario["name"]
+
+
+@pytest.mark.parametrize("name", sorted(DIFFERENT))
+def test_what_differs_really_differs(name: str) -> None:
+    recorded = {
+        out["ask"]: outcome(out["result"])
+        for scenario in scenarios()
+        if scenario["name"] == name
+        for out in scenario["out"]
+        if "ask" in out
+    }
+
+    assert {key: recorded[key] for key in DIFFERENT[name]} != DIFFERENT[name]
