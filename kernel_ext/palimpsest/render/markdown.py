@@ -1,0 +1,159 @@
+"""Parts, messages and sessions as Markdown that stands without our front end.
+
+Border: pure. This is the ``text/markdown`` that GitHub, nbconvert and a JupyterLab without our
+extension show, so it must be complete and safe when it is trusted, and read well as source.
+
+Every block starts at column 0: JupyterLab takes dollar signs for maths in indented and quoted
+fences, so a call's code is not nested in a list or a quote.
+"""
+
+from collections.abc import Iterable, Sequence
+
+from palimpsest.render.escape import code_block, code_span, inline
+from palimpsest.render.prose import safe_markdown
+from palimpsest.render.story import (
+    Call,
+    Caps,
+    Item,
+    Notes,
+    Notice,
+    Piece,
+    Said,
+    Scrub,
+    Step,
+    Strip,
+    Thought,
+    tell,
+    tell_error,
+)
+from palimpsest.render.words import SIGNS, duration, gauge_bar, share_words, size
+from palimpsest.transcript.messages import Message, Messages
+from palimpsest.transcript.parts import Part
+
+
+def render_parts(
+    parts: Sequence[Part],
+    *,
+    caps: Caps | None = None,
+    scrub: Scrub = str,
+    notes: Notes | None = None,
+    first_step: int = 1,
+) -> str:
+    """Return parts as Markdown; the same parts give the same text."""
+    items = tell(parts, caps=caps, scrub=scrub, notes=notes, first_step=first_step)
+    return _join(_item(item) for item in items)
+
+
+def render_message(
+    message: Message,
+    *,
+    caps: Caps | None = None,
+    scrub: Scrub = str,
+    notes: Notes | None = None,
+    first_step: int = 1,
+) -> str:
+    """Return one message as Markdown, with the error it ended in."""
+    body = render_parts(message.parts, caps=caps, scrub=scrub, notes=notes, first_step=first_step)
+    if message.info.role == "user":
+        return _join(["**Prompt**", body])
+    error = message.info.error
+    return _join([body, _item(tell_error(error, scrub)) if error else ""])
+
+
+def render_session(
+    messages: Messages,
+    title: str,
+    *,
+    caps: Caps | None = None,
+    scrub: Scrub = str,
+    notes: Notes | None = None,
+) -> str:
+    """Return a whole session as one Markdown document; the turn's cap holds for each turn."""
+    blocks = [f"# {inline(scrub(title)) or 'Session'}"]
+    whole = caps or Caps()
+    left, step = whole, 1
+    for message in messages:
+        if message.info.role == "user":
+            left, step = whole, 1
+        blocks.append(render_message(message, caps=left, scrub=scrub, notes=notes, first_step=step))
+        left = left.after(message.parts)
+        step += sum(part.type == "step-finish" for part in message.parts)
+    return _join(blocks) + "\n"
+
+
+def _join(blocks: Iterable[str]) -> str:
+    return "\n\n".join(block for block in blocks if block)
+
+
+def _item(item: Item) -> str:
+    match item:
+        case Said():
+            return _join([safe_markdown(item.text), _left_out(item.left_out)])
+        case Thought():
+            return _thought(item)
+        case Call():
+            return _call(item)
+        case Step():
+            return _step(item)
+        case Strip():
+            return _strip(item.words)
+        case Notice():
+            return _notice(item)
+
+
+def _thought(item: Thought) -> str:
+    head = "Thought" if item.seconds is None else f"Thought for {duration(item.seconds)}"
+    return f"> *{head}*" + (f" · {inline(item.text)}" if item.text else "")
+
+
+def _call(item: Call) -> str:
+    row = [f"{SIGNS[item.status]} **{code_span(item.tool) or '`tool`'}**"]
+    if item.subject:
+        row.append(code_span(item.subject))
+    if item.seconds is not None:
+        row.append(duration(item.seconds))
+    if item.status in ("pending", "running"):
+        row.append("*running*" if item.status == "running" else "*being written*")
+    if item.remark:
+        row.append(f"*{inline(item.remark)}*")
+    question = f"> ◔ **Waiting for you:** {inline(item.question)}" if item.question else ""
+    return _join(
+        [
+            " · ".join(row),
+            question,
+            _piece(item.input),
+            _piece(item.output),
+            f"*{inline(item.kept)}*" if item.kept else "",
+            *(_strip(words) for words in item.strips),
+        ]
+    )
+
+
+def _piece(piece: Piece | None) -> str:
+    return code_block(piece.text, piece.language) if piece and piece.text.strip() else ""
+
+
+def _step(item: Step) -> str:
+    row = f"*{inline(item.words)}*"
+    if item.used is None or item.window is None:
+        return row
+    bar = gauge_bar(item.used, item.window)
+    return f"{row} · `{bar}` *{share_words(item.used, item.window)}*"
+
+
+def _strip(words: str) -> str:
+    return f"╌╌╌ ⧄ *{inline(words)}* ╌╌╌"
+
+
+def _notice(item: Notice) -> str:
+    words = inline(item.words) + ("." if item.do and item.words[-1:] not in ".!?…" else "")
+    shown = f"**{words}**" if item.tone == "error" else f"*{words}*"
+    return f"{item.sign} {shown}" + (f" {inline(item.do)}" if item.do else "")
+
+
+def _left_out(number: int) -> str:
+    return (
+        f"*{size(number)} of text not shown here; all of it is kept in the session*"
+        if number
+        else ""
+    )

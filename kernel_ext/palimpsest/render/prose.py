@@ -1,0 +1,293 @@
+"""The model's own Markdown, kept as Markdown and made safe.
+
+Border: pure. Text outside code loses its HTML; links lead to the web, to mail or into the
+project; images of other hosts become links that name the host, because loading one tells its
+owner who reads what. Code is found line by line and written again (see ``escape``); where
+dialects could disagree, we take the reading that escapes more.
+"""
+
+import html
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from palimpsest.render.escape import clean, code_block, code_span
+
+_FENCE = re.compile(r"^(?P<indent> {0,3})(?P<fence>`{3,}|~{3,})(?P<info>.*)$")
+_NESTED = re.compile(
+    r"^(?P<prefix>[ \t]*(?:(?:>|[-+*](?=[ \t])|\d{1,9}[.)](?=[ \t]))[ \t]*)*)"
+    r"(?P<fence>`{3,}|~{3,})(?P<info>.*)$"
+)
+_LIST = re.compile(r"^ {0,3}(?:[-+*]|\d{1,9}[.)])(?:[ \t]|$)")
+_INDENTED = re.compile(r"^(?: {4}| {0,3}\t)")
+_INSIDE = r"(?:(?!\n[ \t]*\n)[^$`])"
+_MATHS = re.compile(
+    r"(?<![\\$])\$\$(?P<tex>" + _INSIDE + r"{1,4000}?)\$\$(?!\$)"
+    r"|\\\\\[(?P<jupyter>" + _INSIDE + r"{1,4000}?)\\\\\]"
+    r"|(?<!\\)\\\[(?P<latex>" + _INSIDE + r"{1,4000}?)\\\]"
+    r"|(?P<whole>\\begin\{(?P<env>[a-z]{1,30}\*?)\}" + _INSIDE + r"{0,4000}?\\end\{(?P=env)\})"
+    r"|(?<![\\$\w])\$(?P<inline>(?=[^\s$])[^$`\n]*?(?<=[^\s\\]))\$(?![\d$])"
+    r"|(?<![\\$])\\\\?\((?P<round>[^$`\n]{1,400}?)\\\\?\)(?!\$)"
+)
+_LOOKS_LIKE_MATHS = re.compile(r"[\\^_={}]")
+_OPENS_MATHS = re.compile(r"\${2,}|\\begin(?=\{)|\\\\(?=[\[(])")
+_FENCES = re.compile(r"`{3,}|~{3,}")
+_DESTINATION = r"[ \t]*\n?[ \t]*(?P<to>[^\s()]*(?:\([^\s()]*\)[^\s()]*)*)"
+_TITLE = r"(?:\s+(?:\"[^\"\n]*\"|'[^'\n]*'|\([^()\n]*\)))?\s*\)"
+_LINK = re.compile(r"\]\(" + _DESTINATION + _TITLE)
+_ANY_LINK = re.compile(r"\]\((?=(?P<to>.{0,400}))", re.DOTALL)
+_IMAGE = re.compile(r"!\[(?P<alt>[^\[\]\n]*)\]\(" + _DESTINATION + _TITLE)
+_ESCAPED_SIGN = re.compile(r"(?<!\\)((?:\\\\)*)\\([<&])")
+_ESCAPED = re.compile(r"\\([!-/:-@\[-`{-~])")
+_SCHEME = re.compile(r"^([A-Za-z][A-Za-z0-9+.\-]*):")
+_HOST = re.compile(r"^(?:https?:)?//(?P<host>[^/?#\\]+)", re.IGNORECASE)
+_LOCAL = re.compile(r"^[\w.%~+\-][\w./%~+\-]*$")
+"""An image inside the project; a path from the server's root could be a command to the server."""
+_ALLOWED = frozenset({"http", "https", "mailto"})
+
+
+def safe_markdown(text: str) -> str:
+    """Return the model's Markdown, safe for a front end that trusts it."""
+    pieces = []
+    for piece in _pieces(clean(text).split("\n")):
+        if isinstance(piece, _Code):
+            pieces.append(code_block(piece.text, piece.language))
+        elif prose := _prose(piece):
+            pieces.append(prose)
+    return "\n\n".join(pieces)
+
+
+@dataclass(frozen=True, slots=True)
+class _Code:
+    text: str
+    language: str
+    marker: str = ""
+    """The list marker that stood before it."""
+
+
+class _Reader:
+    """Walks the lines; a list that is open decides how indentation is read."""
+
+    def __init__(self, lines: list[str]) -> None:
+        self.lines = lines
+        self.at = 0
+        self.in_list = False
+        self.after_blank = True
+        self.dedent = 0
+        """What is left of a list item whose code was taken out stands as far to the left."""
+
+    def code(self) -> _Code | None:
+        """Take a block of code that begins here, if one does and it stands on its own."""
+        line = self.lines[self.at]
+        fence = _FENCE.match(line)
+        if fence and _opens(fence) and not (self.in_list and len(fence["indent"]) > 1):
+            return self._fenced(fence["fence"], len(fence["indent"]), fence["info"])
+        if self.after_blank and not self.in_list and _INDENTED.match(line) and line.strip():
+            return self._indented()
+        return None
+
+    def nested(self) -> _Code | None:
+        """Take a fence inside a list or a quote out of there: dialects differ on where it ends."""
+        fence = _NESTED.match(self.lines[self.at])
+        if not fence or not fence["prefix"] or not _opens(fence):
+            return None
+        prefix = fence["prefix"]
+        code = self._fenced(fence["fence"], len(prefix), fence["info"], quoted=">" in prefix)
+        self.dedent = len(prefix)
+        marker = prefix.rstrip()
+        return _Code(code.text, code.language, marker if marker.strip(" \t>") else "")
+
+    def text(self) -> str:
+        """Take one line of text."""
+        line = self.lines[self.at]
+        self.at += 1
+        if line.strip() and not line.startswith(" " * self.dedent):
+            self.dedent = 0
+        line = line[self.dedent :]
+        if _LIST.match(line):
+            self.in_list = True
+        elif line.strip() and self.after_blank and not line.startswith((" ", "\t")):
+            self.in_list = False
+        self.after_blank = not line.strip()
+        return line
+
+    def _fenced(self, fence: str, indent: int, info: str, *, quoted: bool = False) -> _Code:
+        body: list[str] = []
+        self.at += 1
+        while self.at < len(self.lines):
+            line = self.lines[self.at]
+            self.at += 1
+            bare = line.lstrip(" \t>") if indent > 3 or quoted else line.lstrip(" ")
+            if _closes(bare, fence):
+                break
+            body.append(_without(line, indent, quoted=quoted))
+        self.after_blank = True
+        words = info.split(None, 1)
+        return _Code("\n".join(body), words[0].strip("{}.") if words else "")
+
+    def _indented(self) -> _Code:
+        body: list[str] = []
+        while self.at < len(self.lines):
+            line = self.lines[self.at]
+            if line.strip() and not _INDENTED.match(line):
+                break
+            body.append(_INDENTED.sub("", line, count=1))
+            self.at += 1
+        return _Code("\n".join(body).rstrip(), "")
+
+
+def _pieces(lines: list[str]) -> Iterator[_Code | list[str]]:
+    """Split lines into blocks of code and runs of lines that are text."""
+    reader = _Reader(lines)
+    text: list[str] = []
+    while reader.at < len(reader.lines):
+        found = reader.code() or reader.nested()
+        if found is not None:
+            yield [*text, found.marker] if found.marker else text
+            text = []
+            yield found
+        else:
+            text.append(reader.text())
+    yield text
+
+
+def _opens(fence: re.Match[str]) -> bool:
+    return not (fence["fence"].startswith("`") and "`" in fence["info"])
+
+
+def _closes(line: str, fence: str) -> bool:
+    bare = line.rstrip(" \t")
+    return len(bare) >= len(fence) and not bare.strip(fence[0]) and bare.startswith(fence)
+
+
+def _without(line: str, indent: int, *, quoted: bool) -> str:
+    """Remove at most the container's indentation, and its quote marks."""
+    if quoted:
+        return re.sub(r"^[ \t]*(?:>[ \t]?)+", "", line)
+    return line[min(indent, len(line) - len(line.lstrip(" \t"))) :]
+
+
+def _prose(lines: list[str]) -> str:
+    """Make lines of text safe; inline code is kept, as it is or spelled with entities."""
+    text = "\n".join(lines).strip("\n")
+    safe: list[str] = []
+    for is_code, piece in _spans(text):
+        safe.append(piece if is_code else _text(piece))
+    return re.sub(r"\n{3,}", "\n\n", "".join(safe)).strip("\n")
+
+
+def _spans(text: str) -> Iterator[tuple[bool, str]]:
+    """Yield inline code (already safe) and what stands between, in order."""
+    at = 0
+    for match in re.finditer(r"(?<!`)(?P<ticks>`+)(?!`)", text):
+        if match.start() < at or _backslashes(text, match.start()) % 2:
+            continue
+        line_end = text.find("\n", match.end())
+        line_end = len(text) if line_end < 0 else line_end
+        close = re.compile(r"(?<!`)" + match["ticks"] + r"(?!`)").search(
+            text, match.end(), line_end
+        )
+        if close is None:
+            continue
+        yield False, text[at : match.start()]
+        body = text[match.end() : close.start()]
+        yield True, code_span(body[1:-1] if _padded(body) else body)
+        at = close.end()
+    yield False, text[at:]
+
+
+def _padded(body: str) -> bool:
+    return body.startswith(" ") and body.endswith(" ") and body.strip() != ""
+
+
+def _backslashes(text: str, end: int) -> int:
+    start = end
+    while start and text[start - 1] == "\\":
+        start -= 1
+    return end - start
+
+
+def _text(text: str) -> str:
+    """Escape HTML and disarm links and images; maths keeps its signs.
+
+    Displayed maths becomes a block of its own. nbconvert looks for its marks before it looks
+    for code, so a lone pair of dollar signs could swallow the fence of the next block.
+    """
+    safe = ""
+    at = 0
+    for match in _MATHS.finditer(text):
+        maths = _maths(match)
+        if maths is None:
+            continue
+        safe += _plain(text[at : match.start()])
+        safe += " " + maths if safe.endswith("$") and maths.startswith("$") else maths
+        at = match.end()
+    return safe + _plain(text[at:])
+
+
+def _maths(match: re.Match[str]) -> str | None:
+    """Return maths in the form that every reader agrees on, or None when it is none."""
+    given = {name: body for name, body in match.groupdict().items() if body is not None}
+    name, body = next((name, body) for name, body in given.items() if name != "env")
+    if name in ("latex", "round") and not _LOOKS_LIKE_MATHS.search(body):
+        return None
+    body = re.sub(r"< ?", r"\\lt ", body).replace(r"\href", r"\text")
+    body = _FENCES.sub("", body.replace("![", "! [").replace("](", "] (").replace("]:", "] :"))
+    if name in ("inline", "round"):
+        return f"${body.strip()}$"
+    body = body.strip()
+    edge = "\n" if "\n" in body or body.endswith("\\") else ""  # a mark after a backslash is none
+    return f"\n\n{body}\n\n" if name == "whole" else f"\n\n$${edge}{body}{edge}$$\n\n"
+
+
+def _plain(text: str) -> str:
+    text = _ESCAPED_SIGN.sub(
+        r"\1\2", text
+    )  # an entity after a backslash would show as it is spelled
+    text = html.escape(text, quote=False).replace("&gt;", ">")
+    text = _FENCES.sub(lambda match: f"&#{ord(match[0][0])};" * len(match[0]), text)
+    text = _OPENS_MATHS.sub(_opener, text)
+    text = text.replace(r"\href", "&#92;href").replace("]:", "]&#58;")
+    text = _IMAGE.sub(_image, text)
+    text = re.sub(r"!\[(?!\x00)", "&#33;[", text).replace("![\x00", "![")
+    text = _LINK.sub(_link, text)
+    return _ANY_LINK.sub(_disarm, text)
+
+
+def _opener(match: re.Match[str]) -> str:
+    signs = match[0]
+    return "&#36;" * len(signs) if signs[0] == "$" else "&#92;" + signs[1:]
+
+
+def _image(match: re.Match[str]) -> str:
+    to, alt = match["to"], match["alt"].strip()
+    plain = _decoded(to)
+    if host := _HOST.match(plain):
+        name = html.escape(host["host"].rpartition("@")[2], quote=False)
+        return f"[image at {_host_words(name)}{': ' + alt if alt else ''}]({to})"
+    if _LOCAL.match(plain) and ".." not in plain:
+        return f"![\x00{alt}]({to})"  # clean() left no NUL, so this marks only our own
+    return f"[image: {alt or 'not shown'}]"
+
+
+def _host_words(host: str) -> str:
+    return re.sub(r"[^A-Za-z0-9.:\-\u00a0-\U0010ffff]", "", host)
+
+
+def _link(match: re.Match[str]) -> str:
+    return match[0] if _leads_somewhere_allowed(match["to"]) else "] (link removed)"
+
+
+def _disarm(match: re.Match[str]) -> str:
+    return "](" if _leads_somewhere_allowed(match["to"]) else "]&#40;"
+
+
+def _leads_somewhere_allowed(destination: str) -> bool:
+    scheme = _SCHEME.match(_decoded(destination))
+    return scheme is None or scheme[1].lower() in _ALLOWED
+
+
+def _decoded(destination: str) -> str:
+    """Return the address as a browser would read it."""
+    plain = _ESCAPED.sub(r"\1", html.unescape(html.unescape(destination)))
+    return re.sub(r"[\x00-\x20\ufffd]+", "", plain).lstrip("<")

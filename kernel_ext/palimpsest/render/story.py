@@ -1,0 +1,429 @@
+"""Turn parts into the few things a reader sees: words, thoughts, calls, steps, strips, notices.
+
+Border: pure; nothing is escaped yet, each view does that. Scrubbing and caps happen here, once,
+so that no view can forget them. What is left out is counted and the reader is told where it is.
+"""
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from palimpsest.render.escape import clean, one_line
+from palimpsest.render.words import (
+    count,
+    duration,
+    error_words,
+    reply_words,
+    size,
+    step_words,
+    subject,
+)
+from palimpsest.transcript.decisions import Decision
+from palimpsest.transcript.errors import ErrorValue
+from palimpsest.transcript.parts import (
+    AgentPart,
+    CompactionPart,
+    FilePart,
+    Part,
+    PatchPart,
+    ReasoningPart,
+    RetryPart,
+    Span,
+    StepFinishPart,
+    SubtaskPart,
+    TextPart,
+    ToolCompleted,
+    ToolFailed,
+    ToolPart,
+    ToolPending,
+    ToolRunning,
+)
+from palimpsest.transcript.values import Ask, Reply
+
+Scrub = Callable[[str], str]
+
+
+@dataclass(frozen=True, slots=True)
+class Caps:
+    """How much is shown, in bytes; the session's record keeps everything."""
+
+    call: int = 2_000
+    """Input and output of one tool call together."""
+    lines: int = 40
+    """Lines of one input or output: a saved page is read by scrolling."""
+    turn: int = 256_000
+    """All tool calls of one turn together."""
+    text: int = 256_000
+    """One part of text."""
+
+    def after(self, parts: Sequence[Part]) -> "Caps":
+        """Return what is left of the turn's cap when these parts were shown before."""
+        spent = sum(item.bytes for item in tell(parts, caps=self) if isinstance(item, Call))
+        return replace(self, turn=max(0, self.turn - spent))
+
+
+@dataclass(frozen=True, slots=True)
+class Notes:
+    """What the journal says about parts that the parts themselves do not say."""
+
+    asks: tuple[Ask, ...] = ()
+    """Every question of these parts' tool calls, answered or not."""
+    replies: tuple[tuple[str, Reply], ...] = ()
+    """Answers, by the question's id."""
+    decisions: tuple[Decision, ...] = ()
+
+    def asked(self, part: ToolPart) -> tuple[Ask | None, Reply | None]:
+        """Return the newest question of a tool call, and its answer."""
+        asks = [ask for ask in self.asks if ask.call_id == part.call_id]
+        asks = [ask for ask in asks if ask.message_id in (None, part.message_id)]
+        if not asks:
+            return None, None
+        return asks[-1], dict(self.replies).get(asks[-1].id)
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A piece of a tool call's input or output, shortened if need be."""
+
+    text: str
+    language: str = ""
+    left_out: int = 0
+    """Bytes that are not shown."""
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """Words of the model, the user or the engine, as Markdown."""
+
+    text: str
+    left_out: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Thought:
+    """The model's thinking."""
+
+    text: str
+    seconds: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One tool call."""
+
+    status: str
+    """A key of ``words.SIGNS``."""
+    tool: str
+    subject: str
+    seconds: float | None
+    input: Piece | None = None
+    output: Piece | None = None
+    remark: str = ""
+    """What a person answered, or why it did not run."""
+    question: str = ""
+    """What a person is asked."""
+    strips: tuple[str, ...] = ()
+    """What was scraped off for the model."""
+    kept: str = ""
+    """Where the whole text is, when some of it is not shown."""
+    figures: int = 0
+
+    @property
+    def bytes(self) -> int:
+        """Bytes of input and output that are shown."""
+        return sum(len(p.text.encode()) for p in (self.input, self.output) if p is not None)
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """The numbers of one model request."""
+
+    words: str
+    used: int | None = None
+    window: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Strip:
+    """Something was scraped off the page."""
+
+    words: str
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """One sentence from the engine."""
+
+    sign: str
+    words: str
+    do: str = ""
+    tone: str = "muted"
+    """``muted`` or ``error``."""
+
+
+Item = Said | Thought | Call | Step | Strip | Notice
+
+
+def tell(
+    parts: Sequence[Part],
+    *,
+    caps: Caps | None = None,
+    scrub: Scrub = str,
+    notes: Notes | None = None,
+    first_step: int = 1,
+) -> tuple[Item, ...]:
+    """Return what a reader sees of these parts, in order."""
+    teller = _Teller(caps or Caps(), scrub, notes or Notes(), first_step)
+    return tuple(item for part in parts for item in teller.items(part))
+
+
+def tell_error(error: ErrorValue, scrub: Scrub = str) -> Notice:
+    """Return an error as one sentence and what to do."""
+    what, do = error_words(error)
+    if error.type == "aborted":
+        return Notice("■", one_line(scrub(what), 400), do)
+    return Notice("✗", one_line(scrub(what), 400), do, tone="error")
+
+
+@dataclass(slots=True)
+class _Teller:
+    caps: Caps
+    scrub: Scrub
+    notes: Notes
+    step: int
+    spent: int = field(default=0)
+
+    def items(self, part: Part) -> list[Item]:
+        match part:
+            case TextPart():
+                return self._said(part)
+            case ReasoningPart():
+                return [Thought(one_line(self.scrub(part.text), 240), _seconds(part.time))]
+            case ToolPart():
+                return [self._call(part)]
+            case StepFinishPart():
+                return self._step_end(part)
+            case CompactionPart():
+                why = "the context was nearly full" if part.auto else "as asked"
+                return [Strip(f"Compacted: earlier messages are summarised, {why}; all are kept")]
+            case _:
+                notice = self._notice(part)
+                return [notice] if notice else []
+
+    def _said(self, part: TextPart) -> list[Item]:
+        if not part.text.strip() or part.synthetic:
+            return []
+        shown, left_out = _head(self.scrub(part.text), self.caps.text)
+        return [Said(shown, left_out)]
+
+    def _step_end(self, part: StepFinishPart) -> list[Item]:
+        number, self.step = self.step, self.step + 1
+        window = part.window if part.window and part.window > 0 else None
+        items: list[Item] = [Step(step_words(part, number), part.context_tokens, window)]
+        if part.reason == "length":
+            items.append(
+                Notice("✂", "The answer was cut at its length limit.", "Ask it to go on.", "error")
+            )
+        return items
+
+    def _notice(self, part: Part) -> Notice | None:
+        match part:
+            case FilePart():
+                return Notice("▤", f"{self._line(part.filename or 'file')} ({one_line(part.mime)})")
+            case RetryPart():
+                wait = duration(((part.time.end or part.time.start) - part.time.start) / 1_000)
+                why = self._line(part.error.message).rstrip(".")
+                return Notice("↻", f"{why}. Attempt {part.attempt}, sent again after {wait}")
+            case PatchPart():
+                names = ", ".join(self._line(name) for name in part.files[:6])
+                more = f" and {len(part.files) - 6} more" if len(part.files) > 6 else ""
+                return Notice("±", f"changed {names}{more}") if part.files else None
+            case AgentPart():
+                return Notice("@", self._line(part.name))
+            case SubtaskPart():
+                return Notice("→", f"{self._line(part.agent)}: {self._line(part.description)}")
+            case _:
+                return None
+
+    def _line(self, text: str) -> str:
+        return one_line(self.scrub(text))
+
+    def _call(self, part: ToolPart) -> Call:
+        state = part.state
+        ask, reply = self.notes.asked(part)
+        room = max(0, min(self.caps.call, self.caps.turn - self.spent))
+        shown_in, shown_out = _share(*self._texts(part), room, self.caps.lines)
+        call = Call(
+            status=_status(part, ask, reply),
+            tool=self._line(part.tool),
+            subject=self._line(self._subject(part)),
+            seconds=_seconds(getattr(state, "time", None)),
+            input=shown_in,
+            output=shown_out,
+            remark=self._line(_remark(part, reply)),
+            question=self._line(ask.title) if ask and not reply and _is_open(part) else "",
+            strips=self._strips(part),
+            kept=_kept(part, shown_in, shown_out),
+            figures=len(state.attachments) if isinstance(state, ToolCompleted) else 0,
+        )
+        self.spent += call.bytes
+        return call
+
+    def _subject(self, part: ToolPart) -> str:
+        title = getattr(part.state, "title", None)
+        return title or subject(part.state.input)
+
+    def _texts(self, part: ToolPart) -> tuple[Piece | None, Piece | None]:
+        text, language = _input_text(part)
+        given = self.scrub(clean(text))
+        came = self.scrub(clean(_output_text(part)))
+        if given.strip() == self._subject(part).strip():
+            given = ""
+        return (
+            Piece(given, language) if given.strip() else None,
+            Piece(came, "text") if came.strip() else None,
+        )
+
+    def _strips(self, part: ToolPart) -> tuple[str, ...]:
+        return tuple(
+            f"{_ACTIONS[d.action]} for the model by {one_line(d.rule)}: "
+            f"{count(d.tokens_before)} → {count(d.tokens_after)} tokens; the whole text is kept"
+            for d in self.notes.decisions
+            if d.part_id == part.id and d.action in _ACTIONS
+        )
+
+
+_ACTIONS = {"truncate": "truncated", "clear": "cleared", "summarise": "summarised"}
+_CODE_FIELDS = {"code": "python", "command": "bash"}
+
+
+def _is_open(part: ToolPart) -> bool:
+    return isinstance(part.state, ToolPending | ToolRunning)
+
+
+def _status(part: ToolPart, ask: Ask | None, reply: Reply | None) -> str:
+    state = part.state
+    if isinstance(state, ToolFailed):
+        if state.metadata.get("interrupted"):
+            return "stopped"
+        return "refused" if reply and reply.answer == "reject" else "error"
+    if ask and not reply and _is_open(part):
+        return "waiting"
+    return state.status
+
+
+def _remark(part: ToolPart, reply: Reply | None) -> str:
+    words = [reply_words(reply)] if reply else []
+    if isinstance(part.state, ToolFailed) and part.state.metadata.get("interrupted"):
+        words.append("stopped")
+    return " · ".join(words)
+
+
+def _input_text(part: ToolPart) -> tuple[str, str]:
+    """Return the call's input as somebody would read it, and its language."""
+    state = part.state
+    if isinstance(state, ToolPending) and not state.input:
+        return state.raw, "json"
+    diff = getattr(state, "metadata", {}).get("diff")
+    if isinstance(diff, str) and diff.strip():
+        return diff, "diff"
+    values = dict(state.input)
+    for key, language in _CODE_FIELDS.items():
+        if isinstance(values.get(key), str) and len(values) <= 2:
+            return values[key], language
+    if len(values) == 1:
+        only = next(iter(values.values()))
+        return (only, "text") if isinstance(only, str) else (_json(values), "json")
+    return (_json(values), "json") if values else ("", "")
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, indent=1, default=repr)
+
+
+def _output_text(part: ToolPart) -> str:
+    match part.state:
+        case ToolCompleted():
+            return part.state.output
+        case ToolFailed():
+            printed = part.state.metadata.get("output")
+            return f"{printed}\n{part.state.error}" if printed else part.state.error
+        case ToolRunning():
+            return str(part.state.metadata.get("output", ""))
+        case _:
+            return ""
+
+
+def _kept(part: ToolPart, *pieces: Piece | None) -> str:
+    left_out = sum(piece.left_out for piece in pieces if piece is not None)
+    blob = part.state.blob if isinstance(part.state, ToolCompleted) else None
+    if not left_out:
+        return ""
+    if blob is not None:
+        where = f".palimpsest/blobs/{blob.sha256[:2]}/{blob.sha256}"
+    else:
+        where = f".palimpsest/sessions/{one_line(part.session_id)}"
+    return f"{size(left_out)} not shown here; the whole text is kept in {where}"
+
+
+def _seconds(time: Span | None) -> float | None:
+    return None if time is None or time.end is None else (time.end - time.start) / 1_000
+
+
+def _share(
+    given: Piece | None, came: Piece | None, room: int, lines: int
+) -> tuple[Piece | None, Piece | None]:
+    """Cut both so that they fit the room; the output gets at least half when it needs it."""
+    came = _fewer_lines(came, lines, whole_tail=True) if came else None
+    need = len(came.text.encode()) if came else 0
+    if given:
+        given = _fewer_lines(given, lines, whole_tail=False)
+        given = _cut(given, max(room - need, room // 2), whole_tail=False)
+    left = room - (len(given.text.encode()) if given else 0)
+    return given, _cut(came, left, whole_tail=True) if came else None
+
+
+def _fewer_lines(piece: Piece, most: int, *, whole_tail: bool) -> Piece:
+    lines = piece.text.rstrip("\n").split("\n")
+    if len(lines) <= most:
+        return piece
+    last = most // 3 if whole_tail else 0
+    hidden = lines[most - last : len(lines) - last]
+    shown = [*lines[: most - last], f"… {count(len(hidden))} lines …", *lines[len(lines) - last :]]
+    left_out = sum(len(line.encode()) + 1 for line in hidden)
+    return replace(piece, text="\n".join(shown), left_out=piece.left_out + left_out)
+
+
+def _cut(piece: Piece, room: int, *, whole_tail: bool) -> Piece:
+    data = piece.text.encode()
+    if len(data) <= room:
+        return piece
+    gap = "\n…\n"
+    room = max(0, room - len(gap.encode()))
+    tail_room = room // 3 if whole_tail else 0
+    head = data[: room - tail_room].decode(errors="ignore")
+    tail = data[len(data) - tail_room :].decode(errors="ignore") if tail_room else ""
+    head, tail = _at_line(head), _from_line(tail)
+    left_out = len(data) - len(head.encode()) - len(tail.encode())
+    shown = head + gap + tail if head or tail else ""
+    return replace(piece, text=shown, left_out=piece.left_out + left_out)
+
+
+def _head(text: str, room: int) -> tuple[str, int]:
+    data = text.encode(errors="replace")
+    if len(data) <= room:
+        return text, 0
+    head = _at_line(data[:room].decode(errors="ignore"))
+    return head, len(data) - len(head.encode())
+
+
+def _at_line(head: str) -> str:
+    """Give up the last, broken line unless it is most of what there is."""
+    whole, newline, _ = head.rpartition("\n")
+    return whole if newline and len(whole) * 2 > len(head) else head
+
+
+def _from_line(tail: str) -> str:
+    _, newline, whole = tail.partition("\n")
+    return whole if newline and len(whole) * 2 > len(tail) else tail

@@ -1,0 +1,147 @@
+"""The small words that every view shares: counts, durations, money, signs, subjects.
+
+Border: pure; plain text, which each view escapes in its own way.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from palimpsest.transcript.errors import ErrorValue
+from palimpsest.transcript.parts import StepFinishPart
+from palimpsest.transcript.values import Reply
+
+SIGNS = {
+    "pending": "○",
+    "running": "◐",
+    "waiting": "◔",
+    "completed": "✓",
+    "error": "✗",
+    "refused": "✗",
+    "stopped": "■",
+}
+"""One sign per state of a tool call; each differs in shape, not only in colour."""
+
+_SUBJECT_KEYS = (
+    "path",
+    "file_path",
+    "command",
+    "pattern",
+    "code",
+    "name",
+    "url",
+    "query",
+    "description",
+)
+_CENT_DIGITS = 3
+
+
+def count(number: int) -> str:
+    """Return a number with thousands separated."""
+    return f"{number:,}"
+
+
+def short_count(number: int) -> str:
+    """Return a number of tokens in few characters: ``980``, ``46k``, ``1.2M``."""
+    if number < 1_000:
+        return str(number)
+    if number < 999_500:
+        return f"{number / 1_000:.1f}k" if number < 9_950 else f"{number / 1_000:.0f}k"
+    return f"{number / 1_000_000:.1f}M"
+
+
+def duration(seconds: float) -> str:
+    """Return a duration as people say it: ``0.2 s``, ``3 min 5 s``, ``2 h 1 min``."""
+    if seconds < 59.95:
+        return f"{max(seconds, 0):.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    if minutes < 60:
+        return f"{minutes} min {rest} s" if rest else f"{minutes} min"
+    return f"{minutes // 60} h {minutes % 60} min"
+
+
+def size(number: int) -> str:
+    """Return a number of bytes: ``640 bytes``, ``12.3 kB``, ``4.0 MB``."""
+    if number < 1_000:
+        return f"{number} bytes"
+    return f"{number / 1_000:.1f} kB" if number < 999_950 else f"{number / 1_000_000:.1f} MB"
+
+
+def money(cost: float | None) -> str:
+    """Return US dollars; an unknown cost is said to be unknown, never shown as zero."""
+    if cost is None:
+        return "cost unknown"
+    if cost == 0:
+        return "$0"
+    return f"${cost:.{2 if cost >= 1 else _CENT_DIGITS}f}" if cost >= 0.001 else "under $0.001"
+
+
+def step_words(part: StepFinishPart, number: int) -> str:
+    """Return the numbers of one step in one line."""
+    tokens = part.tokens
+    about = "about " if tokens.estimated else ""
+    cached = f" ({count(tokens.cache_read)} cached)" if tokens.cache_read else ""
+    words = [
+        f"step {number}",
+        f"{about}{count(tokens.prompt)} in{cached}",
+        f"{count(tokens.output + tokens.reasoning)} out",
+        money(part.cost),
+    ]
+    if part.seconds is not None:
+        words.append(duration(part.seconds))
+    return " · ".join(words)
+
+
+def share_words(used: int, window: int) -> str:
+    """Return how much of the window is used: ``23% of 200k``."""
+    percent = 100 * used / window
+    shown = "under 1" if 0 < percent < 0.95 else f"{percent:.0f}"
+    return f"{shown}% of {short_count(window)}"
+
+
+def gauge_bar(used: int, window: int, width: int = 20) -> str:
+    """Return the used share of the window as a bar of characters."""
+    eighths = min(width * 8, round(8 * width * max(used, 0) / window))
+    full, rest = divmod(eighths, 8)
+    bar = "█" * full + " ▏▎▍▌▋▊▉"[rest].strip()
+    return bar + "░" * (width - len(bar))
+
+
+def reply_words(reply: Reply) -> str:
+    """Return what a person, or somebody in their place, answered."""
+    if reply.answer == "reject":
+        said = f": {reply.feedback}" if reply.feedback else ""
+        if reply.by == "headless":
+            return f"refused, nobody was there to ask{said}"
+        return f"refused{'' if reply.by in ('person', 'cancel') else ' by ' + reply.by}{said}"
+    words = "allowed once" if reply.answer == "once" else "always allowed"
+    return words if reply.by == "person" else f"{words} by {reply.by}"
+
+
+def subject(arguments: Mapping[str, Any]) -> str:
+    """Return what a tool call works on: its path, its command, or the first line of its code."""
+    for key in _SUBJECT_KEYS:
+        value = arguments.get(key)
+        if isinstance(value, str) and value.strip():
+            return value.strip().split("\n", 1)[0]
+    return next((v for v in arguments.values() if isinstance(v, str) and v.strip()), "")
+
+
+def error_words(error: ErrorValue) -> tuple[str, str]:
+    """Return what went wrong, and what to do."""
+    what = error.message.strip() or "Something failed that gave no reason."
+    match error.type:
+        case "auth":
+            do = f"Set the key of {error.provider} in the environment of the kernel and ask again."
+        case "output-length":
+            do = "Ask it to go on, or for a shorter answer."
+        case "aborted":
+            do = "What was done up to here is kept. Ask again to go on."
+        case "context-overflow":
+            do = "Start a new session with --new, or choose a model with a larger window."
+        case "api":
+            do = "Ask again in a moment." if error.retryable else "Ask again, or use another model."
+        case "content-filter":
+            do = "Say it differently, or use another model."
+        case _:
+            do = "Ask again; if it stays, %agent status shows where the record is."
+    return what, do
