@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Protocol
 
 from palimpsest.store.layout import scratch_file
-from palimpsest.transcript.errors import NotFound
+from palimpsest.transcript.errors import NotFound, StorageFailed
 from palimpsest.transcript.values import BlobRef
 
 INLINE_BYTES = 32_000
@@ -34,7 +34,10 @@ def keep_output(
     content = text.encode("utf-8", "surrogatepass")
     if len(content) <= limit:
         return text, None
-    ref = store.put_blob(content).model_copy(update={"chars": len(text)})
+    try:
+        ref = store.put_blob(content).model_copy(update={"chars": len(text)})
+    except StorageFailed:  # the journal keeps it, in memory until the disk can
+        return text, None
     edge = min(EDGE_BYTES, limit // 2)
     head = content[:edge].decode("utf-8", "ignore")
     tail = content[-edge:].decode("utf-8", "ignore")

@@ -19,7 +19,7 @@ from palimpsest.store.state import State
 from palimpsest.store.store import TakenOver, WriteFailed, Writer
 from palimpsest.store.takeover import shifted
 from palimpsest.store.windows import live_window
-from palimpsest.transcript.errors import StorageFailed, UnknownError
+from palimpsest.transcript.errors import StorageFailed, UnknownError, UserError
 from palimpsest.transcript.events import Checkpoint, Event, PartDelta, Record, SessionError
 
 Subscriber = Callable[[Sequence[Record]], None]
@@ -269,7 +269,7 @@ class Journal:
         except WriteFailed as refused:
             del self._unwritten[: refused.written]
             self._fail(str(refused))
-        except StorageFailed as refused:
+        except (UserError, OSError) as refused:
             self._fail(str(refused))
         else:
             self._unwritten.clear()
@@ -341,6 +341,15 @@ class Journal:
             waiters, self._waiters = self._waiters, []
         self._answer(waiters)
         self._writer.close()
+
+
+def storable(text: str) -> str:
+    """Return the text with half characters joined, or replaced where the other half is missing."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text
 
 
 def _settle(future: asyncio.Future[bool], kept: bool) -> None:  # noqa: FBT001

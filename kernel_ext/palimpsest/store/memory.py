@@ -12,7 +12,7 @@ from uuid import uuid4
 from palimpsest.store.state import State, fold
 from palimpsest.store.store import Owner, Problem, SessionSummary, TakenOver
 from palimpsest.store.summaries import summarise
-from palimpsest.store.takeover import forked_session, shifted
+from palimpsest.store.takeover import fork_of, forked_session, refusal, shifted
 from palimpsest.transcript.errors import NotFound, SessionHeld
 from palimpsest.transcript.events import Record, SessionCreated, SessionDeleted
 from palimpsest.transcript.sessions import ForkedFrom, Session
@@ -138,21 +138,12 @@ class MemoryStore:
         state = fold(record for record in self._records(session_id) if record.seq < first)
         if state.session is None:
             raise SessionHeld(f"Another kernel writes session {session_id!r} now.")
-        fork_id = f"{session_id}-{uuid4().hex[:8]}"
-        begun = self.fork(
-            session_id, state.session.model_copy(update={"id": fork_id}), seq=state.seq
-        )
-        owner = log.owner or Owner(host="", pid=0, kernel_id=fork_id)
-        writer = self.acquire(fork_id, owner)
+        begun = self.fork(session_id, fork_of(state.session), seq=state.seq)
+        owner = log.owner or Owner(host="", pid=0, kernel_id=begun.id)
+        writer = self.acquire(begun.id, owner)
         shift = state.seq + 2 - first
         writer.append(shifted(records, shift, begun))
-        return TakenOver(
-            f"Another kernel writes session {session_id!r} now; what this kernel did since then"
-            f" is kept as session {fork_id!r}.",
-            fork=begun,
-            writer=writer,
-            shift=shift,
-        )
+        return TakenOver(refusal(session_id, begun), fork=begun, writer=writer, shift=shift)
 
     def delete(self, session_id: str) -> None:
         """Delete a session and its children; a parent that a fork needs is hidden."""
@@ -168,7 +159,15 @@ class MemoryStore:
                 log.records.append(Record(seq=seq, ts=ts, event=deleted))
                 log.hidden = True
             else:
-                del self._logs[session_id]
+                self._remove(session_id, log)
+
+    def _remove(self, session_id: str, log: MemoryLog) -> None:
+        del self._logs[session_id]
+        parent_id = None if log.parent is None else log.parent.session_id
+        parent = None if parent_id is None else self._logs.get(parent_id)
+        hidden = parent is not None and parent.hidden
+        if parent_id is not None and parent is not None and hidden and not self._needed(parent_id):
+            self._remove(parent_id, parent)
 
     def problems(self, session_id: str) -> Sequence[Problem]:
         """Return nothing: memory has no unreadable lines."""

@@ -78,6 +78,8 @@ class State:
         """The highest sequence number seen."""
         self.older_created: int | None = None
         """The newest creation time among messages left in the log; None when all are here."""
+        self.older = 0
+        """How many messages were left in the log."""
         self.unreadable: list[tuple[int | None, str]] = []
         """Records that were skipped: sequence number, where it is known, and what is wrong."""
         self._session: Latest[Session | None] = Latest(None, _pick_session)
@@ -207,6 +209,7 @@ class State:
         self.deleted = fields.deleted
         self.seq = fields.seq
         if fields.window is not None:
+            self.older = fields.window.older
             self.older_created = fields.window.older_created
             for message in fields.window.kept:
                 self._messages.put(message)

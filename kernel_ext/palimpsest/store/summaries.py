@@ -17,6 +17,6 @@ def summarise(session_id: str, state: State) -> SessionSummary | None:
         updated=session.time.updated,
         parent_id=session.parent_id,
         forked_from=session.forked_from,
-        messages=len(state.slots()),
+        messages=state.older + len(state.slots()),
         deleted=state.deleted,
     )

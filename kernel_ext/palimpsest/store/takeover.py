@@ -4,10 +4,29 @@ Shared by every store: when a second kernel took a session over, the records of 
 in a session of their own, numbered after the point up to which both agree.
 """
 
+import os
+import time
 from collections.abc import Sequence
 
 from palimpsest.transcript.events import Checkpoint, Event, Record, SessionUpdated
+from palimpsest.transcript.ids import ENTROPY_LENGTH, encode
 from palimpsest.transcript.sessions import ForkedFrom, Session
+
+
+def fork_of(session: Session) -> Session:
+    """Return the record of a new session for what came too late."""
+    now = time.time_ns() // 1_000_000
+    fork_id = encode("ses", now, 0, os.urandom(ENTROPY_LENGTH), descending=True)
+    title = f"{session.title} (kept after a take-over)"
+    return session.model_copy(update={"id": fork_id, "title": title})
+
+
+def refusal(session_id: str, fork: Session) -> str:
+    """Say to a person what happened."""
+    return (
+        f"Another kernel writes session {session_id!r} now; what this kernel did since then is"
+        f" kept as session {fork.id!r}."
+    )
 
 
 def forked_session(

@@ -19,6 +19,8 @@ class WindowFields(Value):
     """The messages of the window, up to the checkpoint."""
     older_created: int
     """The newest creation time among the messages before the window."""
+    older: int = 0
+    """How many messages lie before the window."""
     kept: tuple[Message, ...] = ()
     """Pinned messages from before the window."""
 
@@ -39,6 +41,8 @@ class Summary(Value):
     compacted: str | None = None
     deleted: bool = False
     seq: int = 0
+    messages: int = 0
+    """How many messages the session has, those before the window included."""
     window: WindowFields | None = None
     """None when the window holds every message."""
 

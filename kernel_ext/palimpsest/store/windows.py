@@ -36,12 +36,14 @@ def live_window(state: State, first_message_id: str | None = None) -> Window:
     window = inside[start:]
     seq = window[0].first_seq if window else state.seq + 1
     if not before and not state.partial:
-        return Window(seq, {})
+        return Window(seq, {"messages": len(slots)})
     created = [message.info.time.created for message in _read(state, before)]
     pinned = _pinned_parts(state)
     kept = [slot for slot in slots if slot.first_seq == KEPT] + before
+    older = state.older + len(before)
     fields = {
         "ids": [slot.id for slot in window],
+        "older": older,
         "older_created": max([*created, state.older_created or 0]),
         "kept": [
             message.model_dump(mode="json", exclude_none=True)
@@ -49,7 +51,7 @@ def live_window(state: State, first_message_id: str | None = None) -> Window:
             if _is_pinned(message, pinned)
         ],
     }
-    return Window(seq, {"window": fields})
+    return Window(seq, {"window": fields, "messages": older + len(window)})
 
 
 def _read(state: State, slots: Sequence[MessageSlot]) -> list[Message]:

@@ -1,0 +1,163 @@
+"""Keep the session list at hand, derived from the logs and rebuilt whenever in doubt.
+
+An entry is good while the newest segment of its session has the name, size and time that it had
+when the entry was made; otherwise the head and the tail of the log are read again.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from palimpsest.store.layout import SAFE_NAME, Layout, write_atomically
+from palimpsest.store.lines import INFO, head_of, load_line
+from palimpsest.store.segments import Piece, Segments, backward, epochs, forward, segment_name
+from palimpsest.store.store import SessionSummary
+from palimpsest.transcript.errors import NotFound
+from palimpsest.transcript.sessions import ForkedFrom, Session
+
+INDEX_VERSION = 1
+TAIL_BYTES = 4 << 20
+"""As far back as a session's newest record of itself is looked for; beyond, its first one serves."""
+
+Stamp = tuple[str, int, int]
+
+
+class Index:
+    """The session list of one folder."""
+
+    def __init__(self, layout: Layout, segments: Segments) -> None:
+        self._layout = layout
+        self._segments = segments
+
+    def summaries(self) -> dict[str, SessionSummary]:
+        """Return the line of every session, deleted ones that a fork needs included."""
+        known = self._load()
+        entries: dict[str, dict[str, Any]] = {}
+        for session_id, stamp in self._stamps():
+            entry = known.get(session_id)
+            if entry is None or entry.get("stamp") != list(stamp):
+                entry = {"stamp": list(stamp), "summary": self._summarise(session_id)}
+            entries[session_id] = entry
+        if entries != known:
+            with suppress(OSError):
+                content = json.dumps({"version": INDEX_VERSION, "sessions": entries})
+                write_atomically(self._layout.index, content.encode())
+        found = {name: _summary(entry["summary"]) for name, entry in entries.items()}
+        return {name: summary for name, summary in found.items() if summary is not None}
+
+    def _load(self) -> Mapping[str, dict[str, Any]]:
+        try:
+            data = json.loads(self._layout.index.read_bytes())
+            if data["version"] != INDEX_VERSION:
+                return {}
+            sessions: dict[str, dict[str, Any]] = data["sessions"]
+            for entry in sessions.values():
+                _summary(entry["summary"])
+        except (OSError, ValueError, KeyError, TypeError, AttributeError):
+            return {}
+        return sessions
+
+    def _stamps(self) -> Iterator[tuple[str, Stamp]]:
+        with suppress(FileNotFoundError):
+            for directory in self._layout.sessions.iterdir():
+                if SAFE_NAME.fullmatch(directory.name):
+                    with suppress(NotFound, FileNotFoundError, NotADirectoryError, IndexError):
+                        yield directory.name, _stamp(directory)
+
+    def _summarise(self, session_id: str) -> dict[str, Any] | None:
+        own = self._segments.own(session_id)
+        tail = _Tail()
+        budget = TAIL_BYTES
+        for piece in reversed(own):
+            for _, line in backward(piece):
+                budget -= len(line)
+                if tail.take(line) or budget < 0:
+                    break
+            if tail.done or budget < 0:
+                break
+        session = tail.session or _first_session(own)
+        if session is None:
+            return None
+        summary = SessionSummary(
+            id=session_id,
+            title=session.title,
+            notebook=session.notebook,
+            created=session.time.created,
+            updated=session.time.updated,
+            parent_id=session.parent_id,
+            forked_from=session.forked_from,
+            messages=tail.messages + len(tail.seen),
+            deleted=tail.deleted,
+        )
+        fields = asdict(summary)
+        place = summary.forked_from
+        fields["forked_from"] = None if place is None else place.model_dump(mode="json")
+        return fields
+
+
+class _Tail:
+    """What the newest records say of a session, read backwards to its last checkpoint."""
+
+    def __init__(self) -> None:
+        self.session: Session | None = None
+        self.deleted = False
+        self.messages = 0
+        self.seen: set[bytes] = set()
+        self.done = False
+
+    def take(self, line: bytes) -> bool:
+        """Take in one line; True when nothing older matters."""
+        head = head_of(line)
+        kind = "" if head is None else head.type
+        if head is not None and kind == "message.updated":
+            found = INFO.match(line, head.end)
+            if found is not None:
+                self.seen.add(found[1])
+        elif kind == "session.deleted":
+            self.deleted = True
+        elif kind in {"session.updated", "session.created"} and self.session is None:
+            self.session = _session((load_line(line) or {}).get("session"))
+        elif kind == "session.checkpoint":
+            self._checkpoint(line)
+        return self.done
+
+    def _checkpoint(self, line: bytes) -> None:
+        state = (load_line(line) or {}).get("state")
+        if isinstance(state, dict):
+            self.session = self.session or _session(state.get("session"))
+            self.messages = int(state.get("messages") or 0)
+            window = state.get("window") or {}
+            known = {str(name).encode() for name in window.get("ids") or ()}
+            self.seen -= known
+            self.done = True
+
+
+def _stamp(directory: Path) -> Stamp:
+    name = segment_name(epochs(directory)[0])
+    stat = (directory / name).stat()
+    return name, stat.st_size, stat.st_mtime_ns
+
+
+def _first_session(own: list[Piece]) -> Session | None:
+    for piece in own[:1]:
+        for _, line in forward(piece):
+            return _session((load_line(line) or {}).get("session"))
+    return None
+
+
+def _session(data: Any) -> Session | None:
+    try:
+        return None if data is None else Session.model_validate(data)
+    except ValueError:
+        return None
+
+
+def _summary(fields: dict[str, Any] | None) -> SessionSummary | None:
+    if fields is None:
+        return None
+    place = fields["forked_from"]
+    parsed = None if place is None else ForkedFrom.model_validate(place)
+    return SessionSummary(**{**fields, "forked_from": parsed})

@@ -1,0 +1,394 @@
+"""Keep sessions as logs of JSON lines below the project's directory.
+
+One append-only log per session is the only truth: it survives kill -9, network home directories
+and a curious person with an editor. Everything else in the folder is derived from it.
+"""
+
+import os
+import shutil
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from itertools import chain
+from pathlib import Path
+from uuid import uuid4
+
+from palimpsest.store.blobs import BlobFolder
+from palimpsest.store.faults import guarded
+from palimpsest.store.index import Index
+from palimpsest.store.layout import Layout, write_fully
+from palimpsest.store.lease import (
+    HEARTBEAT_SECONDS,
+    WATCH_SECONDS,
+    Heartbeat,
+    Lease,
+    LeaseFile,
+    is_dead,
+    started,
+    this_owner,
+)
+from palimpsest.store.lines import Unreadable, record_of, seq_of
+from palimpsest.store.live import live_state
+from palimpsest.store.segments import (
+    Piece,
+    Segments,
+    backward,
+    epochs,
+    forward,
+    header_line,
+    segment_name,
+    unfinished,
+)
+from palimpsest.store.state import State
+from palimpsest.store.store import Owner, Problem, SessionSummary, TakenOver
+from palimpsest.store.takeover import fork_of, forked_session, refusal, shifted
+from palimpsest.store.writer import JsonlWriter, encode
+from palimpsest.transcript.errors import NotFound, SessionHeld
+from palimpsest.transcript.events import Record, SessionCreated, SessionDeleted
+from palimpsest.transcript.sessions import ForkedFrom, Session
+from palimpsest.transcript.values import BlobRef
+
+
+class JsonlStore:
+    """Sessions and blobs in one ``.palimpsest`` folder."""
+
+    def __init__(
+        self,
+        layout: Layout,
+        *,
+        heartbeat_seconds: float = HEARTBEAT_SECONDS,
+        watch_seconds: float = WATCH_SECONDS,
+    ) -> None:
+        self.layout = layout
+        self.project_id = layout.project_id
+        self.segments = Segments(layout)
+        self._index = Index(layout, self.segments)
+        self._blobs = BlobFolder(layout.blobs)
+        self._heartbeat = Heartbeat(heartbeat_seconds)
+        self._watch_seconds = watch_seconds
+        self._lock = threading.RLock()
+        self._held: dict[JsonlWriter, tuple[LeaseFile, Lease]] = {}
+
+    # Writing
+
+    def acquire(
+        self, session_id: str, owner: Owner, *, create: bool = False, steal: bool = False
+    ) -> JsonlWriter:
+        """Become the writer of a session.
+
+        May watch another kernel's lease for a few seconds before it takes a session over.
+        """
+        with guarded(self.layout.session(session_id)):
+            return self._acquire(session_id, owner, create=create, steal=steal)
+
+    def _acquire(self, session_id: str, owner: Owner, *, create: bool, steal: bool) -> JsonlWriter:
+        directory = self.layout.session(session_id)
+        if create:
+            directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        epoch = max(epochs(directory), default=0) + 1
+        lease = Lease(owner.host, owner.pid, owner.kernel_id, epoch, started(owner.pid))
+        file = LeaseFile(directory)
+        polite = self._take_lease(file, lease, steal=steal)
+        if not file.lock() and polite:
+            raise _held(session_id, file.read())
+        path = self._begin_segment(session_id, epoch, owner)
+        if path is None:
+            file.remove(lease)
+            file.unlock()
+            raise _held(session_id, file.read())
+        self._heartbeat.add(file, lease)
+        writer = JsonlWriter(
+            session_id,
+            epoch,
+            path,
+            self.segments,
+            refuse=lambda writer, cut, records: self._fork_refused(writer, owner, cut, records),
+            release=self._release,
+            lost=lambda: self._heartbeat.lost(file),
+        )
+        with self._lock:
+            self._held[writer] = file, lease
+        return writer
+
+    def _take_lease(self, file: LeaseFile, lease: Lease, *, steal: bool) -> bool:
+        """Write our lease; True when nobody held the session before."""
+        held = file.read()
+        if held is None and not file.path.exists():
+            if file.create(lease):
+                return True
+            held = file.read()
+        if held is not None and not steal and held.kernel_id != lease.kernel_id:
+            self._watch(file, held)
+        file.write(lease)
+        return False
+
+    def _watch(self, file: LeaseFile, held: Lease) -> None:
+        """Raise SessionHeld unless the holder is gone, or silent for as long as we watch."""
+        if not is_dead(held) and file.is_fresh(self._watch_seconds):
+            raise _held(file.path.parent.name, held)
+
+    def _begin_segment(self, session_id: str, epoch: int, owner: Owner) -> Path | None:
+        """Make our segment and cut the one before it; None when somebody was faster."""
+        directory = self.layout.session(session_id)
+        before = self.segments.own(session_id)
+        path = directory / segment_name(epoch)
+        try:
+            fd = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL, 0o600)
+        except FileExistsError:
+            return None
+        try:
+            # Measured after our segment exists: what the old writer appends later is past the cut.
+            previous, cut = (before[-1].segment, before[-1].size()) if before else (None, None)
+            writer = {"host": owner.host, "pid": owner.pid, "kernel_id": owner.kernel_id}
+            write_fully(fd, header_line(session_id, epoch, previous, cut, writer))
+        finally:
+            os.close(fd)
+        return path
+
+    def _release(self, writer: JsonlWriter) -> None:
+        with self._lock:
+            file, lease = self._held.pop(writer, (None, None))
+        if file is not None and lease is not None:
+            self._heartbeat.remove(file)
+            file.remove(lease)
+            file.unlock()
+
+    def _fork_refused(
+        self, writer: JsonlWriter, owner: Owner, cut: int, records: Sequence[Record]
+    ) -> TakenOver:
+        """Keep what a writer wrote after the cut, and what it still holds, in a fork."""
+        session_id = writer.session_id
+        state = State()
+        late: list[Record] = []
+        for piece in self._pieces_until(writer, cut):
+            for _, line in forward(piece):
+                state.apply_line(line)
+        for _, line in forward(writer.piece(), start=max(cut, writer.piece().start)):
+            with suppress(Unreadable):
+                record = record_of(line)
+                if record is not None:
+                    late.append(record)
+        late = [record for record in late if record.seq > state.seq]
+        late += [record for record in records if record.seq > (late[-1].seq if late else state.seq)]
+        if state.session is None:
+            raise _held(session_id, None)
+        place = ForkedFrom(
+            session_id=session_id, seq=state.seq, segment=writer.path.name, offset=cut
+        )
+        begun = self._begin_fork(fork_of(state.session), place)
+        fork = self.acquire(begun.id, owner)
+        fork.append(shifted(late, 1, begun))
+        return TakenOver(refusal(session_id, begun), fork=begun, writer=fork, shift=1)
+
+    def _pieces_until(self, writer: JsonlWriter, cut: int) -> list[Piece]:
+        pieces = self.segments.pieces(writer.session_id)
+        names = [piece.path for piece in pieces]
+        older = pieces[: names.index(writer.path)] if writer.path in names else []
+        return [*older, writer.piece(max(cut, writer.piece().start))]
+
+    def fork(self, parent_id: str, session: Session, *, seq: int | None = None) -> Session:
+        """Begin a session with everything of the parent up to ``seq``, by reference."""
+        with guarded(self.layout.session(session.id)):
+            return self._begin_fork(session, self._place(parent_id, seq))
+
+    def _place(self, parent_id: str, seq: int | None) -> ForkedFrom:
+        pieces = self.segments.pieces(parent_id)
+        if not pieces:
+            raise NotFound(f"There is no session {parent_id!r} in this project.")
+        stop: tuple[Piece, int] | None = None
+        if seq is not None:
+            stop = self.segments.locate(parent_id, seq + 1)
+        if stop is None:
+            stop = pieces[-1], pieces[-1].size()
+        last_piece, end = stop
+        until = pieces[: pieces.index(last_piece)]
+        cut = Piece(
+            last_piece.session_id, last_piece.segment, last_piece.path, last_piece.start, end
+        )
+        for piece in reversed([*until, cut]):
+            for offset, line in backward(piece):
+                number = seq_of(line)
+                if number is not None:
+                    foreign = piece.session_id != parent_id
+                    name = f"{piece.session_id}/{piece.segment}" if foreign else piece.segment
+                    return ForkedFrom(
+                        session_id=parent_id,
+                        seq=number,
+                        segment=name,
+                        offset=offset + len(line) + 1,
+                    )
+        raise NotFound(f"Session {parent_id!r} has no record to fork from.")
+
+    def _begin_fork(self, session: Session, place: ForkedFrom) -> Session:
+        begun = forked_session(session, place.session_id, place.seq, place.segment, place.offset)
+        directory = self.layout.session(session.id)
+        directory.mkdir(mode=0o700, parents=True)
+        owner = this_owner("fork")
+        created = SessionCreated(session=begun)
+        record = Record(seq=place.seq + 1, ts=begun.time.created, event=created)
+        header = header_line(
+            session.id, 1, None, None, {"host": owner.host, "pid": owner.pid, "kernel_id": ""}
+        )
+        fd = os.open(
+            directory / segment_name(1), os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o600
+        )
+        try:
+            write_fully(fd, header + encode(record))
+        finally:
+            os.close(fd)
+        return begun
+
+    def delete(self, session_id: str) -> None:
+        """Delete a session and its children; a parent that a fork needs is hidden instead.
+
+        Raises SessionHeld while another kernel writes it.
+        """
+        self.segments.own(session_id)
+        for child in self._index.summaries().values():
+            if child.parent_id == session_id and not child.deleted:
+                self.delete(child.id)
+        writer = self._writer_for_deleting(session_id)
+        self._hide(writer)
+        if not self._needed(session_id):
+            self._remove(session_id)
+
+    def _writer_for_deleting(self, session_id: str) -> JsonlWriter:
+        with self._lock:
+            held = [writer for writer in self._held if writer.session_id == session_id]
+            owners = [self._held[writer][1] for writer in held]
+        for writer in held:
+            writer.close()
+        kernel_id = owners[0].kernel_id if owners else f"delete-{uuid4().hex[:8]}"
+        return self.acquire(session_id, this_owner(kernel_id))
+
+    def _hide(self, writer: JsonlWriter) -> None:
+        last = self._last_seq(writer.session_id)
+        deleted = SessionDeleted(session_id=writer.session_id)
+        try:
+            ts = writer.path.stat().st_mtime_ns // 1_000_000
+            writer.append([Record(seq=last + 1, ts=ts, event=deleted)], sync=True)
+        finally:
+            writer.close()
+
+    def _last_seq(self, session_id: str) -> int:
+        for piece in reversed(self.segments.pieces(session_id)):
+            for _, line in backward(piece):
+                seq = seq_of(line)
+                if seq is not None:
+                    return seq
+        return 0
+
+    def _needed(self, session_id: str) -> bool:
+        places = (summary.forked_from for summary in self._index.summaries().values())
+        return any(
+            session_id in {place.session_id, place.segment.rpartition("/")[0]}
+            for place in places
+            if place is not None
+        )
+
+    def _remove(self, session_id: str) -> None:
+        directory = self.layout.session(session_id)
+        place = self.segments.forked_from(session_id, self.segments.own(session_id))
+        grave = directory.with_name(f".{session_id}.{uuid4().hex[:8]}")
+        directory.rename(grave)
+        shutil.rmtree(grave, ignore_errors=True)
+        self.segments.forget(session_id)
+        if place is not None:
+            self._remove_unneeded(place.session_id)
+
+    def _remove_unneeded(self, session_id: str) -> None:
+        """Remove a hidden parent once its last fork is gone."""
+        summary = self._index.summaries().get(session_id)
+        if summary is not None and summary.deleted and not self._needed(session_id):
+            self._remove(session_id)
+
+    # Reading
+
+    def read(self, session_id: str, after: int = 0) -> Iterator[Record]:
+        """Yield the records after a sequence number."""
+        pieces = self.segments.pieces(session_id)
+        found = self.segments.locate(session_id, after + 1) if after > 0 else None
+        if after > 0 and found is None:
+            return iter(())
+        start: int | None = None
+        if found is not None:
+            pieces, start = pieces[pieces.index(found[0]) :], found[1]
+        return _records(pieces, start, after)
+
+    def stream(self, session_id: str) -> Iterator[Record]:
+        """Yield the records newest first, reading no more than asked for."""
+        pieces = self.segments.pieces(session_id)
+        lines = chain.from_iterable(backward(piece) for piece in reversed(pieces))
+        return (record for _, line in lines if (record := _readable(line)) is not None)
+
+    def load(self, session_id: str) -> State:
+        """Fold the whole session."""
+        state = State()
+        for piece in self.segments.pieces(session_id):
+            for _, line in forward(piece):
+                state.apply_line(line)
+        return state
+
+    def open_live(self, session_id: str) -> State:
+        """Fold the live window: the last checkpoint and what follows."""
+        return live_state(self.segments.pieces(session_id))
+
+    def list(self) -> Sequence[SessionSummary]:
+        """List the sessions, newest first."""
+        found = [summary for summary in self._index.summaries().values() if not summary.deleted]
+        return sorted(found, key=lambda summary: summary.updated, reverse=True)
+
+    def problems(self, session_id: str) -> Sequence[Problem]:
+        """Read every record of a session and return what is unreadable in its log."""
+        found = []
+        pieces = self.segments.pieces(session_id)
+        for piece in pieces:
+            where = f"{piece.session_id}/{piece.segment}"
+            for offset, line in forward(piece):
+                try:
+                    record_of(line)
+                except Unreadable as problem:
+                    found.append(Problem(f"{where}, byte {offset}", str(problem)))
+            torn = unfinished(piece)
+            if torn is not None and not self._is_written(piece):
+                found.append(Problem(f"{where}, byte {torn}", "The last line was never finished."))
+        return found
+
+    def _is_written(self, piece: Piece) -> bool:
+        return piece.end is None and LeaseFile(piece.path.parent).read() is not None
+
+    # Blobs
+
+    def put_blob(self, content: bytes, mime: str = "text/plain") -> BlobRef:
+        """Keep content under its hash."""
+        with guarded(self.layout.blobs):
+            return self._blobs.put(content, mime)
+
+    def get_blob(self, sha256: str) -> bytes:
+        """Return the content of a blob."""
+        return self._blobs.get(sha256)
+
+
+def _held(session_id: str, lease: Lease | None) -> SessionHeld:
+    by = "" if lease is None else f" (process {lease.pid} on {lease.host.partition(':')[0]})"
+    return SessionHeld(
+        f"Another kernel{by} writes session {session_id!r}. It can be read, followed and forked here."
+    )
+
+
+def _readable(line: bytes) -> Record | None:
+    try:
+        return record_of(line)
+    except Unreadable:
+        return None
+
+
+def _records(pieces: Sequence[Piece], start: int | None, after: int) -> Iterator[Record]:
+    last = after
+    for piece in pieces:
+        for _, line in forward(piece, start):
+            record = _readable(line)
+            if record is not None and record.seq > last:
+                last = record.seq
+                yield record
+        start = None

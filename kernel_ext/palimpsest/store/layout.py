@@ -1,0 +1,174 @@
+"""Know the folder: its paths, its version, its project.
+
+``.palimpsest`` lies in the project's directory, is the user's alone, and keeps itself out of
+git, since the log holds tool output verbatim. A folder of a newer version is refused rather than
+guessed at.
+"""
+
+import json
+import os
+import re
+import subprocess
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from uuid import uuid4
+
+from palimpsest.transcript.errors import LayoutTooNew, NotFound
+
+FOLDER = ".palimpsest"
+LAYOUT_VERSION = 1
+GIT_SECONDS = 5.0
+"""A git that answers later than this, such as one that waits for a network disk, is not asked."""
+
+SAFE_NAME = re.compile(r"[A-Za-z0-9_-]{1,128}")
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """The paths below one ``.palimpsest`` folder."""
+
+    root: Path
+    project_id: str
+
+    @property
+    def sessions(self) -> Path:
+        """Where the logs are."""
+        return self.root / "sessions"
+
+    @property
+    def blobs(self) -> Path:
+        """Where large content is, by hash."""
+        return self.root / "blobs"
+
+    @property
+    def index(self) -> Path:
+        """The derived session list."""
+        return self.root / "index.json"
+
+    def session(self, session_id: str) -> Path:
+        """Return a session's directory; an id that could leave the folder is refused."""
+        if SAFE_NAME.fullmatch(session_id) is None:
+            raise NotFound(f"{session_id!r} is not the id of a session.")
+        return self.sessions / session_id
+
+
+def find_project(start: Path) -> Path:
+    """Return the nearest directory upwards that holds sessions already, else ``start``.
+
+    The search ends at the root of a git repository and below the home directory, so that one
+    notebook opened there does not make everything under it one project.
+    """
+    start = start.resolve()
+    for directory in (start, *start.parents):
+        if directory != start and directory in {Path.home(), Path(directory.anchor)}:
+            break
+        if (directory / FOLDER).is_dir():
+            return directory
+        if (directory / ".git").exists():
+            break
+    return start
+
+
+def prepare(project: Path) -> Layout:
+    """Open the project's folder, making it when it is not there.
+
+    Raises LayoutTooNew, or OSError when the directory cannot be written.
+    """
+    root = project / FOLDER
+    if not (root / "layout").exists():
+        _make(root)
+    project_id = _read_layout(root) or _write_layout(root, replace=True)
+    _probe(root)
+    return Layout(root, project_id)
+
+
+def _make(root: Path) -> None:
+    root.mkdir(mode=0o700, exist_ok=True)
+    root.chmod(0o700)
+    for name in ("sessions", "blobs"):
+        (root / name).mkdir(mode=0o700, exist_ok=True)
+    ignore = root / ".gitignore"
+    if not ignore.exists():
+        ignore.write_text("*\n", encoding="utf-8")
+    _write_layout(root, replace=False)
+
+
+def _read_layout(root: Path) -> str | None:
+    try:
+        data = json.loads((root / "layout").read_text(encoding="utf-8"))
+        version, project_id = int(data["version"]), str(data["project_id"])
+    except (ValueError, KeyError, TypeError):
+        return None
+    if version > LAYOUT_VERSION:
+        raise LayoutTooNew(
+            f"{str(root)!r} was written by a newer Palimpsest (layout {version}, this one knows"
+            f" {LAYOUT_VERSION}); update Palimpsest to open it."
+        )
+    return project_id
+
+
+def _write_layout(root: Path, *, replace: bool) -> str:
+    project_id = _git_root_commit(root.parent) or uuid4().hex
+    content = json.dumps({"version": LAYOUT_VERSION, "project_id": project_id}) + "\n"
+    target = root / "layout"
+    if replace:
+        write_atomically(target, content.encode())
+    else:
+        scratch = scratch_file(root, content.encode())
+        try:
+            with suppress(FileExistsError):
+                os.link(scratch, target)
+        except OSError:  # a file system without hard links
+            scratch.replace(target)
+        scratch.unlink(missing_ok=True)
+    return project_id
+
+
+def _git_root_commit(directory: Path) -> str | None:
+    try:
+        answer = subprocess.run(
+            ["git", "rev-list", "--max-parents=0", "HEAD"],
+            cwd=directory,
+            capture_output=True,
+            text=True,
+            timeout=GIT_SECONDS,
+            check=False,
+        )
+    except (OSError, subprocess.SubprocessError):
+        return None
+    commits = sorted(answer.stdout.split())
+    return commits[0] if answer.returncode == 0 and commits else None
+
+
+def _probe(root: Path) -> None:
+    """Raise OSError unless a file can be made in the folder."""
+    for name in ("sessions", "blobs"):
+        (root / name).mkdir(mode=0o700, exist_ok=True)
+    scratch_file(root, b"").unlink()
+
+
+def scratch_file(directory: Path, content: bytes) -> Path:
+    """Write content to a new file of its own, to be renamed or linked into place."""
+    path = directory / f".{uuid4().hex}.tmp"
+    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    try:
+        write_fully(fd, content)
+    except OSError:
+        path.unlink(missing_ok=True)
+        raise
+    finally:
+        os.close(fd)
+    return path
+
+
+def write_atomically(target: Path, content: bytes) -> None:
+    """Replace a file so that a reader sees the old or the new content, never a part."""
+    scratch_file(target.parent, content).replace(target)
+
+
+def write_fully(fd: int, content: bytes) -> None:
+    """Write all bytes, going on after a short write."""
+    view = memoryview(content)
+    while view:
+        view = view[os.write(fd, view) :]

@@ -1,0 +1,109 @@
+"""Open the live window of a session: its last checkpoint and what follows.
+
+Reads the log backwards to the last checkpoint, so that opening costs what the window is long,
+not what the session is. Messages before the window stay in the log; an old message that changed
+lately is told from a new one by its time, and where clocks leave a doubt by looking for it.
+"""
+
+from collections.abc import Iterable, Sequence
+
+from pydantic import ValidationError
+
+from palimpsest.store.lines import head_of, load_line, seq_of
+from palimpsest.store.segments import Piece, backward, forward
+from palimpsest.store.state import State
+from palimpsest.store.values import Summary
+from palimpsest.transcript.events import Checkpoint
+
+Place = tuple[int, int]
+"""Index of a piece and a byte offset in it."""
+
+
+def live_state(pieces: Sequence[Piece]) -> State:
+    """Fold the last checkpoint's window and what follows; everything when there is none."""
+    later: list[bytes] = []
+    for index in range(len(pieces) - 1, -1, -1):
+        for offset, line in backward(pieces[index]):
+            head = head_of(line)
+            if head is not None and head.type == "session.checkpoint":
+                state = _open(pieces, (index, offset), line, later[::-1])
+                if state is not None:
+                    return state
+            later.append(line)
+    return _folded(reversed(later))
+
+
+def _folded(lines: Iterable[bytes]) -> State:
+    state = State()
+    for line in lines:
+        state.apply_line(line)
+    return state
+
+
+def _open(
+    pieces: Sequence[Piece], place: Place, line: bytes, later: Sequence[bytes]
+) -> State | None:
+    """Build the state at a checkpoint and apply what follows; None when it cannot be used."""
+    try:
+        data = load_line(line) or {}
+        checkpoint = Checkpoint.model_validate({**data, "type": "session.checkpoint"})
+        summary = Summary.model_validate(checkpoint.state)
+    except ValidationError:
+        return None
+    begin = _begin(pieces, checkpoint, pieces[place[0]].session_id)
+    if begin is None:
+        return None
+    state = State()
+    state.restore(summary)
+    state.seq = max(summary.seq, seq_of(line) or 0)
+    _read_window(state, pieces, begin, place, checkpoint.window_seq)
+    window = summary.window
+    inside = {slot.id for slot in state.slots()}
+    if window is not None:
+        known = {*window.ids, *(message.id for message in window.kept)}
+        state.drop(inside - known)
+        inside = known
+    for entry in later:
+        state.apply_line(entry)
+    if window is not None:
+        new = [slot.id for slot in state.slots() if slot.id not in inside]
+        state.drop({name for name in new if _is_older(state, name, pieces, begin)})
+    return state
+
+
+def _begin(pieces: Sequence[Piece], checkpoint: Checkpoint, session_id: str) -> Place | None:
+    holder, _, segment = checkpoint.window_segment.rpartition("/")
+    wanted = (holder or session_id, segment)
+    for index, piece in enumerate(pieces):
+        if (piece.session_id, piece.segment) == wanted:
+            return index, max(checkpoint.window_offset, piece.start)
+    return None
+
+
+def _read_window(
+    state: State, pieces: Sequence[Piece], begin: Place, end: Place, window_seq: int
+) -> None:
+    for index in range(begin[0], end[0] + 1):
+        piece = pieces[index]
+        start = begin[1] if index == begin[0] else None
+        for offset, line in forward(piece, start):
+            if index == end[0] and offset >= end[1]:
+                return
+            head = head_of(line)
+            if head is not None and head.seq >= window_seq:
+                state.apply_window_line(line)
+
+
+def _is_older(state: State, message_id: str, pieces: Sequence[Piece], begin: Place) -> bool:
+    message = state.message(message_id)
+    newest = state.older_created
+    if message is None or newest is None or message.info.time.created > newest:
+        return False
+    needle = b'"id":"' + message_id.encode() + b'"'
+    for index, piece in enumerate(pieces[: begin[0] + 1]):
+        for offset, line in forward(piece):
+            if index == begin[0] and offset >= begin[1]:
+                return False
+            if needle in line:
+                return True
+    return False

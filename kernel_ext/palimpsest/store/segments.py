@@ -1,0 +1,326 @@
+"""Read the segments that make up a session's log.
+
+A segment is written by one writer and begins with a header that names the segment before it and
+the byte at which it cuts that one: what an old writer appended after the cut is not part of the
+session. A fork's log begins where its first record says, in its parent's segments. Reading never
+changes a file.
+"""
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from palimpsest.store.layout import Layout
+from palimpsest.store.lines import load_line, seq_of
+from palimpsest.transcript.errors import NotFound
+from palimpsest.transcript.sessions import ForkedFrom
+
+SEGMENT_NAME = re.compile(r"log-(\d+)\.jsonl")
+CHUNK = 4 << 20
+NARROW = 64 << 10
+"""Below this many bytes a linear scan is faster than another bisection."""
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """The first line of a segment."""
+
+    session_id: str
+    epoch: int
+    previous: str | None
+    cut: int | None
+    length: int
+    """Bytes of the header line, its newline included."""
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A stretch of one segment that belongs to a session."""
+
+    session_id: str
+    segment: str
+    path: Path
+    start: int
+    end: int | None
+    """None: the newest segment, which may still grow."""
+
+    def size(self) -> int:
+        """Return where the piece ends now; its start when the file is gone."""
+        if self.end is not None:
+            return self.end
+        try:
+            return self.path.stat().st_size
+        except FileNotFoundError:
+            return self.start
+
+
+def segment_name(epoch: int) -> str:
+    """Return the file name of an epoch's segment."""
+    return f"log-{epoch}.jsonl"
+
+
+def epochs(directory: Path) -> list[int]:
+    """Return the epochs of a session, highest first; raises NotFound without a directory."""
+    try:
+        found = (SEGMENT_NAME.fullmatch(path.name) for path in directory.iterdir())
+        return sorted((int(match[1]) for match in found if match), reverse=True)
+    except FileNotFoundError:
+        raise NotFound(f"There is no session {directory.name!r} in this project.") from None
+
+
+def header_line(
+    session_id: str, epoch: int, previous: str | None, cut: int | None, writer: dict[str, Any]
+) -> bytes:
+    """Return the first line of a new segment."""
+    header = {
+        "v": 1,
+        "type": "segment",
+        "session_id": session_id,
+        "epoch": epoch,
+        "previous": previous,
+        "cut": cut,
+        "writer": writer,
+    }
+    return json.dumps(header, separators=(",", ":")).encode() + b"\n"
+
+
+class Segments:
+    """Find and read the pieces of sessions; headers and fork points are remembered."""
+
+    def __init__(self, layout: Layout) -> None:
+        self._layout = layout
+        self._headers: dict[Path, Header] = {}
+        self._forks: dict[str, ForkedFrom | None] = {}
+
+    def header(self, path: Path) -> Header | None:
+        """Return a segment's header; None while it is not wholly written."""
+        known = self._headers.get(path)
+        if known is not None:
+            return known
+        try:
+            line = read_line(path, 0, path.stat().st_size)
+        except FileNotFoundError:
+            return None
+        data = None if line is None else load_line(line)
+        if line is None or data is None or data.get("type") != "segment":
+            return None
+        with suppress(KeyError, TypeError, ValueError):
+            previous, cut = data.get("previous"), data.get("cut")
+            header = Header(
+                session_id=str(data["session_id"]),
+                epoch=int(data["epoch"]),
+                previous=None if previous is None else str(previous),
+                cut=None if cut is None else int(cut),
+                length=len(line) + 1,
+            )
+            self._headers[path] = header
+            return header
+        return None
+
+    def forget(self, session_id: str) -> None:
+        """Forget what is remembered of a session that was deleted."""
+        directory = self._layout.session(session_id)
+        self._headers = {p: h for p, h in self._headers.items() if p.parent != directory}
+        self._forks.pop(session_id, None)
+
+    def own(self, session_id: str) -> list[Piece]:
+        """Return the pieces in the session's own directory, oldest first."""
+        directory = self._layout.session(session_id)
+        for epoch in epochs(directory):
+            name = segment_name(epoch)
+            if self.header(directory / name) is not None:
+                return self._back(session_id, name, None)
+        return []
+
+    def pieces(self, session_id: str) -> list[Piece]:
+        """Return all pieces of a session, its fork parents' first."""
+        own = self.own(session_id)
+        place = self.forked_from(session_id, own)
+        if place is None:
+            return own
+        return [*self._until(place, seen={session_id}), *own]
+
+    def forked_from(self, session_id: str, own: Sequence[Piece]) -> ForkedFrom | None:
+        """Return where a session leaves its parent, as its first record says."""
+        if session_id not in self._forks:
+            if not own:
+                return None
+            line = read_line(own[0].path, own[0].start, own[0].size())
+            if line is None:
+                return None
+            self._forks[session_id] = _fork_place(line)
+        return self._forks[session_id]
+
+    def _until(self, place: ForkedFrom, seen: set[str]) -> list[Piece]:
+        if place.session_id in seen:
+            return []
+        seen.add(place.session_id)
+        holder, _, name = place.segment.rpartition("/")
+        parent_id = holder or place.session_id
+        with suppress(NotFound):
+            parents = self._back(parent_id, name, place.offset)
+            above = self.forked_from(parent_id, parents)
+            return parents if above is None else [*self._until(above, seen), *parents]
+        return []
+
+    def _back(self, session_id: str, name: str, end: int | None) -> list[Piece]:
+        """Return the pieces up to a segment, following the headers backwards."""
+        directory = self._layout.session(session_id)
+        found: list[Piece] = []
+        current: str | None = name
+        while current is not None and SEGMENT_NAME.fullmatch(current):
+            header = self.header(directory / current)
+            if header is None or any(piece.segment == current for piece in found):
+                break
+            start = header.length
+            stop = None if end is None else max(end, start)
+            found.append(Piece(session_id, current, directory / current, start, stop))
+            current, end = header.previous, header.cut
+        return found[::-1]
+
+    def locate(self, session_id: str, seq: int) -> tuple[Piece, int] | None:
+        """Return the piece and offset of the first record numbered ``seq`` or more."""
+        pieces = self.pieces(session_id)
+        best: tuple[Piece, int] | None = None
+        for piece in reversed(pieces):
+            offset = bisect(piece, seq)
+            if offset is not None:
+                best = piece, offset
+            first = next(_numbered(piece, piece.start, None), None)
+            if first is not None and first[1] <= seq:
+                break
+        return best
+
+
+def _fork_place(line: bytes) -> ForkedFrom | None:
+    data = load_line(line)
+    session = None if data is None else data.get("session")
+    place = session.get("forked_from") if isinstance(session, dict) else None
+    try:
+        return None if place is None else ForkedFrom.model_validate(place)
+    except ValueError:
+        return None
+
+
+def read_line(path: Path, start: int, end: int) -> bytes | None:
+    """Return the line that begins at ``start``, without its newline; None while unfinished."""
+    found = bytearray()
+    with path.open("rb", buffering=0) as file:
+        file.seek(start)
+        while start + len(found) < end:
+            block = file.read(min(NARROW, end - start - len(found)))
+            if not block:
+                return None
+            stop = block.find(b"\n")
+            if stop >= 0:
+                return bytes(found + block[:stop])
+            found += block
+    return None
+
+
+def forward(piece: Piece, start: int | None = None) -> Iterator[tuple[int, bytes]]:
+    """Yield offset and content of the finished lines, oldest first."""
+    position = piece.start if start is None else start
+    end = piece.size()
+    rest = b""
+    try:
+        file = piece.path.open("rb", buffering=0)
+    except FileNotFoundError:
+        return
+    with file:
+        file.seek(position)
+        offset = position
+        while position < end:
+            chunk = file.read(min(CHUNK, end - position))
+            if not chunk:
+                break
+            position += len(chunk)
+            *lines, rest = (rest + chunk).split(b"\n")
+            for line in lines:
+                if line:
+                    yield offset, line
+                offset += len(line) + 1
+
+
+def unfinished(piece: Piece) -> int | None:
+    """Return the offset of a last line without a newline, or None."""
+    end = piece.size()
+    position, kept = end, 0
+    if not piece.path.exists():
+        return None
+    with piece.path.open("rb", buffering=0) as file:
+        while position > piece.start:
+            size = min(NARROW, position - piece.start)
+            position -= size
+            file.seek(position)
+            newline = file.read(size).rfind(b"\n")
+            if newline >= 0:
+                kept = position + newline + 1
+                return None if kept == end else kept
+    return None if end <= piece.start else piece.start
+
+
+def backward(piece: Piece) -> Iterator[tuple[int, bytes]]:
+    """Yield offset and content of the finished lines, newest first, reading no more than asked."""
+    try:
+        file = piece.path.open("rb", buffering=0)
+    except FileNotFoundError:
+        return
+    with file:
+        position, block, carry = piece.size(), NARROW, b""
+        while position > piece.start:
+            size = min(block, position - piece.start)
+            position, block = position - size, min(block * 2, CHUNK)
+            file.seek(position)
+            data = file.read(size) + carry
+            *lines, _unfinished = data.split(b"\n")
+            if not lines:
+                carry = data
+                continue
+            offset = position
+            if position > piece.start:
+                # The first line may lack its beginning: it comes with the next block.
+                carry = lines.pop(0) + b"\n"
+                offset += len(carry)
+            yield from reversed([entry for entry in _placed(offset, lines) if entry[1]])
+
+
+def _placed(offset: int, lines: Sequence[bytes]) -> Iterator[tuple[int, bytes]]:
+    for line in lines:
+        yield offset, line
+        offset += len(line) + 1
+
+
+def bisect(piece: Piece, seq: int) -> int | None:
+    """Return the offset of the first record numbered ``seq`` or more, or None."""
+    low, high = piece.start, piece.size()
+    while high - low > NARROW:
+        middle = (low + high) // 2
+        probe = next(_numbered(piece, middle, high), None)
+        if probe is None or probe[1] >= seq:
+            high = middle
+        else:
+            low = probe[0]
+    return next((offset for offset, found in _numbered(piece, low, None) if found >= seq), None)
+
+
+def _numbered(piece: Piece, start: int, end: int | None) -> Iterator[tuple[int, int]]:
+    """Yield offset and number of the records that begin at or after a byte."""
+    position, stop = start, piece.size()
+    if start > piece.start:
+        line = read_line(piece.path, start - 1, stop)
+        if line is None:
+            return
+        position = start - 1 + len(line) + 1
+    while position < (stop if end is None else end):
+        line = read_line(piece.path, position, stop)
+        if line is None:
+            return
+        seq = seq_of(line)
+        if seq is not None:
+            yield position, seq
+        position += len(line) + 1
