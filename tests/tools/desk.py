@@ -89,7 +89,7 @@ class Bench:
             extra=self.extra,
         )
 
-    async def call(self, name: str, **given: Any) -> ToolOutcome:
+    async def call(self, name: str, /, **given: Any) -> ToolOutcome:
         """Call a tool as the processor does: resolve, validate, run."""
         tool = self.registry.resolve(name)
         if isinstance(tool, str):

@@ -135,7 +135,7 @@ def _numbered(place: Place, text: str, offset: int, limit: int) -> ToolOutcome:
     if not total:
         return ToolOutcome(place.shown, f"{place.shown} is empty.", {"lines": 0})
     if offset > total:
-        raise UserError(f"{place.shown} has only {total} lines, so there is no line {offset}.")
+        raise UserError(f"{place.shown} ends at line {total}, so there is no line {offset}.")
     shown: list[str] = []
     spent = 0
     for number, line in enumerate(lines[offset - 1 : offset - 1 + limit], offset):

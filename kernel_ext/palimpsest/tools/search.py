@@ -18,7 +18,7 @@ from palimpsest.tools import redact
 from palimpsest.tools.globs import compile_glob, split_base
 from palimpsest.tools.ignore import walk
 from palimpsest.tools.listing import reach_folder
-from palimpsest.tools.paths import confine, missing, reach
+from palimpsest.tools.paths import Place, confine, missing, reach
 from palimpsest.tools.permissions import is_secret_file
 from palimpsest.tools.textfile import TextFile, is_binary
 from palimpsest.tools.threads import in_thread
@@ -68,7 +68,7 @@ class GlobTool:
         )
         shown = [confine(str(path), root, root).shown for path in paths[:MOST_PATHS]]
         lines = ["(Only ignored files match.)"] if ignored and paths else []
-        lines += shown or [f"No file matches {arguments.pattern} in {place.shown}."]
+        lines += shown or [f"No file matches {arguments.pattern} in {_where(place)}."]
         if len(paths) > MOST_PATHS:
             lines.append(f"({len(paths) - MOST_PATHS} more files match; narrow the pattern.)")
         return ToolOutcome(arguments.pattern, "\n".join(lines), {"count": len(paths)})
@@ -133,7 +133,7 @@ class GrepTool:
         root = context.root.resolve()
         search = _Search(pattern, prefilter(arguments.pattern), context.abort, root)
         await in_thread(context.abort, lambda: search.run(place.path, arguments.include))
-        output = redact.for_context(context)(search.in_words(arguments.pattern, place.shown))
+        output = redact.for_context(context)(search.in_words(arguments.pattern, _where(place)))
         metadata = {"count": search.count, "files": len(search.hits)}
         return ToolOutcome(arguments.pattern, output, metadata)
 
@@ -252,6 +252,10 @@ class _Search:
         """Write the matches, file by file."""
         lines = [line for shown, found in self.hits.items() for line in (shown, *found)]
         return "\n".join((lines or [f"No line matches {pattern!r} in {where}."]) + self.notes)
+
+
+def _where(place: Place) -> str:
+    return "the project" if place.shown == "." else place.shown
 
 
 def _cut(line: str, position: int) -> str:
