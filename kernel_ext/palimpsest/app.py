@@ -28,7 +28,7 @@ from palimpsest.session.config import Config, LoadedConfig, load
 from palimpsest.session.engine import EngineThread
 from palimpsest.session.live import Services
 from palimpsest.session.workspace import Workspace
-from palimpsest.store.opening import find_project, open_store, project_id
+from palimpsest.store.opening import find_project, open_store
 from palimpsest.store.store import Owner
 from palimpsest.tools.permissions import DEFAULT_RULES, from_config, merge
 from palimpsest.tools.registry import Registry, builtin_tools
@@ -96,7 +96,7 @@ class App:
             kernel_id=kernel_id or f"process-{os.getpid()}-{secrets.token_hex(4)}",
         )
         self.workspace = Workspace(
-            self.services, owner, project_id=project_id(store), warning=self.warning
+            self.services, owner, project_id=store.project_id, warning=self.warning
         )
 
     def preload(self) -> None:

@@ -2,7 +2,7 @@
 
 import asyncio
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -84,6 +84,14 @@ class Studio:
 
 async def ask(session: LiveSession, text: str, **options: Any) -> Answer:
     return await asyncio.wait_for(session.prompt(text, PromptOptions(**options)), 20)
+
+
+async def until(true: Callable[[], object], seconds: float = 5.0) -> None:
+    loop = asyncio.get_running_loop()
+    end = loop.time() + seconds
+    while not true():
+        assert loop.time() < end, "it never became true"
+        await asyncio.sleep(0.005)
 
 
 def requested(records: Sequence[Record]) -> list[StepRequested]:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from tests.loop.studio import Studio, ask, requested
+from tests.loop.studio import Studio, ask, requested, until
 
 from palimpsest.model.script import calls, fails, overflows, says, thinks, writes
 from palimpsest.model.scripted import ScriptedModel
@@ -311,7 +311,7 @@ async def test_cancel_stops_a_model_that_says_nothing(tmp_path: Path) -> None:
     model = ScriptedModel(says("Let me ").stalls(), says("Next."))
     session = await Studio(tmp_path, model).session()
     running = asyncio.create_task(ask(session, "Hi"))
-    await _until(lambda: bool(model.requests))
+    await until(lambda: bool(model.requests))
     await asyncio.sleep(0.05)
 
     assert session.cancel("Stopped by test.")
@@ -328,7 +328,7 @@ async def test_cancel_stops_a_command_and_keeps_what_it_printed(tmp_path: Path) 
     model = ScriptedModel(calls("bash", command="echo before; sleep 30; echo after"))
     session = await Studio(tmp_path, model).session()
     running = asyncio.create_task(ask(session, "Wait", yes=True))
-    await _until(
+    await until(
         lambda: any(
             "before" in str(getattr(part.state, "metadata", ""))
             for part in tools(session.snapshot().messages)
@@ -350,7 +350,7 @@ async def test_cancel_stops_a_command_and_keeps_what_it_printed(tmp_path: Path) 
 async def test_cancel_answers_an_open_question(tmp_path: Path) -> None:
     session = await Studio(tmp_path, ScriptedModel(calls("bash", command="ls"))).session()
     running = asyncio.create_task(ask(session, "Go"))
-    await _until(lambda: bool(session.snapshot().asks))
+    await until(lambda: bool(session.snapshot().asks))
 
     session.cancel()
     answer = await running
@@ -363,7 +363,7 @@ async def test_a_queued_prompt_waits_for_the_turn_and_gets_its_own_answer(tmp_pa
     model = ScriptedModel(says("One.").drips(0.01), says("Two."))
     session = await Studio(tmp_path, model).session()
     first = asyncio.create_task(ask(session, "first"))
-    await _until(lambda: bool(model.requests))
+    await until(lambda: bool(model.requests))
     second = asyncio.create_task(ask(session, "second", prompt_id="pmt_x"))
     again = asyncio.create_task(ask(session, "second", prompt_id="pmt_x"))
 
@@ -377,7 +377,7 @@ async def test_a_steered_prompt_reaches_the_next_request(tmp_path: Path) -> None
     model = ScriptedModel(calls("bash", command="sleep 0.3"), says("Both."))
     session = await Studio(tmp_path, model).session()
     first = asyncio.create_task(ask(session, "first", yes=True))
-    await _until(lambda: bool(tools(session.snapshot().messages)))
+    await until(lambda: bool(tools(session.snapshot().messages)))
     steered = asyncio.create_task(ask(session, "and this", delivery="steer"))
 
     assert (await first).text == "Both."
@@ -390,9 +390,9 @@ async def test_a_withdrawn_prompt_is_never_sent(tmp_path: Path) -> None:
     model = ScriptedModel(says("One.").drips(0.02))
     session = await Studio(tmp_path, model).session()
     first = asyncio.create_task(ask(session, "first"))
-    await _until(lambda: bool(model.requests))
+    await until(lambda: bool(model.requests))
     second = asyncio.create_task(ask(session, "second", prompt_id="pmt_x"))
-    await _until(lambda: bool(session.snapshot().inbox))
+    await until(lambda: bool(session.snapshot().inbox))
 
     assert session.withdraw("pmt_x")
     assert isinstance((await second).error, AbortedError)
@@ -451,12 +451,3 @@ async def test_only_the_tools_that_were_named_are_offered(tmp_path: Path) -> Non
 
     assert [spec.name for spec in model.requests[0].tools] == ["read"]
     assert model.requests[1].tools == ()
-
-
-async def _until(true: object, seconds: float = 5.0) -> None:
-    assert callable(true)
-    loop = asyncio.get_running_loop()
-    end = loop.time() + seconds
-    while not true():
-        assert loop.time() < end, "it never became true"
-        await asyncio.sleep(0.005)

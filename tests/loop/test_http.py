@@ -1,0 +1,255 @@
+"""A turn meets a real HTTP server and its faults; every request is rebuilt from the log.
+
+Both wire formats; the body that the server received is compared with the body that the
+adapter makes of the rebuilt request.
+"""
+
+import asyncio
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.loop.studio import Studio, ask, until
+from tests.model.expected_body import expected_body
+
+from palimpsest.model.fault_server import FaultServer
+from palimpsest.model.litellm_model import LitellmModel
+from palimpsest.model.script import Answer, calls, fails, overflows, says, stalls, thinks
+from palimpsest.review.requests import rebuild_all
+from palimpsest.session.api import Answer as SessionAnswer
+from palimpsest.session.live import LiveSession
+from palimpsest.transcript.errors import (
+    AbortedError,
+    ApiError,
+    AuthError,
+    ContextOverflowError,
+)
+from palimpsest.transcript.parts import ReasoningPart, RetryPart, TextPart, ToolPart
+from palimpsest.transcript.values import ModelInfo, ModelRef
+
+PROVIDERS = ["openai", "anthropic"]
+
+
+class House:
+    """A session that talks to the fault server."""
+
+    def __init__(self, provider: str, root: Path, server: FaultServer) -> None:
+        base = server.openai_base if provider == "openai" else server.anthropic_base
+        name = "gpt-test" if provider == "openai" else "claude-test"
+        self.server = server
+        self.root = root
+        self.model = LitellmModel(read_timeout_seconds=1.0)
+        self.studio = Studio(
+            root,
+            self.model,
+            info=ModelInfo(
+                ref=ModelRef(provider=provider, name=name),
+                window=100_000,
+                output_limit=2_000,
+                api_base=base,
+            ),
+        )
+        self.id = f"{provider}/{name}"
+        self.opened: LiveSession | None = None
+
+    async def session(self) -> LiveSession:
+        if self.opened is None:
+            self.opened = await self.studio.session()
+        return self.opened
+
+    async def ask(self, text: str, **options: Any) -> SessionAnswer:
+        return await ask(await self.session(), text, model=self.id, **options)
+
+    async def check_requests(self) -> None:
+        """Every body that arrived equals the rebuilt request of its step, retries included."""
+        session = await self.session()
+        records = await self.studio.records(session)
+        rebuilt = list(rebuild_all(self.studio.store, session.id, records))
+        assert all(found.matches for found in rebuilt)
+        expected = [expected_body(found.request) for found in rebuilt]
+        arrived = list(self.server.bodies)
+        attempts = []
+        for body in expected:
+            assert arrived, "a recorded request never arrived"
+            assert arrived[0] == body
+            while arrived and arrived[0] == body:
+                attempts.append(arrived.pop(0))
+        assert arrived == [], "a request arrived that the log does not know"
+
+
+@pytest.fixture(params=PROVIDERS)
+def house(
+    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[House]:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-test-openai")
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-test")
+    with FaultServer() as server:
+        yield House(request.param, tmp_path, server)
+
+
+async def test_streams_an_answer_with_thinking_and_usage(house: House) -> None:
+    house.server.script(
+        thinks("Let me see.").says("It is 4.").reports(input=50, output=5, cache_read=10)
+    )
+
+    answer = await house.ask("2 + 2?")
+
+    assert (answer.text, answer.error) == ("It is 4.", None)
+    kinds = [part.type for part in answer.messages[0].parts]
+    assert kinds == ["step-start", "reasoning", "text", "step-finish"]
+    assert (answer.usage.input, answer.usage.output, answer.usage.cache_read) == (50, 5, 10)
+    await house.check_requests()
+
+
+async def test_runs_tools_and_sends_their_results_back(house: House) -> None:
+    (house.root / "a.txt").write_text("one\ntwo\n")
+    house.server.script(
+        thinks("Read it.").calls("read", path="a.txt").calls("list"),
+        calls("grep", pattern="two"),
+        says("Two."),
+        says("Still two."),
+    )
+
+    answer = await house.ask("What is in a.txt?")
+    again = await house.ask("Sure?")
+
+    assert (answer.text, answer.steps, again.text) == ("Two.", 3, "Still two.")
+    states = [p.state.status for m in answer.messages for p in m.parts if isinstance(p, ToolPart)]
+    assert states == ["completed"] * 3
+    await house.check_requests()
+
+
+async def test_tool_calls_with_finish_stop_are_still_run(house: House) -> None:
+    reason = "stop" if house.id.startswith("openai") else "end_turn"
+    house.server.script(calls("list").finishes(reason), says("Empty."))
+
+    answer = await house.ask("Look.")
+
+    assert (answer.text, answer.steps) == ("Empty.", 2)
+    await house.check_requests()
+
+
+@pytest.mark.parametrize("status", [429, 500, 503, 529])
+async def test_a_refusal_that_may_pass_is_retried(house: House, status: int) -> None:
+    house.server.script(fails(status, retry_after_ms=10), says("There."))
+
+    answer = await house.ask("Hi")
+
+    assert (answer.text, answer.error) == ("There.", None)
+    retries = [part for part in answer.messages[0].parts if isinstance(part, RetryPart)]
+    assert [retry.attempt for retry in retries] == [1]
+    assert retries[0].error.status in {status, 500}
+    await house.check_requests()
+
+
+async def test_retry_after_is_obeyed_as_sent(house: House) -> None:
+    house.server.script(fails(429, retry_after=1), says("There."))
+    began = time.monotonic()
+
+    await house.ask("Hi")
+
+    assert 0.9 < time.monotonic() - began < 4
+
+
+@pytest.mark.parametrize("fault", ["disconnects", "malformed", "ends_early"])
+async def test_an_answer_that_breaks_off_is_never_taken_for_whole(
+    house: House, fault: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("palimpsest.model.retry.FIRST_DELAY_SECONDS", 0.01)
+    broken: Answer = getattr(says("Half an "), fault)()
+    half_call: Answer = getattr(calls("bash", command="touch ran"), fault)()
+    house.server.script(broken, half_call, says("Whole."))
+
+    answer = await house.ask("Hi", yes=True)
+
+    assert (answer.text, answer.error) == ("Whole.", None)
+    texts = [p for p in answer.messages[0].parts if isinstance(p, TextPart)]
+    assert [(p.metadata or {}).get("failed_attempt") for p in texts] == [1, None]
+    assert not (house.root / "ran").exists()
+    await house.check_requests()
+
+
+async def test_a_silent_server_is_given_up_and_asked_again(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("palimpsest.model.retry.FIRST_DELAY_SECONDS", 0.01)
+    house.server.script(stalls(), says("Half").stalls(), says("Here."))
+
+    answer = await house.ask("Hi")
+
+    assert answer.text == "Here."
+    await house.check_requests()
+
+
+async def test_a_slow_drip_is_not_a_stall(house: House) -> None:
+    house.server.script(says("one two three four five").drips(0.3))
+
+    answer = await house.ask("Hi")
+
+    assert answer.text == "one two three four five"
+    assert not [p for p in answer.messages[0].parts if isinstance(p, RetryPart)]
+
+
+async def test_five_retries_and_no_more(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("palimpsest.model.retry.FIRST_DELAY_SECONDS", 0.01)
+    monkeypatch.setattr("palimpsest.model.retry.CAP_SECONDS", 0.01)
+    house.server.script(*[fails(500) for _ in range(8)])
+
+    answer = await house.ask("Hi")
+
+    assert isinstance(answer.error, ApiError)
+    assert len(house.server.requests) == 6
+
+
+async def test_an_overflow_is_readable_and_not_retried(house: House) -> None:
+    wording = "openai" if house.id.startswith("openai") else "anthropic"
+    house.server.script(overflows(wording))  # type: ignore[arg-type]
+
+    answer = await house.ask("Hi")
+
+    assert isinstance(answer.error, ContextOverflowError)
+    assert len(house.server.requests) == 1
+
+
+async def test_a_refused_key_names_what_to_set(house: House) -> None:
+    house.server.script(fails(401, "Incorrect API key provided: sk-test-openai."))
+
+    answer = await house.ask("Hi")
+
+    assert isinstance(answer.error, AuthError)
+    assert "_API_KEY" in answer.error.message
+    assert "sk-test-openai" not in answer.error.message
+
+
+async def test_stopping_hangs_up_at_once(house: House) -> None:
+    house.server.script(says("one ").stalls())
+    running = asyncio.create_task(house.ask("Hi"))
+    session = await house.session()
+    await until(
+        lambda: any(
+            isinstance(part, TextPart) and part.text
+            for message in session.snapshot().messages[1:]
+            for part in message.parts
+        )
+    )
+
+    session.cancel()
+    answer = await running
+
+    assert isinstance(answer.error, AbortedError)
+    assert answer.text == "one "
+    await until(lambda: house.server.requests[0].closed_after is not None)
+
+
+async def test_thinking_travels_back_with_its_signature(house: House) -> None:
+    house.server.script(thinks("hm", signature="sig-9").calls("list"), says("Done."))
+
+    answer = await house.ask("Look.")
+
+    thought = next(p for p in answer.messages[0].parts if isinstance(p, ReasoningPart))
+    assert thought.text == "hm"
+    body = str(house.server.bodies[1])
+    assert ("sig-9" in body) == house.id.startswith("anthropic")
+    await house.check_requests()
