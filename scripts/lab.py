@@ -15,13 +15,14 @@ PAGE = f"/lab/workspaces/palimpsest/tree/{START}"
 
 
 def arguments(given: list[str], *, has_display: bool, is_root: bool) -> list[str]:
-    """Return JupyterLab's arguments; what the user gave comes last and wins."""
+    """Return JupyterLab's arguments; what the user gave replaces what is chosen here."""
     chosen = [f"--ServerApp.root_dir={ROOT}", f"--LabApp.default_url={PAGE}"]
     if is_root:
         chosen.append("--allow-root")
     if not has_display:
         chosen.append("--no-browser")
-    return chosen + given
+    named = {argument.partition("=")[0] for argument in given}
+    return [argument for argument in chosen if argument.partition("=")[0] not in named] + given
 
 
 def has_display() -> bool:

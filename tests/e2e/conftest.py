@@ -1,0 +1,102 @@
+"""A real JupyterLab and a real browser for the tests in this folder.
+
+The server is the one that ``make lab`` starts, with folders of its own for settings, workspaces
+and kernels, so that neither a developer's JupyterLab nor an installed extension plays a part.
+"""
+
+import json
+import os
+import secrets
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, sync_playwright
+from tests.e2e.lab import (
+    BUILT,
+    FLAGS,
+    OVERRIDES,
+    ROOT,
+    Lab,
+    Seen,
+    browser_path,
+    free_port,
+    needed,
+    wait_until_up,
+)
+
+
+@pytest.fixture(scope="session")
+def front_end() -> Path:
+    """The built front end; built now when it is not there."""
+    if not (BUILT / "package.json").is_file():
+        subprocess.run(["make", "front"], cwd=ROOT, check=True, timeout=600)
+    return BUILT
+
+
+@pytest.fixture(scope="session")
+def lab(tmp_path_factory: pytest.TempPathFactory, front_end: Path) -> Iterator[Lab]:
+    """JupyterLab as ``make lab`` starts it, on a copy of the notebooks."""
+    home = tmp_path_factory.mktemp("lab")
+    folder = home / "work"
+    shutil.copytree(
+        ROOT / "notebooks", folder / "notebooks", ignore=shutil.ignore_patterns(".palimpsest")
+    )
+    extensions = home / "share" / "labextensions"
+    extensions.mkdir(parents=True)
+    (extensions / "jupyter-palimpsest").symlink_to(front_end)
+    settings = home / "config" / "labconfig"
+    settings.mkdir(parents=True)
+    (settings / "default_setting_overrides.json").write_text(json.dumps(OVERRIDES))
+    environment = {name: value for name, value in os.environ.items() if name != "DISPLAY"} | {
+        "JUPYTER_PATH": str(home / "share"),
+        "JUPYTER_CONFIG_DIR": str(home / "config"),
+        "JUPYTER_DATA_DIR": str(home / "data"),
+        "JUPYTER_RUNTIME_DIR": str(home / "runtime"),
+        "IPYTHONDIR": str(home / "ipython"),
+        "JUPYTER_TOKEN": (token := secrets.token_hex(8)),
+    }
+    port, log = free_port(), home / "server.log"
+    command = [sys.executable, str(ROOT / "scripts" / "lab.py"), "--no-browser"]
+    command += [f"--ServerApp.root_dir={folder}", f"--port={port}", "--ip=127.0.0.1"]
+    command.append("--expose-app-in-browser")  # how the tests choose a theme
+    with log.open("wb") as said:
+        server = subprocess.Popen(command, stdout=said, stderr=said, env=environment)
+    with server:
+        wait_until_up(url := f"http://127.0.0.1:{port}", server, log)
+        yield Lab(url, token, folder)
+        # A server that has no terminal asks nothing at SIGTERM; its kernels end with it.
+        server.send_signal(signal.SIGTERM)
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """A headless browser; a machine without one skips, CI does not."""
+    path = browser_path()
+    if path is None:
+        needed("No browser was found: install chromium, or name one with PALIMPSEST_BROWSER.")
+    with sync_playwright() as playwright:
+        started = playwright.chromium.launch(executable_path=path, args=[*FLAGS])
+        yield started
+        started.close()
+
+
+@pytest.fixture
+def seen() -> Seen:
+    """What the page of this test complained of."""
+    return Seen()
+
+
+@pytest.fixture
+def page(browser: Browser, seen: Seen) -> Iterator[Page]:
+    """A fresh page with nothing remembered."""
+    context = browser.new_context(viewport={"width": 1280, "height": 900})
+    context.set_default_timeout(30_000)
+    opened = context.new_page()
+    seen.watch(opened)
+    yield opened
+    context.close()

@@ -1,0 +1,121 @@
+"""JupyterLab and a browser, as plain values for the fixtures and the tests of this folder."""
+
+import os
+import shutil
+import socket
+import subprocess
+import time
+import urllib.request
+from dataclasses import dataclass, field
+from pathlib import Path
+from urllib.error import URLError
+
+import pytest
+from playwright.sync_api import ConsoleMessage, Page
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+BUILT = ROOT / "labextension" / "dist"
+SCREENS = ROOT / "build" / "screens"
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+FLAGS = (
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
+START_SECONDS = 60
+
+OVERRIDES = {
+    "@jupyterlab/apputils-extension:notification": {"fetchNews": "false", "checkForUpdates": False}
+}
+
+
+def browser_path() -> str | None:
+    """Return the browser of this machine, or None."""
+    named = os.environ.get("PALIMPSEST_BROWSER")
+    return named or next((found for name in BROWSERS if (found := shutil.which(name))), None)
+
+
+def needed(what: str) -> None:
+    """Skip with one sentence; where all must run, fail with it."""
+    if os.environ.get("CI") == "true":
+        pytest.fail(what)
+    pytest.skip(what)
+
+
+@dataclass
+class Lab:
+    """A running JupyterLab and the folder it shows."""
+
+    url: str
+    token: str
+    folder: Path
+
+    def page_of(self, notebook: str) -> str:
+        """Return the address that opens a notebook alone, without the side bars."""
+        return f"{self.url}/doc/workspaces/test/tree/{notebook}?token={self.token}&reset"
+
+
+@dataclass
+class Seen:
+    """What went wrong in a page, as its console tells."""
+
+    errors: list[str] = field(default_factory=list)
+
+    def watch(self, page: Page) -> None:
+        """Note every error that the page reports from now on."""
+        page.on("console", self._on_console)
+        page.on("pageerror", lambda error: self.errors.append(str(error)))
+
+    def _on_console(self, message: ConsoleMessage) -> None:
+        if message.type == "error":
+            where = message.location.get("url", "")
+            self.errors.append(f"{message.text} ({where})")
+
+
+def free_port() -> int:
+    """Return a port that nobody listens on."""
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        port: int = listener.getsockname()[1]
+        return port
+
+
+def wait_until_up(url: str, server: subprocess.Popen[bytes], log: Path) -> None:
+    """Wait for the server's first answer."""
+    end = time.monotonic() + START_SECONDS
+    while time.monotonic() < end:
+        if server.poll() is not None:
+            break
+        try:
+            with urllib.request.urlopen(f"{url}/api", timeout=2):
+                return
+        except (URLError, OSError):
+            time.sleep(0.1)
+    pytest.fail(f"JupyterLab did not start:\n{log.read_text()[-4000:]}")
+
+
+def open_notebook(page: Page, lab: Lab, notebook: str) -> None:
+    """Open a notebook and wait until its cells are drawn."""
+    page.goto(lab.page_of(notebook))
+    page.locator(".jp-Notebook .jp-Cell").first.wait_for()
+
+
+def choose_theme(page: Page, theme: str) -> None:
+    """Change the theme as the menu does, and wait until its colours are there."""
+    page.evaluate(
+        "theme => window.jupyterapp.commands.execute('apputils:change-theme', {theme})", theme
+    )
+    page.locator(f"body[data-jp-theme-name='{theme}']").wait_for(state="attached")
+    page.locator("#jupyterlab-splash").wait_for(state="detached")
+
+
+def photograph(page: Page, name: str) -> Path:
+    """Keep a picture of the page for a person to look at."""
+    SCREENS.mkdir(parents=True, exist_ok=True)
+    path = SCREENS / f"{name}.png"
+    page.screenshot(path=path)
+    return path

@@ -1,0 +1,105 @@
+"""Imports point downwards along the trip of a message, and each outside library has one home.
+
+import-linter holds the same contract in `make check`; this explains it in one table, also knows
+imports made inside functions, and needs nothing but the sources.
+"""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).resolve().parent.parent / "kernel_ext" / "palimpsest"
+
+LAYERS = (
+    {"app", "boot"},
+    {"frontends"},
+    {"review", "session"},
+    {"loop"},
+    {"processor"},
+    {"context", "model", "tools", "store", "render"},
+    {"transcript"},
+)
+"""From the top to the bottom; names on one line do not know each other."""
+
+PURE = {"context", "render", "transcript"}
+IMPURE = {
+    "asyncio", "datetime", "litellm", "os", "pathlib", "random", "socket", "subprocess",
+    "threading", "tiktoken", "time",
+}  # fmt: skip
+
+HOMES = {
+    "litellm": {"model/litellm_model.py", "model/custom_bridge.py"},
+    "tiktoken": {"model/tokenizer.py"},
+    "IPython": {"boot.py", "frontends/"},
+    "ipykernel": {"boot.py", "frontends/"},
+    "ipywidgets": {"boot.py", "frontends/"},
+    "anywidget": {"boot.py", "frontends/"},
+    "mcp": {"tools/mcp.py"},
+}
+
+MODULES = sorted(path.relative_to(PACKAGE).as_posix() for path in PACKAGE.rglob("*.py"))
+
+
+def imported(source: str) -> Iterator[str]:
+    """Name every module that a source imports, wherever the import stands."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield node.module
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def folder_of(module: str) -> str:
+    """Return the folder, or the single module at the top, that a module belongs to."""
+    return module.removeprefix("palimpsest.").split(".")[0]
+
+
+def layer_of(folder: str) -> int | None:
+    """Return how far down a folder lies, or None for the package's own ``__init__``."""
+    return next((place for place, names in enumerate(LAYERS) if folder in names), None)
+
+
+def wrong_imports(path: str, source: str) -> list[str]:
+    """Return the imports of a module that its place does not allow."""
+    here = path.removesuffix(".py").split("/")[0]
+    own = layer_of(here)
+    wrong: list[str] = []
+    for name in imported(source):
+        outside = name.split(".")[0]
+        there = layer_of(folder_of(name)) if outside == "palimpsest" else None
+        sideways = there is not None and own is not None and folder_of(name) != here
+        if sideways and there <= own:
+            wrong.append(f"{here} lies not above {name}")
+        if here in PURE and outside in IMPURE:
+            wrong.append(f"{here} is pure and imports {name}")
+        if outside in HOMES and not any(path.startswith(home) for home in HOMES[outside]):
+            wrong.append(f"{outside} lives in {', '.join(sorted(HOMES[outside]))}")
+    return wrong
+
+
+@pytest.mark.parametrize("path", MODULES)
+def test_a_module_imports_only_what_lies_below(path: str) -> None:
+    assert wrong_imports(path, (PACKAGE / path).read_text(encoding="utf-8")) == []
+
+
+@pytest.mark.parametrize(
+    ("path", "line"),
+    [
+        ("loop/turn.py", "from palimpsest.session.live import Live"),
+        ("store/journal.py", "from palimpsest.tools import registry"),
+        ("context/prune.py", "import time"),
+        ("tools/python.py", "from IPython import get_ipython"),
+        ("transcript/ids.py", "def f():\n    import palimpsest.app"),
+    ],
+)
+def test_an_import_that_points_upwards_or_strays_is_found(path: str, line: str) -> None:
+    assert wrong_imports(path, line)
+
+
+def test_every_folder_has_a_layer() -> None:
+    folders = {path.parent.name for path in PACKAGE.glob("*/__init__.py")}
+
+    assert folders <= set().union(*LAYERS)
