@@ -1,0 +1,160 @@
+"""``%load_ext palimpsest``: register the magics now, load everything else in the background.
+
+Border: imports nothing heavy (no pydantic, no litellm), so that loading costs milliseconds; the
+first use waits for what is not there yet. Loading twice, or unloading, is harmless.
+"""
+
+import inspect
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from palimpsest.frontends.complete import Completions
+from palimpsest.frontends.magic import AgentMagics, Cells, current_notebook
+
+_ATTRIBUTE = "_palimpsest_extension"
+_WAIT_SECONDS = 0.05
+"""How often the first use looks whether loading has ended; an interrupt is heard in between."""
+
+Build = Callable[[Any, Cells], Any]
+
+
+class Extension:
+    """What ``%load_ext`` put into one shell.
+
+    Responsibilities: register and take back; load the rest in the background; hand it out.
+    """
+
+    def __init__(self, shell: Any, build: Build | None = None) -> None:
+        self.shell = shell
+        self.cells = Cells(shell, running=_cells_on_the_stack())
+        self.magics = AgentMagics(shell, self.front, self._place, self.cells)
+        self._completions = Completions(lambda: self._front)
+        self._build = build or _build
+        self._front: Any = None
+        self._problem: BaseException | None = None
+        self._loaded = threading.Event()
+        self._channel: Any = None
+
+    def register(self) -> None:
+        """Put the magics, the transformers, the matcher and the channel in place."""
+        shell = self.shell
+        self.cells.register()
+        self.magics.register()
+        self._completions.register(shell)
+        handlers = getattr(getattr(shell, "kernel", None), "control_handlers", None)
+        if handlers is not None:
+            handlers["palimpsest_request"] = self._on_request
+        threading.Thread(target=self._load, name="palimpsest-load", daemon=True).start()
+
+    def unregister(self) -> None:
+        """Take everything back and close the sessions."""
+        shell = self.shell
+        self.cells.unregister()
+        self.magics.unregister()
+        self._completions.unregister(shell)
+        handlers = getattr(getattr(shell, "kernel", None), "control_handlers", {})
+        handlers.pop("palimpsest_request", None)
+        if self._loaded.wait(10) and self._front is not None:
+            self._front.close()
+
+    def front(self) -> Any:
+        """Return what answers, waiting until it is loaded."""
+        while not self._loaded.wait(_WAIT_SECONDS):
+            pass
+        if self._problem is not None:
+            from IPython.core.error import UsageError
+
+            raise UsageError(f"Palimpsest could not start: {self._problem}") from self._problem
+        return self._front
+
+    def _load(self) -> None:
+        try:
+            self._front = self._build(self.shell, self.cells)
+        except BaseException as problem:  # noqa: BLE001  # told to the person at first use
+            self._problem = problem
+        finally:
+            self._loaded.set()
+
+    def _place(self) -> Any:
+        from palimpsest.frontends.turn import Place
+
+        notebook = current_notebook(self.shell)
+        return Place(self.cells.cell_id, self.shell.execution_count, notebook)
+
+    def _on_request(self, stream: Any, ident: Any, parent: Any) -> Any:
+        """Answer a front end; on the control thread, so it only hands over."""
+        if not self._loaded.is_set():
+            content = {"status": "loading", "id": parent.get("content", {}).get("id")}
+        elif self._problem is not None:
+            content = {"status": "error", "error": str(self._problem)}
+        else:
+            content = self._front.channel.handle(parent.get("content") or {})
+        return self.shell.kernel.session.send(stream, "palimpsest_reply", content, parent, ident)
+
+
+def load_ipython_extension(shell: Any, build: Build | None = None) -> None:
+    """Load the extension into a shell; a second time does nothing."""
+    if getattr(shell, _ATTRIBUTE, None) is not None:
+        return
+    extension = Extension(shell, build)
+    extension.register()
+    setattr(shell, _ATTRIBUTE, extension)
+
+
+def unload_ipython_extension(shell: Any) -> None:
+    """Take the extension out of a shell."""
+    extension = getattr(shell, _ATTRIBUTE, None)
+    if extension is not None:
+        setattr(shell, _ATTRIBUTE, None)
+        extension.unregister()
+
+
+def extension_of(shell: Any) -> Extension | None:
+    """Return the extension that is loaded in a shell."""
+    found: Extension | None = getattr(shell, _ATTRIBUTE, None)
+    return found
+
+
+def _cells_on_the_stack() -> int:
+    """Count the cells that run while the extension is loaded: those IPython will tell the end of."""
+    count = 0
+    frame = inspect.currentframe()
+    while frame is not None:
+        count += frame.f_code.co_name == "run_cell_async"
+        frame = frame.f_back
+    return count
+
+
+def _build(shell: Any, cells: Cells) -> Any:
+    """Wire the application to this kernel; in the background."""
+    from palimpsest.app import App
+    from palimpsest.frontends.front import Front
+    from palimpsest.frontends.pump import Pump, main_loop_of
+    from palimpsest.session.engine import EngineThread
+
+    engine = EngineThread()
+    pump = Pump(shell, lambda: engine.loop, main_loop_of(shell))
+    app = App(
+        start=Path(getattr(shell, "starting_dir", ".")),
+        kernel_id=_kernel_id(shell),
+        python=pump.runner,
+        namespace=pump.runner,
+        engine=engine,
+    )
+    front = Front(app, pump, shell=shell, cells_running=lambda: cells.running)
+    app.preload()
+    return front
+
+
+def _kernel_id(shell: Any) -> str | None:
+    """Return an id that a restart of the kernel keeps: its connection file's name."""
+    if getattr(shell, "kernel", None) is None:
+        return None
+    from ipykernel.connect import get_connection_file
+
+    try:
+        return Path(get_connection_file()).stem
+    except RuntimeError:  # no connection file: an embedded kernel
+        return None

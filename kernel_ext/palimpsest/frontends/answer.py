@@ -1,0 +1,82 @@
+"""What ``answer = %agent ...`` gives: the session's answer, comfortable in a notebook."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from palimpsest.frontends.segments import parts_of
+from palimpsest.render.prose import safe_markdown
+from palimpsest.session.api import Answer
+from palimpsest.transcript.errors import ErrorValue
+from palimpsest.transcript.messages import Message
+from palimpsest.transcript.parts import Part
+from palimpsest.transcript.values import Usage
+
+
+class AgentAnswer:
+    """The answer to one prompt.
+
+    ``str(answer)`` is its text. It shows itself only if nothing was shown while it came, since
+    it would stand in the cell twice.
+    """
+
+    def __init__(self, answer: Answer, *, shown: bool) -> None:
+        self._answer = answer
+        self._shown = shown
+
+    @property
+    def text(self) -> str:
+        """The text of the last message."""
+        return self._answer.text
+
+    @property
+    def parts(self) -> Sequence[Part]:
+        """Everything the agent did and said, in order."""
+        return tuple(parts_of(self._answer.messages))
+
+    @property
+    def messages(self) -> Sequence[Message]:
+        """The messages of the turn, one for each step."""
+        return self._answer.messages
+
+    @property
+    def usage(self) -> Usage:
+        """Tokens that the provider reported, summed over the turn."""
+        return self._answer.usage
+
+    @property
+    def cost(self) -> float | None:
+        """US dollars; None when the price is unknown."""
+        return self._answer.cost
+
+    @property
+    def steps(self) -> int:
+        """Model requests of the turn."""
+        return self._answer.steps
+
+    @property
+    def error(self) -> ErrorValue | None:
+        """Why the turn ended early, or None."""
+        return self._answer.error
+
+    @property
+    def session(self) -> str:
+        """The session's id."""
+        return self._answer.session_id
+
+    @property
+    def turn(self) -> str:
+        """The turn's id."""
+        return self._answer.turn_id
+
+    def __str__(self) -> str:
+        return self._answer.text
+
+    def __repr__(self) -> str:
+        return (
+            f"<answer of {self.steps} steps, {len(self.text)} characters, session {self.session}>"
+        )
+
+    def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
+        if self._shown:
+            return {}
+        return {"text/markdown": safe_markdown(self.text), "text/plain": self.text}

@@ -1,0 +1,174 @@
+"""One segment as a MIME bundle: for our front end, for any other, and for a terminal.
+
+Border: pure; a segment goes in, the three forms come out, capped and scrubbed. The notebook is
+a document that leaves this machine, so nothing in it may be a key and no tool may fill it.
+"""
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from palimpsest.frontends.segments import Segment, slices
+from palimpsest.render.escape import inline
+from palimpsest.render.markdown import render_message
+from palimpsest.render.story import Caps, Notes
+from palimpsest.transcript.messages import Message
+from palimpsest.transcript.parts import ToolPart
+from palimpsest.transcript.values import Ask
+
+MIME = "application/vnd.palimpsest.segment+json"
+SEGMENT_VERSION = 1
+REASONING_CHARS = 2_000
+"""What the notebook keeps of one stretch of thinking; the session keeps all of it."""
+LINE_CHARS = 400
+"""What a single value of a tool's metadata may take in the notebook."""
+
+Scrub = Callable[[str], str]
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """What every segment of a turn says about itself."""
+
+    session: str
+    turn: str
+    seq: tuple[int, int]
+    asks: tuple[Ask, ...] = ()
+    status: str = ""
+    """A line of Markdown under an open segment: what the agent waits for."""
+
+
+def bundle(
+    messages: Sequence[Message], segment: Segment, frame: Frame, *, notes: Notes, scrub: Scrub
+) -> dict[str, Any]:
+    """Return the MIME bundle of one segment."""
+    shown = list(slices(messages, segment))
+    open_ = segment.end is None and bool(frame.status)
+    text = _markdown(shown, segment, notes, scrub)
+    if open_:
+        text = f"{text}\n\n{frame.status}" if text else frame.status
+    return {
+        MIME: {
+            "version": SEGMENT_VERSION,
+            "session": frame.session,
+            "turn": frame.turn,
+            "seq": list(frame.seq),
+            "open": open_,
+            "messages": _json(shown, segment.caps, scrub),
+            "asks": [
+                _scrubbed(ask.model_dump(mode="json", exclude_none=True), scrub)
+                for ask in frame.asks
+            ],
+            "replies": _scrubbed(_replies(shown, notes), scrub),
+            "decisions": _decisions(shown, notes),
+            "first_step": segment.first_step,
+            "status": frame.status if open_ else "",
+        },
+        "text/markdown": text,
+        "text/plain": text,
+    }
+
+
+def status_line(words: str) -> str:
+    """Return plain words as the line under an open segment."""
+    return f"*{inline(words)}*" if words else ""
+
+
+def _markdown(shown: Sequence[Message], segment: Segment, notes: Notes, scrub: Scrub) -> str:
+    blocks = []
+    caps, step = segment.caps, segment.first_step
+    for message in shown:
+        text = render_message(message, caps=caps, scrub=scrub, notes=notes, first_step=step)
+        blocks.append(text)
+        caps = caps.after(message.parts)
+        step += sum(part.type == "step-finish" for part in message.parts)
+    return "\n\n".join(block for block in blocks if block)
+
+
+def _replies(shown: Sequence[Message], notes: Notes) -> dict[str, Any]:
+    """Return what a person answered, by the id of the tool call."""
+    calls = [part for message in shown for part in message.parts if isinstance(part, ToolPart)]
+    answered = [(part.call_id, notes.asked(part)[1]) for part in calls]
+    return {
+        call_id: reply.model_dump(mode="json", exclude_none=True)
+        for call_id, reply in answered
+        if reply is not None
+    }
+
+
+def _decisions(shown: Sequence[Message], notes: Notes) -> list[dict[str, Any]]:
+    """Return what was scraped off these parts for the model."""
+    inside = {part.id for message in shown for part in message.parts}
+    return [
+        decision.model_dump(mode="json", exclude_none=True)
+        for decision in notes.decisions
+        if decision.part_id in inside
+    ]
+
+
+def _json(shown: Sequence[Message], caps: Caps, scrub: Scrub) -> list[dict[str, Any]]:
+    """Return the messages as data, tool texts within what is left of the turn's cap."""
+    room = caps.turn
+    found = []
+    for message in shown:
+        data = message.model_dump(mode="json", exclude_none=True)
+        for part in data["parts"]:
+            if part["type"] == "tool":
+                room -= _cap_call(part, min(caps.call, room))
+            elif part["type"] == "reasoning":
+                part["text"] = part["text"][:REASONING_CHARS]
+                part.pop("metadata", None)  # signatures are for the provider
+        data["info"].pop("system", None)
+        found.append(_scrubbed(data, scrub))
+    return found
+
+
+def _cap_call(part: dict[str, Any], room: int) -> int:
+    """Shorten the texts of one call to the room there is; returns what they take."""
+    state = part["state"]
+    part.pop("metadata", None)
+    state["attachments"] = [
+        {**one, "url": ""} for one in state.get("attachments", ())
+    ]  # figures are outputs of the cell already
+    if not state["attachments"]:
+        del state["attachments"]
+    metadata = state.get("metadata") or {}
+    state["metadata"] = {
+        key: _shortened(value, room if key == "output" else LINE_CHARS)
+        for key, value in metadata.items()
+    }
+    used = 0
+    given = state.get("input") or {}
+    if len(json.dumps(given, ensure_ascii=False)) > max(room // 2, 0):
+        given = {key: _shortened(value, room // (2 * len(given))) for key, value in given.items()}
+    state["input"] = given
+    used += len(json.dumps(given, ensure_ascii=False))
+    for key in ("output", "error", "raw"):
+        if isinstance(state.get(key), str):
+            state[key] = _shortened(state[key], max(room - used, 0))
+            used += len(state[key])
+    return min(used, max(room, 0))
+
+
+def _shortened(value: Any, longest: int) -> Any:
+    """Keep head and tail of a long text; say of a large value only that it was left out."""
+    if isinstance(value, str):
+        if len(value) <= longest:
+            return value
+        head = longest * 2 // 3
+        tail = longest - head
+        return f"{value[:head]}\n[{len(value) - longest} characters left out]\n{value[len(value) - tail :] if tail else ''}"
+    if len(json.dumps(value, ensure_ascii=False, default=str)) <= max(longest, LINE_CHARS):
+        return value
+    return "[left out]"
+
+
+def _scrubbed(value: Any, scrub: Scrub) -> Any:
+    if isinstance(value, str):
+        return scrub(value)
+    if isinstance(value, dict):
+        return {key: _scrubbed(one, scrub) for key, one in value.items()}
+    if isinstance(value, list):
+        return [_scrubbed(one, scrub) for one in value]
+    return value

@@ -1,0 +1,305 @@
+"""Catch what the agent's Python prints, shows, returns and raises.
+
+Border: patches one IPython shell for the length of one run and takes everything back. Text is
+caught for the model; figures and rich results stay native outputs of the cell and are noted.
+IPython's own capture swaps streams for the whole process and misses errors (spec/kernel.md B4),
+so here writes are told apart by thread, and streams that user code kept are caught too.
+"""
+
+import array
+import base64
+import io
+import re
+import sys
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any
+
+from palimpsest.transcript.parts import Attachment
+
+try:  # what waits in a pipe can be asked only where the system has these
+    import fcntl
+    import termios
+except ImportError:  # pragma: no cover
+    fcntl = None  # type: ignore[assignment]
+
+HEAD_CHARS = 2_000_000
+"""What is kept of one stream from its beginning; the tool shortens it further for the model."""
+TAIL_CHARS = 500_000
+MOST_IMAGES = 8
+"""Images given to the model per run; each costs it about a thousand tokens."""
+LARGEST_IMAGE_BYTES = 4_000_000
+"""Providers refuse images above five megabytes."""
+PIPE_SECONDS = 0.05
+"""How long to wait for text that a child process left in the kernel's pipe."""
+
+ANSI = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b[@-Z\\-_]")
+
+IN_RUN: ContextVar[object | None] = ContextVar("palimpsest_run", default=None)
+"""Set in the context of the agent's code, so that other tasks of the main loop are not caught."""
+
+
+class Tape:
+    """Text of one stream, bounded: its head and its tail."""
+
+    def __init__(self) -> None:
+        self._head: list[str] = []
+        self._room = HEAD_CHARS
+        self._tail: deque[str] = deque()
+        self._tail_chars = 0
+        self._dropped = 0
+
+    def write(self, text: str) -> None:
+        """Add text."""
+        if self._room > 0:
+            self._head.append(text[: self._room])
+            text = text[self._room :]
+            self._room -= len(self._head[-1])
+        if text:
+            self._tail.append(text[-TAIL_CHARS:])
+            self._tail_chars += len(self._tail[-1])
+            self._dropped += len(text) - len(self._tail[-1])
+        while self._tail_chars > TAIL_CHARS:
+            gone = len(self._tail.popleft())
+            self._tail_chars -= gone
+            self._dropped += gone
+
+    def text(self) -> str:
+        """Return the text as a terminal would show it: no colours, overwritten lines gone."""
+        gap = f"\n[{self._dropped} characters left out]\n" if self._dropped else ""
+        return as_shown("".join(self._head) + gap + "".join(self._tail))
+
+
+def as_shown(text: str) -> str:
+    """Drop colour codes, and what a carriage return overwrote (progress bars)."""
+    text = ANSI.sub("", text).replace("\r\n", "\n")
+    if "\r" not in text:
+        return text
+    return "\n".join(line.rstrip("\r").rpartition("\r")[2] for line in text.split("\n"))
+
+
+class _Stream(io.TextIOBase):
+    """Stands in for ``sys.stdout`` or ``sys.stderr`` during a run."""
+
+    def __init__(self, original: Any, catch: Callable[[str], bool]) -> None:
+        self._original = original
+        self._catch = catch
+
+    def write(self, text: str) -> int:
+        if not isinstance(text, str):
+            raise TypeError(f"write() argument must be str, not {type(text).__name__}")
+        if not self._catch(text):
+            self._original.write(text)
+        return len(text)
+
+    def writable(self) -> bool:
+        return True
+
+    def flush(self) -> None:
+        self._original.flush()
+
+    def isatty(self) -> bool:
+        return False
+
+    def fileno(self) -> int:
+        number: int = self._original.fileno()
+        return number
+
+    @property
+    def encoding(self) -> str:  # type: ignore[override]
+        return "utf-8"
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._original, name)
+
+
+class Capture:
+    """What one run of the agent's code gave.
+
+    Responsibilities: hold text, error, result, images; pass rich output on while there is room.
+    """
+
+    def __init__(self, on_native: Callable[[], bool] | None = None) -> None:
+        self.stdout = Tape()
+        self.stderr = Tape()
+        self.error: str | None = None
+        self.result: str | None = None
+        self.images: list[Attachment] = []
+        self.rich: list[str] = []
+        self.quiet = False
+        """The value of the last expression is not wanted: the code ends in a semicolon."""
+        self._on_native = on_native
+        self._fresh: deque[str] = deque()
+        self._older_threads: frozenset[threading.Thread] = frozenset()
+        self._main = threading.current_thread()
+        self._token = object()
+
+    def fresh(self) -> str:
+        """Return what was printed since the last call; called from the engine thread."""
+        pieces = []
+        while self._fresh:
+            pieces.append(self._fresh.popleft())
+        return "".join(pieces)
+
+    @contextmanager
+    def installed(self, shell: Any) -> Iterator[None]:
+        """Catch what the shell's code does until the end of the block."""
+        self._main = threading.current_thread()
+        self._older_threads = frozenset(threading.enumerate()) - {self._main}
+        streams = sys.stdout, sys.stderr
+        publisher, hook = shell.display_pub, sys.displayhook
+        publish = publisher.publish
+        trap_hook, executed = shell.display_trap.hook, shell.displayhook.exec_result
+        last = shell.last_execution_succeeded, shell.last_execution_result
+        pdb = shell.call_pdb
+        token = IN_RUN.set(self._token)
+        undo = [
+            _patch(publisher, "publish", self._publisher(publish)),
+            _patch(publisher, "clear_output", self._clear),
+            _patch(shell, "_showtraceback", self._traceback),
+            self._catch_kept(streams[0], self.stdout),
+            self._catch_kept(streams[1], self.stderr),
+        ]
+        sys.stdout = _Stream(streams[0], lambda text: self._caught(self.stdout, text))
+        sys.stderr = _Stream(streams[1], lambda text: self._caught(self.stderr, text))
+        shell.display_trap.hook = sys.displayhook = self._displayhook(shell, publish)
+        if pdb:
+            shell.call_pdb = False
+        try:
+            yield
+        finally:
+            _drain(streams[0])
+            sys.stdout, sys.stderr = streams
+            sys.displayhook, shell.display_trap.hook = hook, trap_hook
+            shell.displayhook.exec_result = executed
+            shell.last_execution_succeeded, shell.last_execution_result = last
+            if pdb:
+                shell.call_pdb = pdb
+            for take_back in reversed(undo):
+                take_back()
+            IN_RUN.reset(token)
+
+    def show(self, data: dict[str, Any]) -> bool:
+        """Note a MIME bundle; true when it should become a native output."""
+        kinds = [mime for mime in data if mime != "text/plain"]
+        text = data.get("text/plain")
+        if isinstance(text, str) and text:
+            self._keep(self.stdout, text.rstrip("\n") + "\n")
+        if not kinds:
+            return False
+        image = _image(data)
+        if image is None:
+            self.rich += [mime for mime in kinds if mime not in self.rich]
+        elif len(self.images) < MOST_IMAGES:
+            self.images.append(image)
+        return self._on_native() if self._on_native is not None else False
+
+    def _caught(self, tape: Tape, text: str) -> bool:
+        thread = threading.current_thread()
+        if thread is self._main:
+            mine = IN_RUN.get() is self._token
+        else:
+            mine = thread not in self._older_threads
+        if mine:
+            self._keep(tape, text)
+        return mine
+
+    def _keep(self, tape: Tape, text: str) -> None:
+        tape.write(text)
+        self._fresh.append(text)
+
+    def _catch_kept(self, stream: Any, tape: Tape) -> Callable[[], None]:
+        """Catch writes to a stream that user code holds (log handlers), and to its descriptor."""
+        if getattr(stream, "watch_fd_thread", None) is None:
+            return lambda: None
+        write = stream.write
+
+        def caught(text: str) -> Any:
+            if threading.current_thread() is stream.watch_fd_thread:
+                self._keep(tape, text)
+            elif not self._caught(tape, text):
+                return write(text)
+            return len(text)
+
+        return _patch(stream, "write", caught)
+
+    def _publisher(self, publish: Callable[..., Any]) -> Callable[..., Any]:
+        def tee(data: Any, metadata: Any = None, *args: Any, **kwargs: Any) -> Any:
+            if threading.current_thread() is self._main and IN_RUN.get() is not self._token:
+                return publish(data, metadata, *args, **kwargs)
+            if kwargs.get("update"):
+                return publish(data, metadata, *args, **kwargs) if self._on_native else None
+            if isinstance(data, dict) and not self.show(data):
+                return None
+            return publish(data, metadata, *args, **kwargs)
+
+        return tee
+
+    def _clear(self, wait: bool = False) -> None:  # noqa: FBT001, FBT002, ARG002  # IPython's signature
+        """Clear what was printed, never the cell: our own story stands there."""
+        self.stdout, self.stderr = Tape(), Tape()
+
+    def _traceback(self, _kind: Any, _value: Any, lines: list[str]) -> None:
+        self.error = ANSI.sub("", "\n".join(lines))
+
+    def _displayhook(self, shell: Any, publish: Callable[..., Any]) -> Callable[[Any], None]:
+        def show(value: Any = None) -> None:
+            if value is None or self.quiet:
+                return
+            data, metadata = shell.display_formatter.format(value)
+            text = data.pop("text/plain", None)
+            self.result = text if isinstance(text, str) else _short_repr(value)
+            if data and self.show(data):
+                # Published past the tee, which would count it twice.
+                publish(data if text is None else {**data, "text/plain": text}, metadata)
+
+        return show
+
+
+def _patch(target: Any, name: str, value: Any) -> Callable[[], None]:
+    """Set an attribute on one instance; returns what takes it back."""
+    missing = object()
+    before = vars(target).get(name, missing)
+    setattr(target, name, value)
+
+    def take_back() -> None:
+        if before is missing:
+            vars(target).pop(name, None)
+        else:
+            setattr(target, name, before)
+
+    return take_back
+
+
+def _drain(stream: Any) -> None:
+    """Let text that a child process wrote to the kernel's pipe arrive, for a moment."""
+    pipe = getattr(stream, "_fid", None)
+    if pipe is None or fcntl is None:
+        return
+    waiting = array.array("i", [1])
+    end = time.monotonic() + PIPE_SECONDS
+    while waiting[0] and time.monotonic() < end:
+        try:
+            fcntl.ioctl(pipe, termios.FIONREAD, waiting)
+        except OSError:
+            return
+        time.sleep(0.001)
+
+
+def _image(data: dict[str, Any]) -> Attachment | None:
+    """Return the picture in a MIME bundle, for the model."""
+    for mime in ("image/png", "image/jpeg"):
+        content = data.get(mime)
+        if isinstance(content, bytes):
+            content = base64.b64encode(content).decode()
+        if isinstance(content, str) and len(content) * 3 // 4 <= LARGEST_IMAGE_BYTES:
+            return Attachment(mime=mime, url=f"data:{mime};base64,{''.join(content.split())}")
+    return None
+
+
+def _short_repr(value: Any) -> str:
+    return f"<{type(value).__module__}.{type(value).__qualname__} object>"

@@ -1,0 +1,424 @@
+"""Commands from pages, and notices to them.
+
+Border: the control thread comes in here and leaves at once, because interrupt and shutdown wait
+behind it; work goes to the engine. Notices are published from whatever thread has them (sending
+on iopub is safe from any), only while a page watches, and belong to no cell.
+"""
+
+import asyncio
+import json
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Coroutine, Iterator, Sequence
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+
+from palimpsest import __version__
+from palimpsest.frontends.magic import current_notebook
+from palimpsest.frontends.protocol import (
+    COMMAND_TYPES,
+    COMMANDS,
+    PROTOCOL_VERSION,
+    WATCH_SECONDS,
+    AnswerAsk,
+    Cancel,
+    Command,
+    CommandReply,
+    CurrentNotice,
+    Hello,
+    ListSessions,
+    NewSession,
+    OpenSession,
+    OutcomeNotice,
+    PictureNotice,
+    Prompt,
+    PromptBase,
+    Queue,
+    RecordsNotice,
+    Resync,
+    SessionHead,
+    SessionRow,
+    Steer,
+    Unwatch,
+    Watch,
+    Withdraw,
+)
+from palimpsest.frontends.pump import Pump
+from palimpsest.frontends.turn import Services
+from palimpsest.session.api import LiveSession, PromptOptions, Snapshot
+from palimpsest.transcript.errors import UserError
+from palimpsest.transcript.events import Record
+from palimpsest.transcript.messages import Origin
+from palimpsest.transcript.values import Reply
+
+REMEMBERED = 1_000
+"""Replies kept for repeats; a page repeats within seconds."""
+NOTICE_CHARS = 250_000
+"""One notice holds about this much; a browser draws between two of them."""
+
+
+class Watches:
+    """Which pages look at which sessions, for how long still."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._until: dict[tuple[str, str | None], float] = {}
+
+    def renew(self, client: str, session: str | None) -> None:
+        """A page watches, from now on for a while."""
+        now = self._clock()
+        kept = {key: until for key, until in self._until.items() if until > now}
+        kept[client, session] = now + WATCH_SECONDS
+        self._until = kept
+
+    def end(self, client: str, session: str | None) -> None:
+        """A page watches no more; None ends all its watches."""
+        self._until = {
+            key: until
+            for key, until in self._until.items()
+            if key[0] != client or session not in (None, key[1])
+        }
+
+    def fresh(self, session_id: str | None = None) -> bool:
+        """Tell whether a page watches the session (or anything) now."""
+        now = self._clock()
+        return any(
+            until > now and (session_id is None or session in (None, session_id))
+            for (_, session), until in self._until.items()
+        )
+
+
+class Channel:
+    """The road between pages and the engine.
+
+    Responsibilities: validate and remember commands; answer at once; do the rest on the engine;
+    publish records and outcomes.
+    """
+
+    def __init__(self, services: Services, pump: Pump, shell: Any) -> None:
+        self.watches = Watches()
+        self._services = services
+        self._pump = pump
+        self._shell = shell
+        self._sessions: dict[str, LiveSession] = {}
+        self._unsubscribe: list[Callable[[], None]] = []
+        self._current: str | None = None
+        self._replies: OrderedDict[str, dict[str, Any]] = OrderedDict()
+        self._lock = threading.Lock()
+        self._tasks: set[Any] = set()
+
+    def fresh(self, session_id: str) -> bool:
+        """Tell whether a page watches this session now."""
+        return self.watches.fresh(session_id)
+
+    def adopt(self, session: LiveSession) -> None:
+        """Note the session that this notebook goes on with; from any thread."""
+        with self._lock:
+            known = session.id in self._sessions
+            changed = self._current != session.id
+            self._sessions[session.id] = session
+            self._current = session.id
+            if not known:
+                self._unsubscribe.append(session.subscribe(self._forwarder(session.id)))
+        if changed:
+            self._publish(CurrentNotice(session=_head(session)))
+
+    def handle(self, content: dict[str, Any]) -> dict[str, Any]:
+        """Answer one command at once; on the control thread."""
+        identifier = content.get("id")
+        known = self._replies.get(identifier) if isinstance(identifier, str) else None
+        if known is not None:
+            return {**known, "repeated": True}
+        try:
+            command = COMMANDS.validate_python(content)
+        except ValidationError as error:
+            return self._error(identifier, _complaint(content, error))
+        try:
+            reply = self._do(command)
+        except UserError as error:
+            reply = self._reply(command, status="error", error=str(error))
+        data = reply.model_dump(mode="json", exclude_none=True)
+        with self._lock:
+            self._replies[command.id] = data
+            while len(self._replies) > REMEMBERED:
+                self._replies.popitem(last=False)
+        return data
+
+    def close(self) -> None:
+        """Tell nobody any more."""
+        for unsubscribe in self._unsubscribe:
+            unsubscribe()
+        self._unsubscribe.clear()
+
+    # Commands
+
+    def _do(self, command: Command) -> CommandReply:
+        match command:
+            case Hello():
+                self._on_engine(command, self._find_current())
+                return self._reply(
+                    command,
+                    project=str(self._services.workspace.project),
+                    notebook=self._notebook(),
+                    watch_seconds=WATCH_SECONDS,
+                )
+            case Watch():
+                self.watches.renew(command.client, command.session)
+                return self._reply(command, watch_seconds=WATCH_SECONDS)
+            case Unwatch():
+                self.watches.end(command.client, command.session)
+                return self._reply(command)
+            case Prompt() | Queue() | Steer():
+                self._on_engine(command, self._prompt(command))
+                return self._reply(command)
+            case _:
+                return self._do_more(command)
+
+    def _do_more(self, command: Command) -> CommandReply:
+        match command:
+            case AnswerAsk():
+                self._on_engine(command, self._answer(command))
+            case Cancel():
+                self._on_engine(command, self._cancel(command))
+            case Withdraw():
+                self._on_engine(command, self._withdraw(command))
+            case Resync():
+                self._on_engine(command, self._resync(command))
+            case ListSessions():
+                self._on_engine(command, self._list(command))
+            case OpenSession():
+                self._on_engine(command, self._open(command))
+            case NewSession():
+                self._on_engine(command, self._new(command))
+            case _:
+                pass
+        return self._reply(command)
+
+    async def _prompt(self, command: PromptBase) -> None:
+        session = await self._session(command.session)
+        options = PromptOptions(
+            model=command.model,
+            variant=command.variant,
+            agent=command.agent,
+            system=command.system,
+            tools=command.tools,
+            max_steps=command.max_steps,
+            delivery="steer" if isinstance(command, Steer) else "queue",
+            origin=Origin(kind="panel", notebook=self._notebook()),
+            prompt_id=command.id,
+        )
+        end = self._pump.catch_idle(lambda: session.cancel("Stopped."))
+        try:
+            await session.prompt(command.text, options)
+        finally:
+            end()
+        self._publish(OutcomeNotice(id=command.id, session=_head(session)))
+
+    async def _answer(self, command: AnswerAsk) -> None:
+        session = await self._session(command.session)
+        reply = Reply(answer=command.answer, feedback=command.feedback)
+        first = session.reply(command.ask_id, reply)
+        self._publish(OutcomeNotice(id=command.id, late=not first))
+
+    async def _cancel(self, command: Cancel) -> None:
+        session = await self._session(command.session)
+        stopped = session.cancel("Stopped.")
+        self._publish(OutcomeNotice(id=command.id, late=not stopped))
+
+    async def _withdraw(self, command: Withdraw) -> None:
+        session = await self._session(command.session)
+        self._publish(OutcomeNotice(id=command.id, late=not session.withdraw(command.prompt_id)))
+
+    async def _resync(self, command: Resync) -> None:
+        session = await self._session(command.session)
+        if command.after is None:
+            for notice in _picture(session, command.id):
+                self._publish(notice)
+            return
+        records = await asyncio.to_thread(session.records_after, command.after)
+        batches = list(_batches([record.wire() for record in records])) or [()]
+        for number, batch in enumerate(batches):
+            self._publish(
+                RecordsNotice(
+                    session=session.id,
+                    records=batch,
+                    resync=command.id,
+                    last=number == len(batches) - 1,
+                )
+            )
+
+    async def _list(self, command: ListSessions) -> None:
+        found = await asyncio.to_thread(self._services.workspace.sessions)
+        rows = tuple(
+            SessionRow(
+                id=one.id,
+                title=one.title,
+                notebook=one.notebook,
+                created=one.created,
+                updated=one.updated,
+                messages=one.messages,
+            )
+            for one in found
+        )
+        self._publish(OutcomeNotice(id=command.id, sessions=rows))
+
+    async def _open(self, command: OpenSession) -> None:
+        session = await self._services.workspace.open(command.session, self._notebook())
+        self.adopt(session)
+        self._publish(OutcomeNotice(id=command.id, session=_head(session)))
+
+    async def _new(self, command: NewSession) -> None:
+        session = await self._services.workspace.new(self._notebook())
+        self.adopt(session)
+        self._publish(OutcomeNotice(id=command.id, session=_head(session)))
+
+    async def _find_current(self) -> None:
+        session = await self._services.workspace.current(self._notebook())
+        self.adopt(session)
+
+    async def _session(self, identifier: str | None) -> LiveSession:
+        """Return a session that this kernel has open, or open it."""
+        if identifier is not None and identifier in self._sessions:
+            return self._sessions[identifier]
+        workspace = self._services.workspace
+        if identifier is None:
+            session = await workspace.current(self._notebook())
+        else:
+            session = await workspace.open(identifier, self._notebook())
+        self.adopt(session)
+        return session
+
+    # How it is done
+
+    def _on_engine(self, command: Command, work: Coroutine[Any, Any, None]) -> None:
+        """Do the slow part of a command on the engine, and tell when it failed."""
+
+        async def guarded() -> None:
+            try:
+                await work
+            except UserError as error:
+                self._publish(OutcomeNotice(id=command.id, error=str(error)))
+            except Exception as error:
+                self._publish(
+                    OutcomeNotice(id=command.id, error=f"{type(error).__name__}: {error}")
+                )
+                raise
+
+        future = self._services.engine.submit(guarded())
+        self._tasks.add(future)
+        future.add_done_callback(self._tasks.discard)
+
+    def _reply(self, command: Command, **fields: Any) -> CommandReply:
+        named = getattr(command, "session", None) or self._current
+        session = self._sessions.get(named) if named is not None else None
+        head = _head(session) if session is not None else None
+        return CommandReply(
+            **{
+                "status": "ok",
+                "id": command.id,
+                "version": __version__,
+                "session": head,
+                **fields,
+            }
+        )
+
+    def _error(self, identifier: Any, words: str) -> dict[str, Any]:
+        reply = CommandReply(
+            status="error",
+            id=identifier if isinstance(identifier, str) else None,
+            error=words,
+            version=__version__,
+        )
+        return reply.model_dump(mode="json", exclude_none=True)
+
+    def _notebook(self) -> str | None:
+        return current_notebook(self._shell)
+
+    def _forwarder(self, session_id: str) -> Callable[[Sequence[Record]], None]:
+        def forward(records: Sequence[Record]) -> None:
+            if not self.watches.fresh(session_id):
+                return
+            for batch in _batches([record.wire() for record in records]):
+                self._publish(RecordsNotice(session=session_id, records=batch))
+
+        return forward
+
+    def _publish(self, notice: BaseModel) -> None:
+        """Send a notice to every page; from any thread."""
+        kernel = getattr(self._shell, "kernel", None)
+        if kernel is None or not self.watches.fresh():
+            return
+        content = {"v": PROTOCOL_VERSION, **notice.model_dump(mode="json", exclude_none=True)}
+        kernel.session.send(
+            kernel.iopub_socket, "palimpsest_notice", content, parent={}, ident=b"palimpsest_notice"
+        )
+
+
+def _head(session: LiveSession) -> SessionHead:
+    picture = session.snapshot()
+    return _head_of(session, picture)
+
+
+def _head_of(session: LiveSession, picture: Snapshot) -> SessionHead:
+    return SessionHead(
+        session=session.id,
+        title=picture.session.title if picture.session else "",
+        notebook=picture.session.notebook if picture.session else None,
+        read_only=session.read_only,
+        seq=picture.seq,
+        status=picture.status,
+        asks=picture.asks,
+        waiting=len(picture.inbox),
+    )
+
+
+def _picture(session: LiveSession, resync: str) -> Iterator[PictureNotice]:
+    """Yield a session's messages in pieces of bounded size."""
+    picture = session.snapshot()
+    head = _head_of(session, picture)
+    pieces: list[list[Any]] = [[]]
+    room = NOTICE_CHARS
+    for message in picture.messages:
+        size = len(message.model_dump_json())
+        if size > room and pieces[-1]:
+            pieces.append([])
+            room = NOTICE_CHARS
+        pieces[-1].append(message)
+        room -= size
+    for number, piece in enumerate(pieces):
+        yield PictureNotice(
+            session=session.id,
+            resync=resync,
+            seq=picture.seq,
+            head=head,
+            messages=tuple(piece),
+            todos=picture.todos,
+            last=number == len(pieces) - 1,
+        )
+
+
+def _batches(records: list[dict[str, Any]]) -> Iterator[tuple[dict[str, Any], ...]]:
+    """Yield records in batches of bounded size; one huge record is a batch of its own."""
+    batch: list[dict[str, Any]] = []
+    room = NOTICE_CHARS
+    for record in records:
+        size = len(json.dumps(record))
+        if batch and size > room:
+            yield tuple(batch)
+            batch, room = [], NOTICE_CHARS
+        batch.append(record)
+        room -= size
+    if batch:
+        yield tuple(batch)
+
+
+def _complaint(content: dict[str, Any], error: ValidationError) -> str:
+    """Say in one sentence what is wrong with a command."""
+    kind = content.get("type")
+    first = error.errors()[0]
+    if first["type"] in ("union_tag_invalid", "union_tag_not_found"):
+        return f"Unknown command {kind!r}. Known commands: {COMMAND_TYPES}."
+    where = ".".join(str(step) for step in first["loc"][1:]) or "it"
+    return f"The command {kind!r} is not well formed: {where}: {first['msg']}."

@@ -1,0 +1,168 @@
+"""The subcommands of ``%agent``: look at sessions, models and settings, switch, stop.
+
+Border: asks the session layer and words what it says; nothing here talks to a model.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from IPython.core.error import UsageError
+
+from palimpsest.frontends.options import Request
+from palimpsest.frontends.turn import Pages, Place, Services
+from palimpsest.render.escape import code_span, inline
+from palimpsest.render.words import count, money
+from palimpsest.session.api import LiveSession, Snapshot
+from palimpsest.transcript.errors import UserError
+
+MOST_SESSIONS = 30
+"""What a person reads in a cell; the panel has them all."""
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """What a subcommand says, twice."""
+
+    markdown: str
+    plain: str
+
+
+class Commands:
+    """Runs subcommands and returns what they say."""
+
+    def __init__(self, services: Services, pages: Pages) -> None:
+        self._services = services
+        self._pages = pages
+        self._by_name: Mapping[str, Callable[[str, Place], Text]] = {
+            "status": self._status,
+            "sessions": self._sessions,
+            "use": self._use,
+            "stop": self._stop,
+            "models": self._models,
+            "config": self._config,
+        }
+
+    def run(self, request: Request, place: Place) -> Text:
+        """Run one subcommand; raises UsageError with one sentence."""
+        try:
+            return self._by_name[request.command or ""](request.argument, place)
+        except UserError as error:
+            raise UsageError(str(error)) from None
+
+    def _current(self, place: Place) -> LiveSession:
+        services = self._services
+        return services.engine.submit(services.workspace.current(place.notebook)).result()
+
+    def _status(self, _argument: str, place: Place) -> Text:
+        session = self._current(place)
+        picture = session.snapshot()
+        rows = [
+            ("session", f"{session.id}{' (read-only)' if session.read_only else ''}"),
+            ("title", picture.session.title if picture.session else ""),
+            ("state", _state(picture)),
+            ("model", _model(picture) or self._default_model()),
+            ("messages", count(len(picture.messages))),
+            (
+                "waiting",
+                f"{count(len(picture.inbox))} prompts, {count(len(picture.asks))} questions",
+            ),
+            ("cost so far", money(picture.session.cost if picture.session else None)),
+            ("kept in", str(self._services.workspace.project / ".palimpsest")),
+        ]
+        if self._services.workspace.warning:
+            rows.append(("warning", self._services.workspace.warning))
+        return table(("", ""), rows)
+
+    def _sessions(self, _argument: str, place: Place) -> Text:
+        current = self._current(place).id
+        found = self._services.workspace.sessions()
+        rows = [
+            (
+                f"{'* ' if one.id == current else ''}{one.id}",
+                one.title,
+                one.notebook or "console",
+                count(one.messages),
+            )
+            for one in found[:MOST_SESSIONS]
+        ]
+        text = table(("session", "title", "notebook", "messages"), rows)
+        if len(found) > MOST_SESSIONS:
+            more = f"{count(len(found) - MOST_SESSIONS)} older sessions are not listed."
+            return Text(f"{text.markdown}\n\n*{more}*", f"{text.plain}\n{more}")
+        return text
+
+    def _use(self, argument: str, place: Place) -> Text:
+        services = self._services
+        session = services.engine.submit(services.workspace.open(argument, place.notebook)).result()
+        self._pages.adopt(session)
+        picture = session.snapshot()
+        title = picture.session.title if picture.session else ""
+        words = f"This notebook now goes on with {session.id} ({title}), {count(len(picture.messages))} messages."
+        if session.read_only:
+            words += " Another kernel writes it, so it can be read here, not asked."
+        return sentence(words)
+
+    def _stop(self, _argument: str, place: Place) -> Text:
+        stopped = self._current(place).cancel("Stopped.")
+        return sentence("Stopped." if stopped else "Nothing was running.")
+
+    def _models(self, _argument: str, _place: Place) -> Text:
+        models = getattr(self._services, "models", None)
+        rows = [tuple(str(cell) for cell in row) for row in models()] if callable(models) else []
+        default = self._default_model()
+        if not rows:
+            return sentence(f"The model is {default}. Choose another with -m provider/name.")
+        text = table(("model", "window", "why it is here"), rows)
+        words = f"Without -m the model is {default}."
+        return Text(f"{text.markdown}\n\n{inline(words)}", f"{text.plain}\n{words}")
+
+    def _config(self, _argument: str, _place: Place) -> Text:
+        config = getattr(self._services, "config", None)
+        rows = [tuple(str(cell) for cell in row) for row in _config_rows(config)]
+        if not rows:
+            return sentence("Nothing is configured; every setting has its built-in value.")
+        return table(("setting", "value", "from"), rows)
+
+    def _default_model(self) -> str:
+        default = getattr(self._services, "default_model", None)
+        return str(default()) if callable(default) else "unknown"
+
+
+def _config_rows(config: Any) -> list[tuple[Any, ...]]:
+    rows = getattr(config, "rows", None)
+    return list(rows()) if callable(rows) else []
+
+
+def _state(picture: Snapshot) -> str:
+    status = picture.status
+    if status.type == "retry":
+        return f"waits to try again: {status.message}"
+    return {"idle": "idle", "busy": "runs"}[status.type]
+
+
+def _model(picture: Snapshot) -> str:
+    model = picture.session.model if picture.session else None
+    if model is None:
+        return ""
+    return f"{model.id} ({model.variant})" if model.variant else model.id
+
+
+def sentence(words: str) -> Text:
+    """Return one sentence in both forms."""
+    return Text(inline(words), words)
+
+
+def table(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> Text:
+    """Return rows as a Markdown table and as aligned text."""
+    lines = [f"| {' | '.join(head)} |", f"|{'---|' * len(head)}"]
+    for row in rows:
+        cells = [code_span(row[0]), *(inline(cell).replace("|", "\\|") for cell in row[1:])]
+        lines.append(f"| {' | '.join(cells)} |")
+    everything = [head, *rows] if any(head) else rows
+    widths = [max(len(row[i]) for row in everything) for i in range(len(head))]
+    plain = [
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        for row in everything
+    ]
+    return Text("\n".join(lines), "\n".join(plain))

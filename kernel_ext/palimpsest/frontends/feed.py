@@ -1,0 +1,117 @@
+"""One turn as its cell follows it: which messages are its own, and what was asked meanwhile.
+
+Border: reads a live session's records and snapshots; shows nothing. Records arrive on the
+writer thread, the main thread reads; what is shared is replaced whole, never changed in place.
+"""
+
+from collections.abc import Callable, Sequence
+
+from palimpsest.render.story import Notes
+from palimpsest.session.api import Answer, LiveSession, Snapshot
+from palimpsest.transcript.events import (
+    DecisionMade,
+    PartUpdated,
+    PermissionAsked,
+    PermissionReplied,
+    PromptDelivered,
+    Record,
+    SessionStatus,
+)
+from palimpsest.transcript.messages import Message, UserMessage
+from palimpsest.transcript.parts import StepFinishPart, TextPart
+from palimpsest.transcript.values import Reply
+
+
+class TurnFeed:
+    """Follows the turn of one prompt.
+
+    Responsibilities: find the prompt's own user message; hand out the turn's messages; collect
+    questions, answers and decisions; tell when a step ended.
+    """
+
+    def __init__(self, prompt_id: str) -> None:
+        self.prompt_id = prompt_id
+        self.session: LiveSession | None = None
+        self.turn_id: str | None = None
+        self.first_seq = 0
+        self.changes = 0
+        """Records of this session so far; a view compares it with what it saw last."""
+        self.steps = 0
+        """Steps, questions and status changes so far: what is worth showing at once."""
+        self.notes = Notes()
+        self._unsubscribe: Callable[[], None] | None = None
+
+    def attach(self, session: LiveSession) -> None:
+        """Follow a session from now on."""
+        self.session = session
+        self.first_seq = session.snapshot().seq + 1
+        self._unsubscribe = session.subscribe(self._told)
+
+    def detach(self) -> None:
+        """Stop following."""
+        if self._unsubscribe is not None:
+            self._unsubscribe()
+            self._unsubscribe = None
+
+    def snapshot(self) -> Snapshot | None:
+        """Return the session's newest picture, if the session is known yet."""
+        return self.session.snapshot() if self.session is not None else None
+
+    def messages(self, snapshot: Snapshot, answer: Answer | None = None) -> Sequence[Message]:
+        """Return the turn's messages without the prompt itself: answers, and prompts that joined."""
+        if self.turn_id is None:
+            return answer.messages if answer is not None else ()
+        found: list[Message] = []
+        for message in reversed(snapshot.messages):
+            if message.id == self.turn_id:
+                break
+            found.append(message)
+        else:
+            return answer.messages if answer is not None else ()
+        found.reverse()
+        if answer is None:
+            return found
+        last = answer.messages[-1].id if answer.messages else None
+        ends = [i for i, message in enumerate(found) if message.id == last]
+        return found[: ends[-1] + 1] if ends else answer.messages
+
+    def _told(self, records: Sequence[Record]) -> None:
+        """Note a batch of records; on the writer thread."""
+        for record in records:
+            self._note(record)
+        self.changes += len(records)
+
+    def _note(self, record: Record) -> None:
+        event = record.event
+        notes = self.notes
+        match event:
+            case PromptDelivered() if event.prompt_id == self.prompt_id:
+                self.turn_id = event.message_id
+                self.first_seq = record.seq
+            case PermissionAsked():
+                self.notes = Notes((*notes.asks, event.ask), notes.replies, notes.decisions)
+                self.steps += 1
+            case PermissionReplied():
+                replies: tuple[tuple[str, Reply], ...] = (
+                    *notes.replies,
+                    (event.ask_id, event.reply),
+                )
+                self.notes = Notes(notes.asks, replies, notes.decisions)
+                self.steps += 1
+            case DecisionMade():
+                decisions = (*notes.decisions, event.decision)
+                self.notes = Notes(notes.asks, notes.replies, decisions)
+            case PartUpdated(part=StepFinishPart()) | SessionStatus():
+                self.steps += 1
+            case _:
+                pass
+
+
+def shown_messages(messages: Sequence[Message]) -> list[Message]:
+    """Leave out what the engine wrote in the user's place."""
+    return [
+        message
+        for message in messages
+        if not isinstance(message.info, UserMessage)
+        or any(isinstance(part, TextPart) and not part.synthetic for part in message.parts)
+    ]

@@ -1,0 +1,82 @@
+"""Everything of the front end that needs the application: prompts, subcommands, the channel.
+
+Border: built in the background after ``%load_ext`` (its imports take a second); the magics hold
+it as soon as they are used. One per kernel.
+"""
+
+from collections.abc import Callable, Coroutine, Sequence
+from typing import Any
+
+from IPython.core.error import UsageError
+
+from palimpsest.frontends.answer import AgentAnswer
+from palimpsest.frontends.channel import Channel
+from palimpsest.frontends.commands import Commands
+from palimpsest.frontends.options import Request
+from palimpsest.frontends.pump import Pump
+from palimpsest.frontends.turn import CellTurn, Place, Services
+
+NESTED = (
+    "The agent's own Python cannot ask the agent: its turn waits for this code to end. Return what is needed "
+    "and let it go on."
+)
+
+
+class Front:
+    """One kernel's front end.
+
+    Responsibilities: run prompts of cells and subcommands; refuse an agent inside the agent.
+    """
+
+    def __init__(
+        self,
+        services: Services,
+        pump: Pump,
+        *,
+        shell: Any,
+        cells_running: Callable[[], int] = lambda: 0,
+    ) -> None:
+        self.services = services
+        self.pump = pump
+        self.shell = shell
+        self.channel = Channel(services, pump, shell)
+        pump.cells_running = cells_running
+        self._commands = Commands(services, self.channel)
+
+    def ask(self, request: Request, place: Place) -> AgentAnswer | None:
+        """Run a line of the magic, blocking."""
+        if request.command is not None:
+            self._command(request, place)
+            return None
+        return self._turn(request, place).run()
+
+    def ask_awaiting(self, request: Request, place: Place) -> "Coroutine[Any, Any, AgentAnswer]":
+        """Run a prompt, awaited by its cell."""
+        return self._turn(request, place).run_awaiting()
+
+    def _turn(self, request: Request, place: Place) -> CellTurn:
+        if self.pump.current is not None:
+            raise UsageError(NESTED)
+        prompt, options = request.prompt, request.options
+        return CellTurn(self.services, self.pump, prompt, options, place, self.channel)
+
+    def _command(self, request: Request, place: Place) -> None:
+        text = self._commands.run(request, place)
+        self.pump.shell.display_pub.publish(
+            {"text/markdown": text.markdown, "text/plain": text.plain}
+        )
+
+    def known(self, field: str) -> Sequence[str]:
+        """Return values of an option for completion, without asking anybody."""
+        known = getattr(self.services, "known", None)
+        if field == "session":
+            return [one.id for one in self.services.workspace.sessions()]
+        return list(known(field)) if callable(known) else ()
+
+    def close(self) -> None:
+        """Close the sessions and give the signal back."""
+        self.channel.close()
+        self.pump.interrupts.close()
+        close = getattr(self.services, "close", None)
+        if callable(close):
+            close()

@@ -1,0 +1,225 @@
+"""Read the words after ``%agent`` into options, a prompt, or a subcommand.
+
+Border: knows nothing of IPython or sessions and imports nothing heavy, since it is loaded by
+``%load_ext``. Options are read only at the head of the line; the prompt is what follows, to the
+letter, because quotes, braces and dollars in a prompt are the user's and not a shell's.
+"""
+
+import difflib
+import re
+from dataclasses import dataclass, fields
+from typing import Any, Literal
+
+Command = Literal["status", "sessions", "use", "stop", "models", "config", "help"]
+
+COMMANDS: dict[str, str] = {
+    "status": "the session of this notebook, its model, what runs and what waits",
+    "sessions": "the sessions kept for this project",
+    "use": "go on with another session: %agent use ID",
+    "stop": "stop the turn that runs",
+    "models": "the models that can be used here",
+    "config": "every setting and where it came from",
+    "help": "this text",
+}
+
+CLOSE_ENOUGH = 0.7
+"""Ratio of difflib above which a misspelt word gets "did you mean"; "modle" and "model" give 0.8."""
+
+
+class OptionError(Exception):
+    """One sentence about wrong input after the magic; shown without a traceback."""
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What was asked for on the line of the magic."""
+
+    model: str | None = None
+    variant: str | None = None
+    session: str | None = None
+    new: bool = False
+    agent: str | None = None
+    system: str | None = None
+    tools: tuple[str, ...] | None = None
+    max_steps: int | None = None
+    yes: bool = False
+    quiet: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A line of the magic, understood: either a prompt with options, or a subcommand."""
+
+    options: Options = Options()
+    prompt: str = ""
+    command: Command | None = None
+    argument: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """How one option is written and explained."""
+
+    field: str
+    long: str
+    short: str | None = None
+    value: str | None = None
+    help: str = ""
+
+
+OPTIONS: tuple[Option, ...] = (
+    Option("model", "--model", "-m", "NAME", "use this model, such as anthropic/claude-sonnet-4-5"),
+    Option("variant", "--variant", None, "NAME", "reasoning effort: low, medium or high"),
+    Option("session", "--session", "-s", "ID", "use this session (its id or the beginning of it)"),
+    Option("new", "--new", None, None, "begin a new session for this notebook"),
+    Option("agent", "--agent", None, "NAME", "use this agent"),
+    Option("system", "--system", None, "TEXT", "add these words to the system prompt of this turn"),
+    Option("tools", "--tools", None, "A,B", "offer only these tools; none offers no tool"),
+    Option("max_steps", "--max-steps", None, "N", "stop after this many model requests"),
+    Option("yes", "--yes", "-y", None, "answer permission questions of this turn with yes"),
+    Option("quiet", "--quiet", "-q", None, "show only the final text"),
+)
+
+_BY_NAME = {option.long: option for option in OPTIONS} | {
+    option.short: option for option in OPTIONS if option.short
+}
+_WORD = re.compile(r"\S+")
+_LOOKS_LIKE_OPTION = re.compile(r"--?[A-Za-z]")
+
+
+def help_text() -> str:
+    """Return the help that ``%agent help`` and ``%%agent?`` show."""
+    lines = [
+        "Ask the agent that lives in this kernel.",
+        "",
+        "    %agent [options] prompt         one line",
+        "    %%agent [options]               the cell's body is the prompt",
+        "    answer = %agent [options] prompt",
+        "",
+        "The agent sees your variables and may run Python here; it asks before it does.",
+        "Stop it with the kernel's stop button. Prompts are taken to the letter.",
+        "",
+        "Options, before the prompt:",
+    ]
+    for option in OPTIONS:
+        names = f"{option.short}, {option.long}" if option.short else f"    {option.long}"
+        usage = f"{names} {option.value or ''}"
+        lines.append(f"    {usage:<24} {option.help}")
+    lines.append(f"    {'    --':<24} what follows is the prompt, whatever it looks like")
+    lines += ["", "Subcommands:"]
+    lines += [f"    %agent {name:<17} {text}" for name, text in COMMANDS.items()]
+    return "\n".join(lines)
+
+
+def parse(line: str, body: str | None = None) -> Request:
+    """Read the rest of a magic's line, and the cell's body if there is one.
+
+    Raises:
+        OptionError: with one sentence that names what is wrong and what would be right.
+    """
+    values, rest = _options(line.strip())
+    if body is None and not values:
+        command = _command(rest)
+        if command is not None:
+            return command
+    prompt = rest.removeprefix("-- ") if rest != "--" else ""
+    if body is not None:
+        prompt = f"{prompt}\n\n{body}" if prompt else body
+    if not prompt.strip():
+        raise OptionError(
+            "There is no prompt. Write it after %agent, or in the cell below %%agent."
+        )
+    return Request(options=_checked(values), prompt=prompt.strip("\n"))
+
+
+def _command(rest: str) -> Request | None:
+    """Return the subcommand that the line is, or None when it is a prompt."""
+    words = rest.split()
+    if not words:
+        return Request(command="help")
+    word = words[0]
+    if word == "use" and len(words) <= 2:
+        if len(words) == 1:
+            raise OptionError("Which session? Write %agent use ID; %agent sessions lists them.")
+        return Request(command="use", argument=words[1])
+    if len(words) > 1:
+        return None
+    for name in COMMANDS:
+        if word == name:
+            return Request(command=name)  # type: ignore[arg-type]  # the keys are the literals
+    close = difflib.get_close_matches(word, COMMANDS, 1, CLOSE_ENOUGH)
+    if close:
+        raise OptionError(
+            f"Did you mean %agent {close[0]}? To send {word!r} as a prompt, write %agent -- {word}."
+        )
+    return None
+
+
+def _options(text: str) -> tuple[dict[str, Any], str]:
+    """Split the options at the head from the rest of the line."""
+    values: dict[str, Any] = {}
+    while _LOOKS_LIKE_OPTION.match(text):
+        match = _WORD.match(text)
+        word = match.group() if match else text
+        name, equals, attached = word.partition("=")
+        if name in {"-h", "--help"}:
+            return {}, "help"
+        option = _BY_NAME.get(name)
+        if option is None:
+            raise OptionError(_unknown(name))
+        text = text[len(name) :]
+        if option.value is None:
+            if equals:
+                raise OptionError(f"{name} takes no value, but {attached!r} was given.")
+            values[option.field] = True
+            text = text.lstrip()
+            continue
+        values[option.field], text = _value(name, text.removeprefix("=") if equals else text)
+    return values, text
+
+
+def _value(name: str, text: str) -> tuple[str, str]:
+    """Read one option value, quoted or up to the next blank."""
+    text = text.lstrip()
+    if text[:1] in {"'", '"'}:
+        value, quote, rest = text[1:].partition(text[0])
+        if not quote:
+            raise OptionError(f"The value of {name} begins with {text[0]} but never ends with it.")
+        return value, rest.lstrip()
+    match = _WORD.match(text)
+    if match is None:
+        option = _BY_NAME[name]
+        raise OptionError(f"{name} needs a value: {name} {option.value}.")
+    return match.group(), text[match.end() :].lstrip()
+
+
+def _unknown(name: str) -> str:
+    close = difflib.get_close_matches(name, _BY_NAME, 1, CLOSE_ENOUGH)
+    if close:
+        return f"Unknown option {name!r}. Did you mean {close[0]!r}?"
+    return f"Unknown option {name!r}. %agent help lists them; write -- before a prompt that begins with a dash."
+
+
+def _checked(values: dict[str, Any]) -> Options:
+    """Turn the raw values into options, or say what is wrong with one."""
+    if values.get("new") and values.get("session"):
+        raise OptionError("--new and --session contradict each other; give one of them.")
+    if "max_steps" in values:
+        values["max_steps"] = _positive(values["max_steps"])
+    if "tools" in values:
+        names = [name.strip() for name in values["tools"].split(",")]
+        values["tools"] = () if names == ["none"] else tuple(name for name in names if name)
+    for field in fields(Options):
+        if values.get(field.name) == "":
+            raise OptionError(f"--{field.name.replace('_', '-')} was given an empty value.")
+    return Options(**values)
+
+
+def _positive(text: str) -> int:
+    try:
+        number = int(text)
+    except ValueError:
+        number = 0
+    if number < 1:
+        raise OptionError(f"--max-steps needs a whole number of at least 1, not {text!r}.")
+    return number

@@ -1,0 +1,249 @@
+"""What a page may command, what it is answered, and what it is told.
+
+Commands travel on the control channel (``palimpsest_request``), which is heard while a cell
+blocks; the reply (``palimpsest_reply``) comes at once and says only what is known without
+waiting. What follows arrives as notices on iopub (``palimpsest_notice``). Every command has an
+id, and the same id again does nothing but repeat the reply.
+"""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, TypeAdapter
+
+from palimpsest.transcript.base import Value
+from palimpsest.transcript.messages import Message
+from palimpsest.transcript.sessions import Status
+from palimpsest.transcript.values import Ask, Todo
+
+PROTOCOL_VERSION = 1
+WATCH_SECONDS = 20.0
+"""A watch that is not renewed within this time is over; a page that was closed says nothing."""
+
+
+class CommandBase(Value):
+    """What every command has."""
+
+    id: str = Field(min_length=1, max_length=200)
+    """Chosen by the page; sending the same id again is harmless."""
+
+
+class Hello(CommandBase):
+    """A page is there; it learns versions, project and session."""
+
+    type: Literal["hello"] = "hello"
+    protocol: int
+    version: str = ""
+    """Version of the page's own package."""
+    client: str = ""
+
+
+class Watch(CommandBase):
+    """Tell this page what happens, for 20 seconds."""
+
+    type: Literal["watch"] = "watch"
+    client: str
+    session: str | None = None
+    """None means every session of this kernel."""
+
+
+class Unwatch(CommandBase):
+    """Tell this page no more."""
+
+    type: Literal["unwatch"] = "unwatch"
+    client: str
+    session: str | None = None
+
+
+class PromptBase(CommandBase):
+    """Words for the agent; ``id`` is the prompt's id too."""
+
+    text: str = Field(min_length=1)
+    session: str | None = None
+    """None means the notebook's current session."""
+    model: str | None = None
+    variant: str | None = None
+    agent: str | None = None
+    system: str | None = None
+    tools: tuple[str, ...] | None = None
+    max_steps: int | None = Field(default=None, ge=1)
+
+
+class Prompt(PromptBase):
+    """Send a prompt; while a turn runs it waits behind it."""
+
+    type: Literal["prompt"] = "prompt"
+
+
+class Queue(PromptBase):
+    """Send a prompt that waits until the turn that runs has ended."""
+
+    type: Literal["queue"] = "queue"
+
+
+class Steer(PromptBase):
+    """Send a prompt into the turn that runs, before its next request."""
+
+    type: Literal["steer"] = "steer"
+
+
+class AnswerAsk(CommandBase):
+    """Answer a question; the first answer wins."""
+
+    type: Literal["reply"] = "reply"
+    session: str | None = None
+    ask_id: str
+    answer: Literal["once", "always", "reject"]
+    feedback: str | None = None
+
+
+class Cancel(CommandBase):
+    """Stop the turn that runs and withdraw what waits."""
+
+    type: Literal["cancel"] = "cancel"
+    session: str | None = None
+
+
+class Withdraw(CommandBase):
+    """Take a waiting prompt back."""
+
+    type: Literal["withdraw"] = "withdraw"
+    session: str | None = None
+    prompt_id: str
+
+
+class Resync(CommandBase):
+    """Tell everything after a sequence number again, or the whole picture when ``after`` is None."""
+
+    type: Literal["resync"] = "resync"
+    session: str | None = None
+    after: int | None = Field(default=None, ge=0)
+    client: str = ""
+
+
+class ListSessions(CommandBase):
+    """List the sessions of the project."""
+
+    type: Literal["sessions"] = "sessions"
+
+
+class OpenSession(CommandBase):
+    """Go on with another session in this notebook."""
+
+    type: Literal["open"] = "open"
+    session: str
+
+
+class NewSession(CommandBase):
+    """Begin a new session in this notebook."""
+
+    type: Literal["new"] = "new"
+
+
+Command = Annotated[
+    Hello
+    | Watch
+    | Unwatch
+    | Prompt
+    | Queue
+    | Steer
+    | AnswerAsk
+    | Cancel
+    | Withdraw
+    | Resync
+    | ListSessions
+    | OpenSession
+    | NewSession,
+    Field(discriminator="type"),
+]
+
+COMMANDS: TypeAdapter[Command] = TypeAdapter(Command)
+COMMAND_TYPES = "hello, watch, unwatch, prompt, queue, steer, reply, cancel, withdraw, resync, sessions, open, new"
+
+
+class SessionHead(Value):
+    """What a page shows of a session before it has read it."""
+
+    session: str
+    title: str = ""
+    notebook: str | None = None
+    read_only: bool = False
+    seq: int = 0
+    status: Status
+    asks: tuple[Ask, ...] = ()
+    waiting: int = 0
+    """Prompts in the inbox."""
+
+
+class CommandReply(Value):
+    """The reply to a command, from what is known at once."""
+
+    status: Literal["ok", "error", "loading"]
+    id: str | None = None
+    error: str | None = None
+    """One sentence."""
+    protocol: int = PROTOCOL_VERSION
+    version: str = ""
+    """Version of the kernel's package."""
+    repeated: bool = False
+    """This id was seen before; nothing was done again."""
+    project: str | None = None
+    notebook: str | None = None
+    session: SessionHead | None = None
+    """The session that the command was about, once it is open."""
+    watch_seconds: float | None = None
+
+
+class SessionRow(Value):
+    """One line of the session list."""
+
+    id: str
+    title: str
+    notebook: str | None = None
+    created: int
+    updated: int
+    messages: int = 0
+
+
+class RecordsNotice(Value):
+    """Journal records, as they were written in one tick, or again after ``resync``."""
+
+    kind: Literal["records"] = "records"
+    session: str
+    records: tuple[dict[str, Any], ...]
+    resync: str | None = None
+    """Id of the resync command that this answers."""
+    last: bool = False
+    """The last notice of that answer."""
+
+
+class PictureNotice(Value):
+    """A session as it is, in pieces that come in order."""
+
+    kind: Literal["picture"] = "picture"
+    session: str
+    resync: str
+    seq: int
+    head: SessionHead
+    messages: tuple[Message, ...]
+    todos: tuple[Todo, ...] = ()
+    last: bool = False
+
+
+class OutcomeNotice(Value):
+    """What became of a command that took its time."""
+
+    kind: Literal["outcome"] = "outcome"
+    id: str
+    error: str | None = None
+    """One sentence, when it failed."""
+    session: SessionHead | None = None
+    sessions: tuple[SessionRow, ...] | None = None
+    late: bool = False
+    """Somebody else was first; nothing was done."""
+
+
+class CurrentNotice(Value):
+    """The notebook goes on with this session from now on."""
+
+    kind: Literal["current"] = "current"
+    session: SessionHead

@@ -1,0 +1,152 @@
+"""Ask the person at the cell, when no page is there to ask.
+
+Border: runs on the main thread while a cell waits; reads an answer with ``input()``. The first
+answer wins, whoever gives it, so an answer from a page closes the prompt here. Where nobody can
+type (Papermill, nbclient) the answer is a recorded no.
+"""
+
+import asyncio
+from collections.abc import Callable
+from typing import Any, Literal
+
+from palimpsest.frontends.interrupt import Interrupts, interrupt_main
+from palimpsest.render.words import count
+from palimpsest.session.api import LiveSession
+from palimpsest.transcript.values import Ask, Reply
+
+HEADLESS = (
+    "Nobody can be asked here: this kernel has no place to type an answer. Do without this call, or tell the "
+    "user to run the cell again with --yes."
+)
+INPUT_CHARS = 4_000
+"""What is shown of one value of the call's input; the rest is counted."""
+DIFF_CHARS = 8_000
+
+_WORDS: dict[str, Literal["once", "always", "reject"]] = {
+    "1": "once",
+    "once": "once",
+    "yes": "once",
+    "y": "once",
+    "2": "always",
+    "always": "always",
+    "a": "always",
+    "3": "reject",
+    "reject": "reject",
+    "no": "reject",
+    "n": "reject",
+}
+
+
+class Questions:
+    """Puts the open questions of a session to the person at the cell.
+
+    Contract: ``check`` returns at once when there is nothing to ask here. It raises nothing;
+    an interrupt while it reads means stop, which the interrupt's own listener does.
+    """
+
+    def __init__(
+        self,
+        interrupts: Interrupts,
+        watched: Callable[[], bool],
+        scrub: Callable[[str], str],
+        read: Callable[[str], str] = lambda prompt: input(prompt),
+    ) -> None:
+        self.interrupted = False
+        self.everywhere = True
+        self.task: asyncio.Task[Any] | None = None
+        self._interrupts = interrupts
+        self._watched = watched
+        self._scrub = scrub
+        self._read = read
+        self._open: str | None = None
+        self._closed_elsewhere = False
+        self._stopped = False
+
+    def check(self, session: LiveSession) -> None:
+        """Ask what is open, if a person can be asked here."""
+        if self._stopped or self._watched():
+            return
+        for ask in session.snapshot().asks:
+            reply = None if self._over() else self._answer(ask, session)
+            if reply is not None:
+                session.reply(ask.id, reply)
+
+    def answered(self, ask_id: str) -> None:
+        """Close the prompt because the question was answered elsewhere; from any thread."""
+        if self._open == ask_id:
+            self._closed_elsewhere = True
+            interrupt_main()
+
+    def _over(self) -> bool:
+        return self._stopped
+
+    def _answer(self, ask: Ask, session: LiveSession) -> Reply | None:
+        """Read an answer; None when it came from elsewhere or the person stopped."""
+        self._closed_elsewhere = self.interrupted = False
+        text = question_text(ask, self._scrub)
+        while True:
+            line = self._line(ask, text, session)
+            if line is None:
+                return None
+            if isinstance(line, Reply):
+                return line
+            reply = understand(line)
+            if reply is not None:
+                return reply
+            text = "Please answer 1, 2 or 3 (or once, always, reject and a reason): "
+
+    def _line(self, ask: Ask, text: str, session: LiveSession) -> str | Reply | None:
+        before, self._interrupts.running = self._interrupts.running, self
+        self._open = ask.id
+        try:
+            if all(one.id != ask.id for one in session.snapshot().asks):
+                return None
+            return self._read(text)
+        except KeyboardInterrupt:
+            self._stopped = not self._closed_elsewhere
+            return None
+        except Exception as problem:  # EOFError, StdinNotImplementedError, a closed stdin
+            if type(problem).__name__ not in _NO_STDIN and not isinstance(problem, OSError):
+                raise
+            return Reply(answer="reject", feedback=HEADLESS, by="headless")
+        finally:
+            self._open = None
+            self._interrupts.running = before
+
+
+_NO_STDIN = frozenset({"EOFError", "StdinNotImplementedError", "UnsupportedOperation"})
+
+
+def understand(line: str) -> Reply | None:
+    """Read what a person typed, or return None when it is no answer."""
+    word, _, rest = line.strip().partition(" ")
+    answer = _WORDS.get(word.lower().rstrip(".,:"))
+    if answer is None:
+        return None
+    return Reply(answer=answer, feedback=rest.strip() or None)
+
+
+def question_text(ask: Ask, scrub: Callable[[str], str]) -> str:
+    """Put a question into plain words: the tool, its exact input, the diff, the answers."""
+    name = ask.tool or ask.permission
+    lines = [f"The agent wants to use {name}: {ask.title}" if ask.title else f"May {name} run?"]
+    for key, value in ask.input.items():
+        lines.append(_value(key, value))
+    if ask.diff:
+        lines.append(_shown(ask.diff, DIFF_CHARS))
+    always = ", ".join(ask.always) or "this"
+    lines.append(f"1 once   2 always ({always})   3 reject (a reason may follow)")
+    return scrub("\n".join(lines)) + "\n> "
+
+
+def _value(key: str, value: Any) -> str:
+    text = _shown(value if isinstance(value, str) else repr(value), INPUT_CHARS)
+    if "\n" not in text:
+        return f"  {key}: {text}"
+    return f"  {key}:\n" + "\n".join(f"    {line}" for line in text.splitlines())
+
+
+def _shown(text: str, longest: int) -> str:
+    if len(text) <= longest:
+        return text
+    return f"{text[:longest]}\n[{count(len(text) - longest)} characters are not shown]"

@@ -1,0 +1,104 @@
+"""Rewrite ``%agent`` at the start of a line so that the cell awaits the answer.
+
+Border: works on text IPython has already transformed, and changes nothing else. A magic that
+blocks always works, but an awaited one also lets the agent's Python use top-level await; it is
+possible only where the call is a statement of its own in a cell that nothing else encloses.
+"""
+
+import ast
+import re
+from collections.abc import Callable
+
+from IPython.core.inputtransformer2 import make_tokens_by_line
+
+AWAIT_RESULT = "_agent_await"
+"""The magic that is awaited for its result: ``answer = %agent ...``."""
+AWAIT_NOTHING = "_agent_await_show"
+"""The magic that is awaited for what it shows; it returns None, so that ``Out`` stays clean."""
+
+_NEEDLE = re.compile(r"^.*get_ipython\(\)\.run_(line|cell)_magic\('agent', ", re.MULTILINE)
+_QUESTION = re.compile(r"^\s*(?:[^=#'\"%]+=\s*)?%agent\s.*\?\s*$")
+
+
+def rewrite_calls(lines: list[str], *, possible: Callable[[], bool]) -> list[str]:
+    """Put ``await`` before calls of the magic that are top-level statements.
+
+    Args:
+        lines: The cell after IPython's own transformations.
+        possible: Whether awaiting is possible now (autoawait on, no cell running).
+    """
+    text = "".join(lines)
+    if not _NEEDLE.search(text) or not possible():
+        return lines
+    try:
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError, MemoryError, RecursionError):
+        return lines  # IPython will show the error of the cell as it is
+    data = [line.encode() for line in lines]
+    for statement in reversed(tree.body):
+        edit = _edit(statement)
+        if edit is not None:
+            _apply(data, edit, shown=isinstance(statement, ast.Expr))
+    return [line.decode() for line in data]
+
+
+def keep_questions(lines: list[str]) -> list[str]:
+    """Keep a prompt that ends in ``?`` from being read as a request for help.
+
+    A blank after the question mark is enough for IPython, which drops it again.
+    """
+    if not any(_QUESTION.match(line) for line in lines) or lines[0].startswith("%%"):
+        return lines
+    starts = _statement_starts(lines)
+    return [
+        line.rstrip("\r\n") + " \n" if number in starts and _QUESTION.match(line) else line
+        for number, line in enumerate(lines)
+    ]
+
+
+def _statement_starts(lines: list[str]) -> set[int]:
+    """Return the numbers of the lines on which a statement begins, so not those inside strings."""
+    # Tokenising is IPython's own way; a magic is not Python, so ast cannot help here.
+    starts = set()
+    for tokens in make_tokens_by_line(lines):
+        for token in tokens:
+            if token.string.strip():
+                starts.add(token.start[0] - 1)
+                break
+    return starts
+
+
+def _edit(statement: ast.stmt) -> ast.Call | None:
+    """Return the call of the magic that a top-level statement consists of."""
+    if not isinstance(statement, ast.Expr | ast.Assign) or statement.col_offset != 0:
+        return None
+    call = statement.value
+    if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute):
+        return None
+    if call.func.attr not in {"run_line_magic", "run_cell_magic"} or not call.args:
+        return None
+    owner, name = call.func.value, call.args[0]
+    if not (isinstance(owner, ast.Call) and isinstance(owner.func, ast.Name)):
+        return None
+    if owner.func.id != "get_ipython" or not isinstance(name, ast.Constant):
+        return None
+    if name.value != "agent" or _empty_cell(call):
+        return None
+    return call
+
+
+def _empty_cell(call: ast.Call) -> bool:
+    """Tell whether this is ``%%agent`` without a body, about which IPython has a sentence."""
+    body = call.args[2] if len(call.args) > 2 else None
+    return isinstance(body, ast.Constant) and body.value == ""
+
+
+def _apply(data: list[bytes], call: ast.Call, *, shown: bool) -> None:
+    """Write the new name of the magic and ``await``, last position first."""
+    name = call.args[0]
+    magic = repr(AWAIT_NOTHING if shown else AWAIT_RESULT).encode()
+    row = name.lineno - 1
+    end = name.end_col_offset or name.col_offset
+    data[row] = data[row][: name.col_offset] + magic + data[row][end:]
+    row = call.lineno - 1
+    data[row] = data[row][: call.col_offset] + b"await " + data[row][call.col_offset :]

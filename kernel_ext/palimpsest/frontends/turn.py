@@ -1,0 +1,226 @@
+"""One prompt from a cell: sent to the engine, followed, shown, answered.
+
+Border: glue between the magic and the session layer; it holds no rule of its own. The main
+thread waits here; the engine does the work.
+"""
+
+import os
+import time
+import uuid
+from collections.abc import Callable
+from concurrent.futures import Future
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from IPython.core.error import UsageError
+
+from palimpsest.frontends.answer import AgentAnswer
+from palimpsest.frontends.cell import CellStory
+from palimpsest.frontends.feed import TurnFeed
+from palimpsest.frontends.options import Options
+from palimpsest.frontends.pump import CellWait, Pump
+from palimpsest.frontends.questions import Questions
+from palimpsest.frontends.terminal import TerminalStory
+from palimpsest.session.api import Answer, LiveSession, PromptOptions, Workspace
+from palimpsest.session.engine import EngineThread
+from palimpsest.transcript.errors import UserError
+from palimpsest.transcript.events import PermissionReplied
+from palimpsest.transcript.messages import Origin
+from palimpsest.transcript.scrub import scrub, secret_values
+
+PATIENCE_SECONDS = 2.0
+"""A second press of the stop button this long after the first leaves a turn that does not end."""
+
+
+class Services(Protocol):
+    """What the front end needs of the application; ``app`` implements it."""
+
+    @property
+    def engine(self) -> EngineThread:
+        """The engine's thread."""
+        ...
+
+    @property
+    def workspace(self) -> Workspace:
+        """The project's sessions."""
+        ...
+
+
+class Pages(Protocol):
+    """The pages that look at this kernel; ``channel`` implements it."""
+
+    def fresh(self, session_id: str) -> bool:
+        """Tell whether a page watches the session now."""
+        ...
+
+    def adopt(self, session: LiveSession) -> None:
+        """Note the session that the notebook goes on with."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Which cell asks."""
+
+    cell_id: str | None = None
+    execution_count: int | None = None
+    notebook: str | None = None
+
+
+class TurnStopped(KeyboardInterrupt):
+    """The person stopped the turn: loops and Run All end too, without a traceback."""
+
+    def _render_traceback_(self) -> list[str]:
+        return ["Stopped. What was done up to here is kept; ask again to go on."]
+
+
+class CellTurn:
+    """Runs one prompt for a cell.
+
+    Responsibilities: find the session; send the prompt; keep the story and the questions going
+    while it waits; turn what came back into a value or one clear sentence.
+    """
+
+    def __init__(
+        self,
+        services: Services,
+        pump: Pump,
+        text: str,
+        options: Options,
+        place: Place,
+        pages: Pages,
+    ) -> None:
+        self._services = services
+        self._pump = pump
+        self._text = text
+        self._options = options
+        self._place = place
+        self._pages = pages
+        self._feed = TurnFeed(f"pmt_{uuid.uuid4().hex}")
+        self._scrub = _scrubber()
+        self._story = self._new_story()
+        self._questions = Questions(pump.interrupts, self._watched, self._scrub)
+        self._future: Future[Answer] | None = None
+        self._stopped_at: float | None = None
+        self._leave = False
+
+    def run(self) -> AgentAnswer:
+        """Block until the answer is there."""
+        with self._waiting() as wait:
+            future = self._send(wait)
+            wait.run(future)
+            return self._result(future)
+
+    async def run_awaiting(self) -> AgentAnswer:
+        """Await the answer."""
+        with self._waiting() as wait:
+            future = self._send(wait)
+            try:
+                await wait.run_awaiting(future)
+            except BaseException:
+                self._stop()
+                raise
+            return self._result(future)
+
+    def _waiting(self) -> CellWait:
+        return CellWait(self._pump, "", self._story, self._stop, self._tick)
+
+    def _send(self, wait: CellWait) -> "Future[Answer]":
+        self._future = self._services.engine.submit(self._ask(wait))
+        return self._future
+
+    async def _ask(self, wait: CellWait) -> Answer:
+        """Find the session and prompt it; on the engine thread."""
+        session = await self._session()
+        wait.session_id = session.id
+        self._pages.adopt(session)
+        self._feed.attach(session)
+        unsubscribe = session.subscribe(self._replied)
+        try:
+            return await session.prompt(self._text, self._prompt_options())
+        finally:
+            unsubscribe()
+            self._feed.detach()
+
+    async def _session(self) -> LiveSession:
+        workspace, notebook = self._services.workspace, self._place.notebook
+        if self._options.session is not None:
+            return await workspace.open(self._options.session, notebook)
+        if self._options.new:
+            return await workspace.new(notebook)
+        return await workspace.current(notebook)
+
+    def _prompt_options(self) -> PromptOptions:
+        options, place = self._options, self._place
+        return PromptOptions(
+            model=options.model,
+            variant=options.variant,
+            agent=options.agent,
+            system=options.system,
+            tools=options.tools,
+            max_steps=options.max_steps,
+            yes=options.yes,
+            origin=Origin(
+                kind="cell",
+                cell_id=place.cell_id,
+                execution_count=place.execution_count,
+                notebook=place.notebook,
+            ),
+            prompt_id=self._feed.prompt_id,
+        )
+
+    def _tick(self) -> None:
+        if self._leave:
+            raise TurnStopped
+        self._story.refresh()
+        session = self._feed.session
+        if session is not None:
+            self._questions.check(session)
+
+    def _stop(self) -> None:
+        """Stop the turn; on the engine thread, at every signal."""
+        now = time.monotonic()
+        self._stopped_at = self._stopped_at or now
+        self._leave = now - self._stopped_at > PATIENCE_SECONDS
+        session = self._feed.session
+        if session is not None:
+            session.cancel("Stopped.")
+        elif self._future is not None:
+            self._future.cancel()
+
+    def _replied(self, records: Any) -> None:
+        for record in records:
+            if isinstance(record.event, PermissionReplied):
+                self._questions.answered(record.event.ask_id)
+
+    def _watched(self) -> bool:
+        session = self._feed.session
+        return session is not None and self._pages.fresh(session.id)
+
+    def _result(self, future: "Future[Answer]") -> AgentAnswer:
+        if future.cancelled():
+            raise TurnStopped
+        try:
+            answer = future.result()
+        except UserError as error:
+            raise UsageError(self._scrub(str(error))) from None
+        self._story.finish(answer)
+        if answer.error is not None and answer.error.type == "aborted":
+            raise TurnStopped
+        return AgentAnswer(answer, shown=True)
+
+    def _new_story(self) -> "CellStory | TerminalStory":
+        if getattr(self._pump.shell, "kernel", None) is None:
+            return TerminalStory(self._feed, scrub=self._scrub, quiet=self._options.quiet)
+        return CellStory(
+            self._feed,
+            self._pump.shell.display_pub.publish,
+            scrub=self._scrub,
+            watched=self._watched,
+            quiet=self._options.quiet,
+        )
+
+
+def _scrubber() -> Callable[[str], str]:
+    values = secret_values(os.environ)
+    return lambda text: scrub(text, values)

@@ -1,0 +1,79 @@
+"""A real session layer with a scripted model, wired into a shell: what a kernel test loads.
+
+In a test kernel: ``from tests.frontends.room import load; load(get_ipython(), answers...)``.
+"""
+
+import os
+import random
+import secrets
+import socket
+import time
+from pathlib import Path
+from typing import Any
+
+from palimpsest import boot
+from palimpsest.context.policy import policy
+from palimpsest.frontends.front import Front
+from palimpsest.frontends.magic import Cells
+from palimpsest.frontends.pump import Pump, main_loop_of
+from palimpsest.model.script import Answer
+from palimpsest.model.scripted import ScriptedModel
+from palimpsest.session.agents import known_agents
+from palimpsest.session.engine import EngineThread
+from palimpsest.session.live import Services
+from palimpsest.session.workspace import Workspace
+from palimpsest.store.memory import MemoryStore
+from palimpsest.store.store import Owner
+from palimpsest.tools.permissions import DEFAULT_RULES
+from palimpsest.tools.registry import Registry, builtin_tools
+from palimpsest.transcript.ids import Ids
+from palimpsest.transcript.values import ModelInfo, ModelRef
+
+INFO = ModelInfo(ref=ModelRef(provider="test", name="scripted"), window=100_000, output_limit=4_000)
+
+
+class Room:
+    """What ``Front`` needs of an application."""
+
+    def __init__(self, shell: Any, model: ScriptedModel, rules: Any = None) -> None:
+        self.model = model
+        self.engine = EngineThread()
+        self.pump = Pump(shell, lambda: self.engine.loop, main_loop_of(shell))
+        root = Path.cwd()
+        self.services = Services(
+            store=MemoryStore(),
+            ids=Ids(lambda: time.time_ns() // 1_000_000, secrets.token_bytes),
+            clock=lambda: time.time_ns() // 1_000_000,
+            jitter=random.random,
+            root=root,
+            cwd=root,
+            registry=Registry(builtin_tools(kernel=True)),
+            model=lambda _info: model,
+            info=lambda _name, _variant: INFO,
+            default_model=lambda: "test/scripted",
+            count=lambda _name: lambda text: len(text) // 4,
+            agents=known_agents({}, {}),
+            default_agent="build",
+            rules=DEFAULT_RULES if rules is None else rules,
+            policy=policy("palimpsest"),
+            python=self.pump.runner,
+            namespace=self.pump.runner,
+        )
+        owner = Owner(host=socket.gethostname(), pid=os.getpid(), kernel_id="test-kernel")
+        self.workspace = Workspace(self.services, owner, project_id="prj_test")
+
+
+def load(shell: Any, *answers: Answer, rules: Any = None) -> Room:
+    """Load the extension with a model that plays these answers; returns the room."""
+    made: list[Room] = []
+
+    def build(shell: Any, cells: Cells) -> Front:
+        room = Room(shell, ScriptedModel(*answers), rules)
+        made.append(room)
+        return Front(room, room.pump, shell=shell, cells_running=lambda: cells.running)
+
+    boot.load_ipython_extension(shell, build)
+    extension = boot.extension_of(shell)
+    assert extension is not None
+    extension.front()
+    return made[0]
