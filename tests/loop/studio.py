@@ -1,7 +1,7 @@
 """A whole session without a kernel: real workspace, real journal, scripted or HTTP model."""
 
 import asyncio
-import itertools
+import secrets
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -41,11 +41,10 @@ class Studio:
     ) -> None:
         self.clock = Clock()
         self.store = store or MemoryStore()
-        counts = itertools.count()
         self._info = info
         self.services = Services(
             store=self.store,
-            ids=Ids(self.clock, lambda length: bytes([next(counts) % 62] * length)),
+            ids=Ids(self.clock, secrets.token_bytes),
             clock=self.clock,
             jitter=lambda: 0.0,
             root=root,

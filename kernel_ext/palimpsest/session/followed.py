@@ -8,8 +8,8 @@ from collections.abc import Callable, Sequence
 
 from palimpsest.session.api import Answer, PromptOptions, RecordsCallback, Snapshot
 from palimpsest.store.follow import Follower
+from palimpsest.store.jsonl import JsonlStore
 from palimpsest.store.state import State
-from palimpsest.store.store import Store
 from palimpsest.transcript.errors import SessionHeld
 from palimpsest.transcript.events import Record
 from palimpsest.transcript.values import Reply
@@ -26,7 +26,7 @@ class FollowedSession:
 
     read_only = True
 
-    def __init__(self, store: Store, session_id: str, state: State, reason: str) -> None:
+    def __init__(self, store: JsonlStore, session_id: str, state: State, reason: str) -> None:
         self.id = session_id
         self.reason = reason
         """Who holds the session, and what to do."""
@@ -36,6 +36,7 @@ class FollowedSession:
         self._subscribers: list[RecordsCallback] = []
         self._ended = threading.Event()
         self._follower = Follower(store, session_id, after=state.seq)
+        self._resets = self._follower.resets
         self._thread = threading.Thread(
             target=self._follow, name=f"palimpsest-follow-{session_id[-6:]}", daemon=True
         )
@@ -87,6 +88,10 @@ class FollowedSession:
             if not records:
                 continue
             with self._lock:
+                if self._follower.resets != self._resets:
+                    # A take-over cut off what had been told: the records come from the beginning.
+                    self._resets = self._follower.resets
+                    self._state = State()
                 for record in records:
                     self._state.apply(record)
                 subscribers = self._subscribers

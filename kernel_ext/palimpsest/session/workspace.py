@@ -16,6 +16,7 @@ from palimpsest.session.api import LiveSession as LiveSessionProtocol
 from palimpsest.session.followed import FollowedSession
 from palimpsest.session.live import LiveSession, Services, default_title
 from palimpsest.store.journal import Journal
+from palimpsest.store.jsonl import JsonlStore
 from palimpsest.store.recovery import close_interrupted
 from palimpsest.store.state import State
 from palimpsest.store.store import Owner, SessionSummary, Store
@@ -47,7 +48,7 @@ class Workspace:
         async with self._lock:
             known = self._current.get(notebook)
             if known is not None and known in self._open:
-                return self._open[known]
+                return await self._opened(known, notebook)
             if notebook is not None:
                 for summary in self._store.list():
                     if summary.notebook == notebook and summary.parent_id is None:
@@ -116,18 +117,22 @@ class Workspace:
         return self._use(LiveSession(services, journal, asyncio.get_running_loop()), notebook)
 
     async def _opened(self, session_id: str, notebook: str | None) -> LiveSession | FollowedSession:
-        if session_id in self._open:
-            session = self._open[session_id]
-            if not session.read_only:
-                return self._use(session, notebook)
-            await session.close()
+        known = self._open.get(session_id)
+        if known is not None and not known.read_only:
+            return self._use(known, notebook)
         loop = asyncio.get_running_loop()
         try:
             writer = await asyncio.to_thread(self._store.acquire, session_id, self._owner)
         except SessionHeld as held:
+            if known is not None:
+                return self._use(known, notebook)
+            if not isinstance(self._store, JsonlStore):
+                raise
             state = await asyncio.to_thread(self._store.open_live, session_id)
             followed = FollowedSession(self._store, session_id, state, str(held))
             return self._use(followed, notebook)
+        if known is not None:
+            await known.close()
         state = await asyncio.to_thread(self._store.open_live, session_id)
         journal = Journal(writer, state, clock=self._services.clock)
         left = close_interrupted(state, self._services.clock())

@@ -1,0 +1,190 @@
+"""Where settings are looked for, low to high, and how a file of them is read.
+
+Border: reads files and nothing else; what the settings mean is ``config``'s work. The order is
+the organisation's file, the user's, the one named in ``PALIMPSEST_CONFIG``, the project's from the
+outermost folder inwards, and then the environment. A file is TOML, or JSON with comments.
+"""
+
+import json
+import os
+import re
+import sys
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from jupyter_core.paths import ENV_CONFIG_PATH, SYSTEM_CONFIG_PATH, jupyter_config_dir
+
+LARGEST_FILE = 1_000_000
+"""Bytes; a larger file is none of ours."""
+NAMES = ("config.toml", "config.json")
+PROJECT_NAMES = (
+    "palimpsest.toml",
+    "palimpsest.json",
+    ".palimpsest/config.toml",
+    ".palimpsest/config.json",
+)
+FLAGS_NOT_USED_YET = (
+    "PALIMPSEST_DISABLE_AUTOCOMPACT",
+    "PALIMPSEST_DISABLE_PRUNE",
+    "PALIMPSEST_OUTPUT_TOKEN_MAX",
+    "PALIMPSEST_AUTO_SHARE",
+)
+_COMMENT_OR_STRING = re.compile(r'"(?:\\.|[^"\\\n])*"|//[^\n]*|/\*.*?\*/', re.DOTALL)
+_STRING_OR_COMMA = re.compile(r'"(?:\\.|[^"\\\n])*"|,(?=\s*[}\]])')
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """The settings of one source."""
+
+    origin: str
+    """How a person is told where a value came from."""
+    data: Mapping[str, Any]
+    base: Path
+    """Relative paths in it start here."""
+    is_project: bool = False
+    """It came with the project, so perhaps from somebody else."""
+    may_lock: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """The folders that hold configuration of the organisation and of the user, low to high."""
+
+    organisation: tuple[Path, ...]
+    user: tuple[Path, ...]
+    home: Path
+
+    @classmethod
+    def usual(cls, environment: Mapping[str, str]) -> "Places":
+        """Return the places where Jupyter and the platform keep configuration."""
+        home = Path(environment.get("HOME") or Path.home())
+        jupyter = environment.get("JUPYTER_CONFIG_DIR") or jupyter_config_dir()
+        return cls(
+            organisation=tuple(
+                Path(one) / "palimpsest"
+                for one in (*reversed(SYSTEM_CONFIG_PATH), *ENV_CONFIG_PATH)
+            ),
+            user=(Path(jupyter) / "palimpsest", _platform_folder(environment, home)),
+            home=home,
+        )
+
+
+def _platform_folder(environment: Mapping[str, str], home: Path) -> Path:
+    if sys.platform == "win32" and environment.get("APPDATA"):
+        return Path(environment["APPDATA"]) / "palimpsest"
+    base = environment.get("XDG_CONFIG_HOME")
+    return (Path(base) if base else home / ".config") / "palimpsest"
+
+
+def layers(
+    start: Path, environment: Mapping[str, str], places: Places, problems: list[str]
+) -> Iterator[Layer]:
+    """Yield what is there, low to high; what cannot be read is told in ``problems``."""
+    reader = _Reader(places.home, problems)
+    for folder in places.organisation:
+        for name in NAMES:
+            yield from reader.file(folder / name, "organisation's file", may_lock=True)
+    for folder in places.user:
+        for name in NAMES:
+            yield from reader.file(folder / name, "user's file")
+    if named := environment.get("PALIMPSEST_CONFIG"):
+        path = (start / Path(named).expanduser()).resolve()
+        yield from reader.file(path, "PALIMPSEST_CONFIG", must_exist=True)
+    for folder in reversed(list(_upwards(start, places.home))):
+        for name in PROJECT_NAMES:
+            yield from reader.file(folder / name, "project's file", is_project=True)
+    yield from _from_environment(start, environment, reader)
+
+
+def _from_environment(
+    start: Path, environment: Mapping[str, str], reader: "_Reader"
+) -> Iterator[Layer]:
+    if text := environment.get("PALIMPSEST_CONFIG_CONTENT", "").strip():
+        yield from reader.text(text, "PALIMPSEST_CONFIG_CONTENT", start, text.startswith("{"))
+    if text := environment.get("PALIMPSEST_PERMISSION", "").strip():
+        origin = "PALIMPSEST_PERMISSION"
+        if text.startswith("{"):
+            for layer in reader.text(text, origin, start, is_json=True):
+                yield Layer(origin, {"permission": layer.data}, start)
+        else:
+            yield Layer(origin, {"permission": text}, start)
+    for name in FLAGS_NOT_USED_YET:
+        if environment.get(name):
+            reader.problems.append(f"{name} is known, and not used by this version yet.")
+
+
+def _upwards(start: Path, home: Path) -> Iterator[Path]:
+    """Yield folders from ``start`` up to the repository, the home folder, or the top."""
+    start = start.resolve()
+    for folder in (start, *start.parents):
+        yield folder
+        if (folder / ".git").exists() or folder == home.resolve():
+            return
+
+
+@dataclass(frozen=True, slots=True)
+class _Reader:
+    home: Path
+    problems: list[str]
+
+    def file(
+        self,
+        path: Path,
+        kind: str,
+        *,
+        must_exist: bool = False,
+        is_project: bool = False,
+        may_lock: bool = False,
+    ) -> Iterator[Layer]:
+        """Yield the file's layer when it is there and can be read."""
+        origin = f"{kind} {self._short(path)}"
+        try:
+            content = self._content(path, foreign=not is_project)
+        except FileNotFoundError:
+            if must_exist:
+                self.problems.append(f"{origin} is not there.")
+            return
+        except (OSError, UnicodeDecodeError, ValueError) as error:
+            reason = getattr(error, "strerror", None) or str(error)
+            self.problems.append(f"{origin} was not read: {reason}.")
+            return
+        for layer in self.text(content, origin, path.parent, path.suffix == ".json"):
+            yield Layer(origin, layer.data, path.parent, is_project, may_lock)
+
+    def text(self, content: str, origin: str, base: Path, is_json: bool) -> Iterator[Layer]:
+        """Yield the layer that a text holds, when it can be understood."""
+        try:
+            data = json.loads(_without_comments(content)) if is_json else tomllib.loads(content)
+        except (ValueError, RecursionError) as error:
+            kind = "JSON" if is_json else "TOML"
+            self.problems.append(f"{origin} is not valid {kind}: {error}. Nothing of it is used.")
+            return
+        if not isinstance(data, dict):
+            self.problems.append(f"{origin} must hold a table of settings. Nothing of it is used.")
+            return
+        yield Layer(origin, data, base)
+
+    def _content(self, path: Path, *, foreign: bool) -> str:
+        with path.open("rb") as file:
+            status = os.fstat(file.fileno())
+            if not foreign and hasattr(os, "getuid") and status.st_uid not in (0, os.getuid()):
+                raise PermissionError(1, "it belongs to another user")
+            data = file.read(LARGEST_FILE + 1)
+        if len(data) > LARGEST_FILE:
+            raise ValueError("it is larger than 1 MB")
+        return data.decode("utf-8-sig")
+
+    def _short(self, path: Path) -> str:
+        try:
+            return f"~/{path.relative_to(self.home)}"
+        except ValueError:
+            return str(path)
+
+
+def _without_comments(text: str) -> str:
+    text = _COMMENT_OR_STRING.sub(lambda match: match[0] if match[0][0] == '"' else " ", text)
+    return _STRING_OR_COMMA.sub(lambda match: match[0] if match[0][0] == '"' else "", text)

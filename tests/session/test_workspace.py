@@ -1,0 +1,196 @@
+"""A workspace finds a notebook's session again, shares it with other kernels, and forks it."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+
+import pytest
+from tests.loop.studio import Studio, ask, until
+
+from palimpsest.model.script import says
+from palimpsest.model.scripted import ScriptedModel
+from palimpsest.session.api import PromptOptions
+from palimpsest.session.followed import FollowedSession
+from palimpsest.session.live import LiveSession
+from palimpsest.store.opening import open_store
+from palimpsest.transcript.errors import AbortedError, NotFound, SessionHeld
+from palimpsest.transcript.messages import AssistantMessage
+from palimpsest.transcript.parts import TextPart, ToolFailed, ToolPart
+
+Kernel = Callable[..., Studio]
+
+
+@pytest.fixture
+async def kernel(tmp_path: Path) -> AsyncIterator[Kernel]:
+    """Start a kernel of the project; all are closed at the end."""
+    started: list[Studio] = []
+
+    def start(model: ScriptedModel | None = None, kernel_id: str = "kernel-a") -> Studio:
+        store, warning = open_store(tmp_path)
+        assert warning is None
+        studio = Studio(tmp_path, model or ScriptedModel(), store=store, kernel_id=kernel_id)
+        started.append(studio)
+        return studio
+
+    yield start
+    for studio in reversed(started):
+        await studio.workspace.close()
+
+
+def texts(session: LiveSession | FollowedSession) -> list[str]:
+    return [
+        part.text
+        for message in session.snapshot().messages
+        for part in message.parts
+        if isinstance(part, TextPart)
+    ]
+
+
+async def test_a_notebook_goes_on_with_its_session_after_a_restart(kernel: Kernel) -> None:
+    first = kernel(ScriptedModel(says("One.")))
+    session = await first.session("a.ipynb")
+    await ask(session, "first")
+    await first.workspace.close()
+
+    second = kernel(ScriptedModel(says("Two.")))
+    again = await second.session("a.ipynb")
+
+    assert again.id == session.id
+    assert (await ask(again, "second")).text == "Two."
+    assert texts(again) == ["first", "One.", "second", "Two."]
+
+
+async def test_each_notebook_and_each_console_has_its_own(kernel: Kernel) -> None:
+    studio = kernel()
+    one = await studio.session("a.ipynb")
+    two = await studio.session("b.ipynb")
+    console = await studio.session(None)
+
+    assert len({one.id, two.id, console.id}) == 3
+    assert (await studio.session("a.ipynb")).id == one.id
+    new = await studio.workspace.new("a.ipynb")
+    assert new.id != one.id
+    assert (await studio.session("a.ipynb")).id == new.id
+    assert (await studio.workspace.open(one.id[:20], "a.ipynb")).id == one.id
+
+
+async def test_an_unknown_session_is_named(kernel: Kernel) -> None:
+    with pytest.raises(NotFound, match="ses_nothing"):
+        await kernel().workspace.open("ses_nothing")
+
+
+async def test_a_second_kernel_reads_follows_and_forks(kernel: Kernel) -> None:
+    writer = await kernel(ScriptedModel(says("One."), says("Two."))).session("a.ipynb")
+    await ask(writer, "first")
+    other = kernel(ScriptedModel(says("Fork.")), kernel_id="kernel-b")
+
+    reader = await other.workspace.current("a.ipynb")
+
+    assert isinstance(reader, FollowedSession)
+    assert reader.id == writer.id
+    with pytest.raises(SessionHeld, match="kernel"):
+        await reader.prompt("no", PromptOptions())
+    heard: list[str] = []
+    reader.subscribe(lambda records: heard.extend(r.event.type for r in records))
+    await ask(writer, "second")
+    await until(lambda: texts(reader) == ["first", "One.", "second", "Two."])
+    assert "message.part.updated" in heard
+    fork = await other.workspace.fork(reader.id)
+    assert isinstance(fork, LiveSession)
+    assert (await ask(fork, "third")).text == "Fork."
+    assert texts(fork) == ["first", "One.", "second", "Two.", "third", "Fork."]
+    assert texts(reader) == ["first", "One.", "second", "Two."]
+
+
+async def test_a_reader_becomes_the_writer_when_the_other_kernel_leaves(kernel: Kernel) -> None:
+    first = kernel(ScriptedModel(says("One.")))
+    await ask(await first.session("a.ipynb"), "first")
+    other = kernel(ScriptedModel(says("Two.")), kernel_id="kernel-b")
+    assert (await other.workspace.current("a.ipynb")).read_only
+
+    await first.workspace.close()
+    session = await other.workspace.current("a.ipynb")
+
+    assert (await session.prompt("second", PromptOptions())).text == "Two."
+
+
+async def test_a_fork_begins_before_the_message_that_was_named(kernel: Kernel) -> None:
+    studio = kernel(ScriptedModel(says("One."), says("Two."), says("Other.")))
+    session = await studio.session()
+    await ask(session, "first")
+    second = await ask(session, "second")
+    await session.journal.flush()
+
+    fork = await studio.workspace.fork(session.id, second.turn_id)
+
+    assert isinstance(fork, LiveSession)
+    await ask(fork, "instead")
+    assert texts(fork) == ["first", "One.", "instead", "Other."]
+    assert texts(session) == ["first", "One.", "second", "Two."]
+
+
+async def test_what_a_dead_kernel_left_is_interrupted_and_runs_no_more(
+    kernel: Kernel, tmp_path: Path
+) -> None:
+    dead = kernel(ScriptedModel(says("Let me ").calls("bash", command="sleep 1; touch ran")))
+    session = await dead.session("a.ipynb")
+    running = asyncio.create_task(ask(session, "first", yes=True))
+    waiting = asyncio.create_task(ask(session, "waits"))
+    await until(
+        lambda: any(
+            isinstance(part, ToolPart) and part.state.status == "running"
+            for message in session.snapshot().messages
+            for part in message.parts
+        )
+    )
+    await until(lambda: len(session.snapshot().inbox) == 1)
+    await session.journal.flush(sync=True)
+
+    # The same kernel id comes back, as after a restart, while the old writer is only "stopped".
+    alive = kernel(ScriptedModel(says("Here.")))
+    again = await alive.session("a.ipynb")
+
+    (part,) = [p for m in again.snapshot().messages for p in m.parts if isinstance(p, ToolPart)]
+    assert isinstance(part.state, ToolFailed)
+    assert part.state.metadata["interrupted"] is True
+    answer = again.snapshot().messages[-1].info
+    assert isinstance(answer, AssistantMessage)
+    assert isinstance(answer.error, AbortedError)
+    assert again.snapshot().inbox == ()
+    assert (await ask(again, "Are you there?")).text == "Here."
+    session.cancel()
+    await asyncio.gather(running, waiting)
+    assert not (tmp_path / "ran").exists()
+
+
+async def test_closing_writes_a_checkpoint(kernel: Kernel) -> None:
+    studio = kernel(ScriptedModel(says("One.")))
+    session = await studio.session()
+    await ask(session, "first")
+    await studio.workspace.close()
+
+    newest = next(iter(studio.store.stream(session.id)))
+
+    assert newest.event.type == "session.checkpoint"
+
+
+async def test_an_unwritable_project_is_kept_in_memory_and_says_so(tmp_path: Path) -> None:
+    blocked = tmp_path / "project"
+    blocked.mkdir()
+    (blocked / ".palimpsest").write_text("a file where the folder should be")
+
+    store, warning = open_store(blocked)
+    session = await Studio(blocked, ScriptedModel(says("Hi.")), store=store).session()
+
+    assert warning is not None
+    assert "memory" in warning
+    assert (await ask(session, "Hello")).text == "Hi."
+
+
+async def test_the_title_is_the_first_line_of_the_first_prompt(kernel: Kernel) -> None:
+    studio = kernel(ScriptedModel(says("a"), says("b")))
+    session = await studio.session()
+    await ask(session, "\n  Which species has long bills?\nPlot it.")
+    await ask(session, "And now?")
+
+    assert [s.title for s in studio.workspace.sessions()] == ["Which species has long bills?"]
