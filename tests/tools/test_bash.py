@@ -239,6 +239,15 @@ async def test_a_rule_for_one_command_does_not_allow_what_hangs_on_it(bench: Ben
     assert bench.desk.asked == []
 
 
+async def test_a_rule_for_a_command_does_not_allow_what_it_overwrites(bench: Bench) -> None:
+    bench.desk.rules = {"bash": {"echo *": "allow"}}
+
+    await bench.call("bash", command="echo x > notes.txt")
+
+    [asked] = bench.desk.asked
+    assert asked.patterns == ("echo x > notes.txt", "> notes.txt")
+
+
 async def test_writing_outside_the_project_asks_for_the_folder(bench: Bench) -> None:
     await bench.call("bash", command="cp a.txt ../b.txt 2>/dev/null")
 

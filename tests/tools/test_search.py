@@ -75,6 +75,12 @@ async def test_glob_returns_the_newest_first(bench: Bench) -> None:
     assert outcome.output == "new.py\nb/old.py\nb/older.py"
 
 
+async def test_glob_names_a_link_and_not_what_it_leads_to(bench: Bench) -> None:
+    (bench.root / "link.txt").symlink_to(bench.write("real/target.md", ""))
+
+    assert (await bench.call("glob", pattern="*.txt")).output == "link.txt"
+
+
 async def test_glob_stops_at_a_hundred_and_says_so(bench: Bench) -> None:
     for n in range(105):
         bench.write(f"{n}.txt", "")

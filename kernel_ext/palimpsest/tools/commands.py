@@ -117,13 +117,29 @@ REDIRECT = re.compile(r"(?<![<>&\d])\d?&?>{1,2}\|?\s*(?!&)(\"[^\"]*\"|'[^']*'|[^
 
 
 def simple_commands(command: str) -> tuple[str, ...]:
-    """Return every command that the text would run, nested ones too, without repeats."""
+    """Return every command that the text would run, nested ones too, without repeats.
+
+    A file that output is written to counts as one (``> file``), so that a rule for ``echo *``
+    does not allow to overwrite files.
+    """
     found: dict[str, None] = {}
     for piece in _pieces(command):
         bare = _bare(piece)
         if bare:
             found[bare] = None
+            found |= {f"> {target}": None for target in _targets(bare)}
     return tuple(found) or (command.strip(),)
+
+
+def _targets(piece: str) -> list[str]:
+    """Return the files that a command's output is redirected to."""
+    targets = [match[1].strip("\"'") for match in REDIRECT.finditer(_without_quotes(piece))]
+    return [target for target in targets if target and not target.startswith(DEVICES)]
+
+
+def _without_quotes(piece: str) -> str:
+    """Blank out quoted text that holds an angle bracket, which redirects nothing."""
+    return re.sub(r"\"[^\"]*[<>][^\"]*\"|'[^']*[<>][^']*'", "''", piece)
 
 
 def _bare(piece: str) -> str:
@@ -198,32 +214,34 @@ def _inside(text: str, start: int, opener: str) -> tuple[str, int]:
     return text[start:], len(text)
 
 
-def always_pattern(command: str) -> str:
-    """Return what an "always" would allow: the program with its verb, or just this command."""
+def always_pattern(command: str) -> str | None:
+    """Return what an "always" would allow: the program with its verb, or just this command.
+
+    None when even this command, read as a pattern, would allow others.
+    """
     words = command.split()
     program = words[0] if words else command
-    if program in NEVER_WIDENED or "/" in program or len(words) == 1 or _writes(command):
-        return command
     verbs = VERBS.get(program, 0) + (" ".join(words[:2]) in TWO_WORDS)
     kept = words[: 1 + verbs]
-    if len(kept) < 1 + verbs or any(word.startswith("-") for word in kept):
-        return command
+    exact = program in NEVER_WIDENED or "/" in program or len(words) == 1 or len(kept) <= verbs
+    if exact or program == ">" or any(char in command for char in "<>$`("):
+        return None if "*" in command or "?" in command else command
+    if any(word.startswith("-") or "*" in word or "?" in word for word in kept):
+        return None if "*" in command or "?" in command else command
     return " ".join(kept) + " *"
-
-
-def _writes(command: str) -> bool:
-    return any(char in command for char in "<>$`(")
 
 
 def paths_touched(command: str) -> tuple[str, ...]:
     """Return paths that the commands name as places to go to, change, or write to."""
     found: dict[str, None] = {}
     for piece in simple_commands(command):
-        targets = [match[1].strip("\"'") for match in REDIRECT.finditer(piece)]
+        targets = _targets(piece)
         words = _words(piece)
+        if words and words[0] == ">":
+            continue
         if words and words[0] in CHANGES_FILES:
             targets += [word for word in words[1:] if not word.startswith("-")]
-        found |= {t: None for t in targets if t and not t.startswith(("$", *DEVICES))}
+        found |= {t: None for t in targets if t and not t.startswith(("$", "<", *DEVICES))}
     return tuple(found)
 
 

@@ -21,6 +21,7 @@ from palimpsest.transcript.errors import UserError
 MOST_DIFF_LINES = 20_000
 """Comparing longer files takes seconds; their difference is given as a count of lines."""
 
+KEPT_DIFF_CHARS = 50_000
 MOST_PLACES_NAMED = 8
 
 
@@ -75,14 +76,15 @@ class WriteTool:
         before = await _load(place)
         file = TextFile(arguments.content) if before is None else _decoded(before, place)
         after = file.with_text(arguments.content)
-        diff = difference(file.text if before is not None else "", after.text, place.shown)
+        old = file.text if before is not None else ""
+        diff = await asyncio.to_thread(difference, old, after.text, place.shown)
         verb = "Create" if before is None else "Replace"
         await _ask(context, self.permission, place, f"{verb} {place.shown}", diff)
         await _save(place, before, after.encode())
         lines = len(after.text.splitlines())
         done = "Created" if before is None else "Replaced"
         output = f"{done} {place.shown} ({lines} lines)."
-        return ToolOutcome(place.shown, output, {"diff": _clean(context, diff), "lines": lines})
+        return ToolOutcome(place.shown, output, {"diff": _kept(context, diff), "lines": lines})
 
 
 class EditTool:
@@ -107,11 +109,17 @@ class EditTool:
             raise missing(place)
         file = _decoded(before, place)
         edited, notes = await asyncio.to_thread(_applied, file, arguments.edits, place.shown)
-        diff = difference(file.text, edited.text, place.shown)
+        diff = await asyncio.to_thread(difference, file.text, edited.text, place.shown)
         await _ask(context, self.permission, place, f"Edit {place.shown}", diff)
         await _save(place, before, edited.encode())
         output = "\n".join([f"Edited {place.shown}.", *notes])
-        return ToolOutcome(place.shown, output, {"diff": _clean(context, diff)})
+        return ToolOutcome(place.shown, output, {"diff": _kept(context, diff)})
+
+
+def _kept(context: ToolContext, diff: str) -> str:
+    """Return what the transcript keeps of a difference; the person was asked about all of it."""
+    diff = _clean(context, diff)
+    return diff if len(diff) <= KEPT_DIFF_CHARS else f"{diff[:KEPT_DIFF_CHARS]}\n(cut here)\n"
 
 
 def _clean(context: ToolContext, text: str) -> str:

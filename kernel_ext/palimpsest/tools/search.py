@@ -18,7 +18,7 @@ from palimpsest.tools import redact
 from palimpsest.tools.globs import compile_glob, split_base
 from palimpsest.tools.ignore import walk
 from palimpsest.tools.listing import reach_folder
-from palimpsest.tools.paths import Place, confine, missing, reach
+from palimpsest.tools.paths import Place, missing, reach
 from palimpsest.tools.permissions import is_secret_file
 from palimpsest.tools.textfile import TextFile, is_binary
 from palimpsest.tools.threads import in_thread
@@ -63,36 +63,52 @@ class GlobTool:
             self.permission, [arguments.pattern], title=f"Find {arguments.pattern}", always=["*"]
         )
         root = context.root.resolve()
-        paths, ignored = await in_thread(
-            context.abort, lambda: _glob(root, place.path, pattern, context.abort)
-        )
-        shown = [confine(str(path), root, root).shown for path in paths[:MOST_PATHS]]
+        names = _Walk(root, place.path, compile_glob(pattern), context.abort)
+        paths, ignored = await in_thread(context.abort, names.run)
+        shown = [_name(path, root) for path in paths[:MOST_PATHS]]
         lines = ["(Only ignored files match.)"] if ignored and paths else []
         lines += shown or [f"No file matches {arguments.pattern} in {_where(place)}."]
         if len(paths) > MOST_PATHS:
             lines.append(f"({len(paths) - MOST_PATHS} more files match; narrow the pattern.)")
+        if names.cut_short:
+            lines.append(f"(Stopped after {LONGEST_SEARCH_SECONDS:.0f} s; give a deeper path.)")
         return ToolOutcome(arguments.pattern, "\n".join(lines), {"count": len(paths)})
 
 
-def _glob(root: Path, folder: Path, pattern: str, abort: Abort) -> tuple[list[Path], bool]:
-    """Match what is not ignored, else what is: data folders are often ignored by git."""
-    paths = _named(root, folder, pattern, abort, ignored_too=False)
-    if paths:
-        return paths, False
-    return _named(root, folder, pattern, abort, ignored_too=True), True
+@dataclass
+class _Walk:
+    """One search for names."""
+
+    root: Path
+    folder: Path
+    wanted: re.Pattern[str]
+    abort: Abort
+    cut_short: bool = False
+
+    def run(self) -> tuple[list[Path], bool]:
+        """Match what is not ignored, else what is: data folders are often ignored by git."""
+        paths = self._named(ignored_too=False)
+        return (paths, False) if paths else (self._named(ignored_too=True), True)
+
+    def _named(self, *, ignored_too: bool) -> list[Path]:
+        deadline = time.monotonic() + LONGEST_SEARCH_SECONDS
+        found: list[tuple[float, str, Path]] = []
+        for one in walk(self.root, self.folder, ignored_too=ignored_too):
+            if self.abort.is_set():
+                raise Aborted(self.abort.reason)
+            if time.monotonic() > deadline:
+                self.cut_short = True
+                break
+            if self.wanted.match(one.path.relative_to(self.folder).as_posix()):
+                found.append((-_modified(one.path), str(one.path), one.path))
+        return [path for _, _, path in sorted(found)]
 
 
-def _named(
-    root: Path, folder: Path, pattern: str, abort: Abort, *, ignored_too: bool
-) -> list[Path]:
-    wanted = compile_glob(pattern)
-    found: list[tuple[float, str, Path]] = []
-    for one in walk(root, folder, ignored_too=ignored_too):
-        if abort.is_set():
-            raise Aborted(abort.reason)
-        if wanted.match(one.path.relative_to(folder).as_posix()):
-            found.append((-one.path.lstat().st_mtime, str(one.path), one.path))
-    return [path for _, _, path in sorted(found)]
+def _modified(path: Path) -> float:
+    try:
+        return path.lstat().st_mtime
+    except OSError:
+        return 0.0
 
 
 class GrepArguments(BaseModel):
@@ -202,7 +218,7 @@ class _Search:
                     f"(Stopped after {LONGEST_SEARCH_SECONDS:.0f} s; the rest was not searched. Narrow it with path or include.)"
                 )
                 return
-            self._file(path, confine(str(path), self.root, self.root).shown)
+            self._file(path, _name(path, self.root))
 
     def _files(self, start: Path, include: str | None) -> Iterator[Path]:
         if start.is_file():
@@ -252,6 +268,10 @@ class _Search:
         """Write the matches, file by file."""
         lines = [line for shown, found in self.hits.items() for line in (shown, *found)]
         return "\n".join((lines or [f"No line matches {pattern!r} in {where}."]) + self.notes)
+
+
+def _name(path: Path, root: Path) -> str:
+    return path.relative_to(root).as_posix() if root in path.parents else str(path)
 
 
 def _where(place: Place) -> str:

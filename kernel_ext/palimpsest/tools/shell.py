@@ -4,6 +4,7 @@ Border: asks, runs through ``process.py``, and words what came out.
 """
 
 import asyncio
+import os
 import re
 import shutil
 import signal
@@ -71,14 +72,15 @@ class BashTool:
                 "The command is too long for a shell. Write it into a file and run that."
             )
         shell = shutil.which("bash") or shutil.which("sh")
-        if shell is None:
-            raise UserError("There is no bash or sh on this machine. Use the python tool.")
+        if shell is None or os.name != "posix":
+            raise UserError("There is no Unix shell on this machine. Use the python tool.")
         folder = await reach_folder(context, arguments.workdir or ".")
         for path in paths_touched(command):
             await reach(context, str(folder.path / path) if not path.startswith("~") else path)
         title = first_line(command)
         commands = simple_commands(command)
-        always = [always_pattern(one) for one in commands]
+        patterns = dict.fromkeys(always_pattern(one) for one in commands)
+        always = [pattern for pattern in patterns if pattern is not None]
         await context.ask(self.permission, commands, title=title, always=always)
         if context.abort.is_set():
             raise Aborted(context.abort.reason)
@@ -91,13 +93,17 @@ class BashTool:
             output.add(data)
             progress.touch()
 
-        running = Command(
-            command,
-            shell=shell,
-            cwd=folder.path,
-            environment=redact.child_environment(redact.environment_of(context)),
-            on_output=on_output,
-        )
+        environment = redact.child_environment(redact.environment_of(context))
+        try:
+            running = Command(
+                command,
+                shell=shell,
+                cwd=folder.path,
+                environment=environment,
+                on_output=on_output,
+            )
+        except OSError as error:
+            raise UserError(f"The command could not be started: {error}.") from error
         try:
             ended = await running.run(context.abort, arguments.timeout_seconds)
         finally:

@@ -4,6 +4,7 @@ Border: a tool knows nothing of the loop or of front ends. Running Python on the
 asking a person and showing progress come in through ``ToolContext``.
 """
 
+import threading
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -23,16 +24,19 @@ class Abort:
 
     def __init__(self) -> None:
         self._callbacks: list[Callable[[], None]] = []
+        self._lock = threading.Lock()
         self.set_ = False
         self.reason = ""
 
     def set(self, reason: str = "Stopped.") -> None:
         """Ask everything that works under this flag to stop."""
-        if self.set_:
-            return
-        self.set_ = True
-        self.reason = reason
-        for callback in list(self._callbacks):
+        with self._lock:
+            if self.set_:
+                return
+            self.reason = reason
+            self.set_ = True
+            callbacks = list(self._callbacks)
+        for callback in callbacks:
             callback()
 
     def is_set(self) -> bool:
@@ -41,11 +45,19 @@ class Abort:
 
     def on_abort(self, callback: Callable[[], None]) -> Callable[[], None]:
         """Call ``callback`` when the flag is set (at once if it is); returns a function that unregisters it."""
-        if self.set_:
+        with self._lock:
+            waits = not self.set_
+            if waits:
+                self._callbacks.append(callback)
+        if not waits:
             callback()
-            return lambda: None
-        self._callbacks.append(callback)
-        return lambda: self._callbacks.remove(callback) if callback in self._callbacks else None
+
+        def unregister() -> None:
+            with self._lock:
+                if callback in self._callbacks:
+                    self._callbacks.remove(callback)
+
+        return unregister
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +94,7 @@ class PythonRunner(Protocol):
     """Runs the agent's Python where the user's variables are.
 
     Contract: runs one piece of code at a time, visibly, in the user's namespace, interruptible
-    through ``abort``; ``on_output`` gets partial text while it runs, from another thread.
+    through ``abort``; ``on_output`` gets each new piece of text while it runs, from any thread.
     """
 
     async def run(
