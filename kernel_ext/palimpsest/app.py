@@ -4,22 +4,24 @@ Everything below gets what it needs handed down from here. ``App`` is one per ke
 script, without a kernel); ``Session`` is what a person holds in a variable.
 """
 
+import atexit
 import functools
 import os
 import random
 import secrets
 import socket
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
 
 from palimpsest.context.policy import policy as named_policy
-from palimpsest.model import catalog
+from palimpsest.model import catalog, ollama
 from palimpsest.model.litellm_model import LitellmModel, preload
 from palimpsest.model.model import Model
-from palimpsest.model.rehearsal import Rehearsal
+from palimpsest.model.ollama import LocalModel
+from palimpsest.model.rehearsal.handler import Rehearsal
 from palimpsest.model.tokenizer import counter
 from palimpsest.review.requests import Rebuilt, rebuild, requests
 from palimpsest.session.agents import known_agents
@@ -30,7 +32,7 @@ from palimpsest.session.live import Services
 from palimpsest.session.workspace import Workspace
 from palimpsest.store.opening import find_project, open_store
 from palimpsest.store.store import Owner
-from palimpsest.tools.permissions import DEFAULT_RULES, from_config, merge
+from palimpsest.tools.permissions import DEFAULT_RULES, Rules, from_config, merge
 from palimpsest.tools.registry import Registry, builtin_tools
 from palimpsest.tools.tool import Namespace, PythonRunner
 from palimpsest.transcript.decisions import StepRequest
@@ -40,6 +42,8 @@ from palimpsest.transcript.values import ModelInfo, Policy
 
 USER_TOOLS: list[Callable[..., Any]] = []
 """Functions offered with ``@palimpsest.tool`` before an app exists."""
+
+OLLAMA_SECONDS = 30.0
 
 
 class App:
@@ -68,6 +72,9 @@ class App:
         for function in USER_TOOLS:
             self.registry.add(function)
         self._litellm: LitellmModel | None = None
+        self._local_models: tuple[float, tuple[LocalModel, ...]] = (-OLLAMA_SECONDS, ())
+        self._closed = False
+        atexit.register(self.close)
         config = self.config.value
         self.services = Services(
             store=store,
@@ -83,9 +90,10 @@ class App:
             count=counter,
             agents=known_agents(*_agents(config)),
             default_agent=config.default_agent or "build",
-            rules=merge(DEFAULT_RULES, from_config(config.permission or {}, home=_home())),
+            rules=merge(DEFAULT_RULES, *_rules(config.permission)),
             policy=_policy(config),
-            instructions=tuple(filter(None, [config.system])),
+            instruction_files=config.instructions,
+            extra_system=config.system,
             max_steps=config.max_steps,
             python=python,
             namespace=namespace,
@@ -105,14 +113,61 @@ class App:
 
     def info(self, model_id: str, variant: str | None = None) -> ModelInfo:
         """Return what is known of a model; raises ConfigError for a name that cannot be one."""
-        return catalog.info(model_id, self.config.value.models, variant=variant)
+        config = self.config.value
+        known = catalog.info(
+            model_id,
+            config.models,
+            variant=variant or config.variant,
+            environment=self.environment,
+        )
+        if config.context_tokens is not None and config.context_tokens < known.window:
+            return known.model_copy(update={"window": config.context_tokens})
+        return known
 
     def default_model(self) -> str:
         """Return the id of the model that answers when nobody names one."""
-        return self.config.value.model or catalog.choose(self.environment).id
+        return self.config.value.model or catalog.choose(self.environment, self._ollama).id
+
+    def models(self) -> Sequence[tuple[str, str, str]]:
+        """Return the models that can be used now: id, window, and why it is here."""
+        found = {
+            known.info.ref.id: (known.info, known.because)
+            for known in catalog.known(self.environment, self.config.value.models, self._ollama)
+        }
+        default = self.default_model()
+        if default not in found:
+            found[default] = (self.info(default), "configured as the default")
+        return [
+            (name, f"{info.window:,}{' (assumed)' if info.window_assumed else ''}", because)
+            for name, (info, because) in found.items()
+        ]
+
+    def _ollama(self, environment: Mapping[str, str]) -> Sequence[LocalModel]:
+        """Ask for local models at most every half minute: each question may cost half a second."""
+        at, models = self._local_models
+        if time.monotonic() - at > OLLAMA_SECONDS:
+            models = tuple(ollama.models(environment))
+            self._local_models = time.monotonic(), models
+        return models
+
+    def known(self, field: str) -> Sequence[str]:
+        """Return values that an option may take, for completion."""
+        match field:
+            case "model":
+                return [name for name, _, _ in self.models()]
+            case "agent":
+                return sorted(self.services.agents)
+            case "tools":
+                return self.registry.names
+            case _:
+                return ()
 
     def close(self, timeout: float = 5.0) -> None:
-        """Close every session and end the engine."""
+        """Close every session and end the engine; a second time does nothing."""
+        if self._closed:
+            return
+        self._closed = True
+        atexit.unregister(self.close)
         self.engine.submit(self.workspace.close()).result(timeout)
         self.engine.stop()
 
@@ -215,22 +270,19 @@ def _home() -> str:
 
 
 def _policy(config: Config) -> Policy:
-    chosen = named_policy(config.policy or "palimpsest")
-    update = {
-        key: value
-        for key in ("max_lines", "max_bytes", "direction")
-        if (value := getattr(config.tool_output, key, None)) is not None
-    }
-    if not update:
-        return chosen
-    return chosen.model_copy(update={"truncate": chosen.truncate.model_copy(update=update)})
+    chosen = named_policy(config.policy)
+    output = config.tool_output.model_dump()
+    return chosen.model_copy(update={"truncate": chosen.truncate.model_copy(update=output)})
 
 
-def _agents(config: Config) -> tuple[dict[str, dict[str, Any]], dict[str, Any]]:
-    given = {name: agent.model_dump(exclude_none=True) for name, agent in config.agent.items()}
-    rules = {
-        name: from_config(agent.permission, home=_home())
+def _rules(tables: Iterable[Any]) -> list[Rules]:
+    return [from_config(table, home=_home()) for table in tables]
+
+
+def _agents(config: Config) -> tuple[dict[str, dict[str, Any]], dict[str, Rules]]:
+    given = {
+        name: agent.model_dump(exclude_none=True, exclude={"permission"})
         for name, agent in config.agent.items()
-        if agent.permission
     }
+    rules = {name: merge(*_rules(agent.permission)) for name, agent in config.agent.items()}
     return given, rules

@@ -24,6 +24,7 @@ from palimpsest.transcript.scrub import looks_secret
 from palimpsest.transcript.values import Action, Price
 
 Count = Annotated[int, Field(gt=0)]
+Cost = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 PermissionTable = Action | dict[str, Action | dict[str, Action]]
 """A word for everything, or by permission, or by permission and pattern; the last match wins."""
 
@@ -58,6 +59,15 @@ class Settings(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
+class PriceSettings(Settings):
+    """US dollars per million tokens."""
+
+    input: Cost | None = None
+    output: Cost | None = None
+    cache_read: Cost | None = None
+    cache_write: Cost | None = None
+
+
 class ModelSettings(Settings):
     """What is known of one model; for what the built-in table does not know, or has wrong."""
 
@@ -67,10 +77,14 @@ class ModelSettings(Settings):
     """Most tokens of input, where it is less than the window."""
     output: Count | None = None
     """Most tokens of one answer."""
-    price: Price | None = None
-    """US dollars per million tokens."""
+    price: PriceSettings = PriceSettings()
     api_base: str | None = None
     """Address of a server that speaks the provider's protocol."""
+
+    def known_price(self) -> Price | None:
+        """Return the price that was set, or None."""
+        given = self.price.model_dump(exclude_none=True)
+        return Price(**given) if given else None
 
 
 class ToolOutput(Settings):
@@ -290,7 +304,7 @@ class _Loading:
         elif name == "instructions":
             expected = list[str]
         try:
-            checked = TypeAdapter(expected).validate_python(value, strict=name != "price")
+            checked = TypeAdapter(expected).validate_python(value, strict=True)
         except ValidationError as error:
             self._wrong(layer, f"{key} {_complaint(error)}, but it is {_quoted(value)}")
             return
@@ -321,7 +335,7 @@ class _Loading:
             return
         known = [*settings.model_fields, *(NOT_USED_YET if settings is Config else ())]
         close = difflib.get_close_matches(name, known, 1)
-        hint = f"did you mean {_quoted(close[0])}?" if close else f"known are {', '.join(known)}"
+        hint = f"did you mean {_quoted(close[0])}?" if close else "%agent config lists them all"
         self._wrong(layer, f"there is no setting {_quoted(key)}; {hint}")
 
     def _is_locked(self, key: str, layer: Layer) -> bool:
@@ -419,9 +433,6 @@ def _shown(value: Any) -> str:
     match value:
         case None | () | {}:
             return ""
-        case BaseModel():
-            given = value.model_dump(exclude_none=True)
-            return ", ".join(f"{key} {number:g}" for key, number in given.items())
         case tuple():
             return one_line("; ".join(_shown(one) for one in value), 200)
         case dict():

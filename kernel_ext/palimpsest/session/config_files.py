@@ -104,7 +104,9 @@ def _from_environment(
     start: Path, environment: Mapping[str, str], reader: "_Reader"
 ) -> Iterator[Layer]:
     if text := environment.get("PALIMPSEST_CONFIG_CONTENT", "").strip():
-        yield from reader.text(text, "PALIMPSEST_CONFIG_CONTENT", start, text.startswith("{"))
+        yield from reader.text(
+            text, "PALIMPSEST_CONFIG_CONTENT", start, is_json=text.startswith("{")
+        )
     if text := environment.get("PALIMPSEST_PERMISSION", "").strip():
         origin = "PALIMPSEST_PERMISSION"
         if text.startswith("{"):
@@ -152,10 +154,10 @@ class _Reader:
             reason = getattr(error, "strerror", None) or str(error)
             self.problems.append(f"{origin} was not read: {reason}.")
             return
-        for layer in self.text(content, origin, path.parent, path.suffix == ".json"):
+        for layer in self.text(content, origin, path.parent, is_json=path.suffix == ".json"):
             yield Layer(origin, layer.data, path.parent, is_project, may_lock)
 
-    def text(self, content: str, origin: str, base: Path, is_json: bool) -> Iterator[Layer]:
+    def text(self, content: str, origin: str, base: Path, *, is_json: bool) -> Iterator[Layer]:
         """Yield the layer that a text holds, when it can be understood."""
         try:
             data = json.loads(_without_comments(content)) if is_json else tomllib.loads(content)

@@ -61,8 +61,10 @@ class Services:
     rules: Rules
     """Defaults, mode and configuration; an agent's own rules come after."""
     policy: Policy
-    instructions: tuple[str, ...] = ()
-    """Text that the configuration adds to every system prompt."""
+    instruction_files: tuple[str, ...] = ()
+    """Files that the configuration reads into every system prompt; absolute, may hold ``*``."""
+    extra_system: str | None = None
+    """Words that the configuration adds to every system prompt."""
     max_steps: int | None = None
     python: Callable[[str], PythonRunner] | None = None
     """By session id; None where no kernel is."""
@@ -273,8 +275,9 @@ class LiveSession:
             services.root,
             session.notebook if session else None,
             session.time.created if session else services.clock(),
+            services.instruction_files,
         )
-        extra = (*services.instructions, agent.note or "", user.system or "")
+        extra = (services.extra_system or "", agent.note or "", user.system or "")
         return system(surroundings, agent_prompt=agent.prompt, extra=extra)
 
     def _asker(self, run: Run, message_id: str, call_id: str, tool: str) -> AskFunction:

@@ -14,7 +14,12 @@ INSTRUCTION_BYTES = 40_000
 
 
 def read_surroundings(
-    model: str, cwd: Path, root: Path, notebook: str | None, created_ms: int
+    model: str,
+    cwd: Path,
+    root: Path,
+    notebook: str | None,
+    created_ms: int,
+    files: tuple[str, ...] = (),
 ) -> Surroundings:
     """Describe where a session works, as of its beginning."""
     began = datetime.datetime.fromtimestamp(created_ms / 1000).astimezone()
@@ -26,7 +31,7 @@ def read_surroundings(
         platform=platform.system().lower(),
         date=began.strftime("%a %b %d %Y"),
         notebook=notebook,
-        instructions=read_instructions(cwd, root),
+        instructions=read_instructions(cwd, root) + read_files(files),
     )
 
 
@@ -39,6 +44,17 @@ def read_instructions(cwd: Path, root: Path) -> tuple[tuple[str, str], ...]:
         if readable := tuple((str(path), text) for path, text in texts if text):
             return readable
     return ()
+
+
+def read_files(patterns: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
+    """Return path and content of the files that the configuration names."""
+    paths: dict[Path, None] = {}
+    for pattern in patterns:
+        path = Path(pattern)
+        relative = path.relative_to(path.anchor)
+        paths.update(dict.fromkeys(sorted(Path(path.anchor).glob(str(relative)))))
+    texts = [(path, _text(path)) for path in paths if path.is_file()]
+    return tuple((str(path), text) for path, text in texts if text)
 
 
 def _text(path: Path) -> str | None:
