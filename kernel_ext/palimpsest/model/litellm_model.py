@@ -14,7 +14,7 @@ import logging
 import os
 import sys
 import threading
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator
 from concurrent.futures import Future
 from contextlib import aclosing
 from typing import Any
@@ -26,7 +26,7 @@ from palimpsest.model.joining import BROKEN_FINISHES, Joiner
 from palimpsest.model.model import ModelRequest, StepFinished, StepStarted, StreamEvent
 from palimpsest.model.providers import family, has_key, is_loopback
 from palimpsest.model.tap import Forgetting, Tap
-from palimpsest.model.tokenizer import counter
+from palimpsest.model.tokenizer import counter, give_back_memory, lazy_encoding
 from palimpsest.model.wire import prompt_text, sendable
 from palimpsest.transcript.errors import ApiError, ModelFailed, UnknownError
 from palimpsest.transcript.values import ToolSpec, Usage
@@ -88,16 +88,16 @@ class Library:
         self.ours = True
         for name, value in ENVIRONMENT.items():
             os.environ.setdefault(name, value)
-        cache_directory = os.environ.get("TIKTOKEN_CACHE_DIR")
         collecting = gc.isenabled()
         gc.disable()
         try:
             import litellm
-            import litellm.litellm_core_utils.default_encoding
+            import litellm.rust_bridge.tokenizer
         finally:
             if collecting:
                 gc.enable()
-            _restore("TIKTOKEN_CACHE_DIR", cache_directory)
+        # litellm counts an empty text at every call; its encodings for that take 80 MB.
+        litellm.rust_bridge.tokenizer._python_encoding = lazy_encoding  # noqa: SLF001
         litellm.suppress_debug_info = True
         litellm.disable_hf_tokenizer_download = True
         # Its warnings would be printed into the user's cell.
@@ -106,6 +106,7 @@ class Library:
         # collection would stop a stream for 400 ms.
         gc.collect()
         gc.freeze()
+        give_back_memory()
         return litellm
 
 
@@ -130,12 +131,10 @@ class LitellmModel:
         *,
         estimator: str = DEFAULT_ESTIMATOR,
         read_timeout_seconds: float | None = None,
-        clients: Callable[[str], Any] | None = None,
     ) -> None:
         self._estimator = estimator
         self._read_timeout = read_timeout_seconds
         self._bridges: dict[str, Bridge] = {}
-        self._clients = clients
 
     def register_custom(self, provider: str, handler: StreamingHandler) -> None:
         """Route ``<provider>/<name>`` to a model of our own."""
@@ -186,7 +185,7 @@ class LitellmModel:
         thought = "".join(joiner.reasoning)
         silent = reported is not None and not reported.output + reported.reasoning
         if reported is not None and not (silent and (wrote or thought)):
-            return reported
+            return usage.split(reported, thought, counter(self._estimator))
         prompt = prompt_text(request.messages, request.tools)
         return usage.estimate(prompt, wrote, thought, counter(self._estimator), reported)
 
@@ -253,11 +252,11 @@ class LitellmModel:
             arguments["reasoning_effort"] = model.ref.variant
         if request.tools:
             arguments["tools"] = [_tool(spec) for spec in request.tools]
+        if model.ref.provider in {"ollama", "ollama_chat"}:
+            # Ollama cuts the prompt silently unless it is told the window.
+            arguments |= {"model": f"ollama_chat/{model.ref.name}", "num_ctx": model.window}
         arguments |= {k: v for k, v in request.parameters.items() if v is not None}
-        if model.api_base is not None:
-            arguments |= self._place(request, litellm)
-        if self._clients is not None:
-            arguments["client"] = self._clients(family(model.ref))
+        arguments |= self._place(request, litellm)
         return arguments
 
     def _timeout(self, api_base: str | None) -> float:
@@ -266,14 +265,27 @@ class LitellmModel:
         return LOCAL_READ_TIMEOUT_SECONDS if is_loopback(api_base) else READ_TIMEOUT_SECONDS
 
     def _place(self, request: ModelRequest, litellm: Any) -> dict[str, Any]:
-        """Say where a server of the user's own is, and how to speak to it."""
-        ref = request.model.ref
-        place: dict[str, Any] = {"api_base": request.model.api_base}
-        if ref.provider not in {str(getattr(p, "value", p)) for p in litellm.provider_list}:
+        """Say where the server is, when it is not the provider's own, and how to speak to it."""
+        ref, base = request.model.ref, request.model.api_base
+        providers = {str(getattr(item, "value", item)) for item in litellm.provider_list}
+        unknown = ref.provider not in providers and ref.provider not in self._bridges
+        if base is None:
+            if unknown:
+                raise ModelFailed(UnknownError(message=_no_provider(ref.provider, ref.id)))
+            return {}
+        place: dict[str, Any] = {"api_base": base}
+        if unknown:
             place["model"] = f"openai/{ref.name}"
         if not has_key(ref.provider, os.environ):
             place["api_key"] = PLACEHOLDER_KEY
         return place
+
+
+def _no_provider(provider: str, model_id: str) -> str:
+    return (
+        f"There is no provider {provider!r}. Check the model's name, or set "
+        f"models.{model_id!r}.api_base to the address of an OpenAI-compatible server."
+    )
 
 
 def _tool(spec: ToolSpec) -> dict[str, Any]:
@@ -283,10 +295,3 @@ def _tool(spec: ToolSpec) -> dict[str, Any]:
         "parameters": copy.deepcopy(spec.parameters),
     }
     return {"type": "function", "function": function}
-
-
-def _restore(name: str, value: str | None) -> None:
-    if value is None:
-        os.environ.pop(name, None)
-    else:
-        os.environ[name] = value

@@ -30,20 +30,20 @@ KEY_VARIABLES: dict[str, tuple[str, ...]] = {
 """In the order in which a key that is there chooses the model."""
 
 DEFAULT_MODELS: dict[str, str] = {
-    "anthropic": "claude-sonnet-4-5",
+    "anthropic": "claude-sonnet-5",
     "openai": "gpt-5.1",
-    "gemini": "gemini-2.5-pro",
+    "gemini": "gemini-3.5-flash",
     "mistral": "mistral-large-latest",
     "deepseek": "deepseek-chat",
-    "xai": "grok-4",
+    "xai": "grok-4.3",
     "groq": "openai/gpt-oss-120b",
     "moonshot": "kimi-k2.5",
     "openrouter": "anthropic/claude-sonnet-4.5",
-    "together_ai": "moonshotai/Kimi-K2-Instruct-0905",
+    "together_ai": "zai-org/GLM-5",
     "fireworks_ai": "accounts/fireworks/models/deepseek-v3p2",
     "cerebras": "gpt-oss-120b",
 }
-"""A strong, generally available model with tools, present in litellm's offline table."""
+"""A strong, generally available model with tools; the offline table knows all but OpenRouter's."""
 
 LOCAL_PROVIDERS = frozenset({"ollama", "ollama_chat", "lm_studio", "llamafile", "hosted_vllm"})
 LOOPBACK_HOSTS = frozenset({"localhost", "127.0.0.1", "::1", "0.0.0.0"})

@@ -49,6 +49,9 @@ class Tap:
             return raw
         self._attached = True
         self._raw = raw
+        if hasattr(raw, "reasoning_content_chunks"):
+            # Anthropic's reader would count the thinking with a tokenizer of its own: 27 MB.
+            raw.reasoning_content_chunks = Forgetting()
         self._iterator = raw.__aiter__()
         return self
 

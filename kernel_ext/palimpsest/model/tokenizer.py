@@ -6,10 +6,14 @@ characters of ASCII or one other character are taken as a token: rough, but not 
 low for Chinese, as characters divided by four are (spec/model-and-store.md B).
 """
 
+import ctypes
+import hashlib
 import os
 import threading
 from collections import OrderedDict
 from collections.abc import Callable
+from contextlib import suppress
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -27,6 +31,13 @@ RANK_FILES = {
     "p50k_base": "ec7223a39ce59f226a68acc30dc1af2788490e15",
 }
 """tiktoken's cache names: the SHA-1 of the address each file comes from."""
+
+SHA256 = {
+    "o200k_base": "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d",
+    "cl100k_base": "223921b76ee99bde995b7ff738513eef100fb51d18c93597a113bcffe865b2a7",
+    "p50k_base": "94b5ca7dff4d00767bc256fdd1b27e5b17361d7b8a5f968547f9f23eb70d2069",
+}
+"""What tiktoken expects of each file."""
 
 _lock = threading.Lock()
 _encodings: dict[str, Any] = {}
@@ -77,14 +88,14 @@ def rank_directory() -> Path | None:
 
 def _load(name: str) -> Any:
     folder = rank_directory()
-    if folder is None or not (folder / RANK_FILES[name]).is_file():
+    if folder is None or not _intact(folder / RANK_FILES[name], SHA256[name]):
         return None
     before = os.environ.get(CACHE_VARIABLE)
     os.environ[CACHE_VARIABLE] = str(folder)
     try:
         import tiktoken
 
-        return tiktoken.get_encoding(name)
+        encoding = tiktoken.get_encoding(name)
     except Exception:  # noqa: BLE001 - a damaged file or an odd tiktoken must not stop the work
         return None
     finally:
@@ -92,6 +103,21 @@ def _load(name: str) -> Any:
             del os.environ[CACHE_VARIABLE]
         else:
             os.environ[CACHE_VARIABLE] = before
+    # Counting needs only the compiled side; the table of ranks in Python costs 28 MB more.
+    encoding._mergeable_ranks = {}  # noqa: SLF001
+    give_back_memory()
+    return encoding
+
+
+def give_back_memory() -> None:
+    """Return what a load left over to the system; glibc would keep some 10 MB."""
+    with suppress(OSError, AttributeError):
+        ctypes.CDLL("libc.so.6").malloc_trim(0)
+
+
+def _intact(path: Path, digest: str) -> bool:
+    """Check a rank file ourselves: tiktoken deletes a wrong one and asks the network."""
+    return path.is_file() and hashlib.sha256(path.read_bytes()).hexdigest() == digest
 
 
 def _exact(encoding: Any) -> Callable[[str], int]:
@@ -100,6 +126,34 @@ def _exact(encoding: Any) -> Callable[[str], int]:
         return len(encoding.encode_ordinary(text))
 
     return count
+
+
+class LazyEncoding:
+    """Stands for an encoding that is mostly asked to count nothing, and loads it for the rest."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def encode(self, text: str, **options: Any) -> list[int]:
+        """Encode as tiktoken does; an empty text needs no encoding."""
+        return list(self._loaded().encode(text, **options)) if text else []
+
+    def __getattr__(self, attribute: str) -> Any:
+        return getattr(self._loaded(), attribute)
+
+    def _loaded(self) -> Any:
+        encoding = load(self.name) if self.name in RANK_FILES else None
+        if encoding is not None:
+            return encoding
+        import tiktoken
+
+        return tiktoken.get_encoding(self.name)
+
+
+@cache
+def lazy_encoding(name: str) -> LazyEncoding:
+    """Return the one lazy encoding of a name."""
+    return LazyEncoding(name)
 
 
 class Cached:

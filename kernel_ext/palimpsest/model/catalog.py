@@ -1,0 +1,283 @@
+"""Know what a model can do and what it costs, and choose one when nobody did.
+
+Facts come from the user's configuration, then litellm's offline table, then defaults that are
+marked as assumed. A price that nobody knows stays unknown. Keys are only looked for, never read
+into anything.
+"""
+
+import difflib
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from palimpsest.model import ollama as local
+from palimpsest.model import table
+from palimpsest.model.ollama import LocalModel
+from palimpsest.model.providers import (
+    DEFAULT_MODELS,
+    KEY_VARIABLES,
+    has_key,
+    is_loopback,
+    key_variable,
+)
+from palimpsest.transcript.errors import ConfigError
+from palimpsest.transcript.values import ModelInfo, ModelRef, Price
+
+ASSUMED_WINDOW = 200_000
+ASSUMED_OUTPUT = 32_000
+SMALLEST_WINDOW = 16_000
+"""A local model that reads less has no room for an agent's tools and their outputs."""
+REHEARSAL = ModelRef(provider="rehearsal", name="rehearsal")
+REHEARSAL_WINDOW = 200_000
+REHEARSAL_OUTPUT = 8_192
+FREE = Price(input=0.0, output=0.0, cache_read=0.0, cache_write=0.0)
+
+BASE_VARIABLES: dict[str, tuple[str, ...]] = {
+    "openai": ("OPENAI_BASE_URL", "OPENAI_API_BASE"),
+    "anthropic": ("ANTHROPIC_BASE_URL", "ANTHROPIC_API_BASE"),
+}
+
+Overrides = Mapping[str, Any]
+"""Model ids to ``window``, ``input``, ``output``, ``price``, ``api_base``, ``tools``, ``vision``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A model that could answer here."""
+
+    info: ModelInfo
+    because: str
+    """Why it is available, as a few words for a person."""
+
+
+def parse(model_id: str, variant: str | None = None) -> ModelRef:
+    """Read ``provider/name``, or a bare name that the table knows."""
+    text = model_id.strip()
+    if text == REHEARSAL.provider:
+        return REHEARSAL
+    provider, slash, name = text.partition("/")
+    if slash and provider and name:
+        return ModelRef(provider=provider, name=name, variant=variant)
+    found = table.provider_of(text) if text else None
+    if found is not None:
+        return ModelRef(provider=found, name=text, variant=variant)
+    close = difflib.get_close_matches(text, [*DEFAULT_MODELS.values(), "rehearsal"], n=1)
+    hint = f" Did you mean {close[0]!r}?" if close else ""
+    raise ConfigError(
+        f"There is no model {model_id!r}. Write it as provider/name, such as "
+        f"'anthropic/{DEFAULT_MODELS['anthropic']}'; %agent models lists what is available.{hint}"
+    )
+
+
+def info(
+    model_id: str,
+    overrides: Overrides | None = None,
+    *,
+    variant: str | None = None,
+    environment: Mapping[str, str] | None = None,
+) -> ModelInfo:
+    """Return what is known about a model; raises ConfigError for a name that cannot be one."""
+    variables = os.environ if environment is None else environment
+    ref = parse(model_id, variant)
+    return _overridden(_facts(ref, variables), _settings(ref, model_id, overrides or {}))
+
+
+def choose(
+    environment: Mapping[str, str],
+    ollama: Callable[[Mapping[str, str]], Sequence[LocalModel]] = local.models,
+) -> ModelRef:
+    """Choose the model that answers when nobody named one.
+
+    A server that the environment names wins, then a provider's key, then a local Ollama that
+    reads enough, else the rehearsal model, which needs nothing.
+    """
+    served = _served(environment)
+    if served is not None:
+        return served
+    for provider, name in DEFAULT_MODELS.items():
+        if has_key(provider, environment):
+            return ModelRef(provider=provider, name=name)
+    for model in ollama(environment):
+        if model.tools and model.window > SMALLEST_WINDOW:
+            return ModelRef(provider="ollama", name=model.name)
+    return REHEARSAL
+
+
+def known(
+    environment: Mapping[str, str],
+    overrides: Overrides | None = None,
+    ollama: Callable[[Mapping[str, str]], Sequence[LocalModel]] = local.models,
+) -> tuple[Known, ...]:
+    """List the models that could answer here: configured, with a key, local, and rehearsal."""
+    found: dict[str, Known] = {}
+
+    def add(model_id: str, because: str) -> None:
+        if model_id not in found:
+            found[model_id] = Known(info(model_id, overrides, environment=environment), because)
+
+    for model_id in overrides or {}:
+        if "/" in model_id:
+            add(model_id, "configured")
+    for provider in KEY_VARIABLES:
+        if has_key(provider, environment):
+            default = DEFAULT_MODELS.get(provider)
+            names = [default] if default else []
+            for name in (*names, *table.names(provider)):
+                add(f"{provider}/{name}", f"{key_variable(provider)} is set")
+    for model in ollama(environment):
+        add(f"ollama/{model.name}", "Ollama runs here")
+    add(REHEARSAL.id, "always here, no key, no network")
+    return tuple(found.values())
+
+
+def _served(environment: Mapping[str, str]) -> ModelRef | None:
+    """Return a model of the OpenAI-compatible server that ``OPENAI_BASE_URL`` names.
+
+    Only a server on this machine is asked for its models; for another, ``OPENAI_MODEL`` says it.
+    """
+    base = base_of("openai", environment)
+    if base is None:
+        return None
+    named = environment.get("OPENAI_MODEL", "").strip()
+    names = (named,) if named else local.served(base) if is_loopback(base) else ()
+    return ModelRef(provider="openai", name=names[0]) if names else None
+
+
+def base_of(provider: str, environment: Mapping[str, str]) -> str | None:
+    """Return the server that the environment names for a provider."""
+    if provider in {"ollama", "ollama_chat"}:
+        return local.base(environment)
+    for variable in BASE_VARIABLES.get(provider, ()):
+        if environment.get(variable, "").strip():
+            return environment[variable].strip().rstrip("/")
+    return None
+
+
+def _facts(ref: ModelRef, environment: Mapping[str, str]) -> ModelInfo:
+    if ref.provider == REHEARSAL.provider:
+        return ModelInfo(
+            ref=ref,
+            window=REHEARSAL_WINDOW,
+            output_limit=REHEARSAL_OUTPUT,
+            price=FREE,
+            vision=False,
+            caching=True,
+        )
+    base = base_of(ref.provider, environment)
+    if ref.provider in {"ollama", "ollama_chat"}:
+        return _local(ref, base, environment)
+    found = table.find(ref)
+    if found is None:
+        return ModelInfo(
+            ref=ref,
+            window=ASSUMED_WINDOW,
+            window_assumed=True,
+            output_limit=ASSUMED_OUTPUT,
+            api_base=base,
+        )
+    return _from_table(ref, found, base)
+
+
+def _local(ref: ModelRef, base: str | None, environment: Mapping[str, str]) -> ModelInfo:
+    models = {model.name: model for model in local.models(environment)}
+    model = models.get(ref.name) or models.get(f"{ref.name}:latest")
+    window = model.window if model else local.WINDOW_CAP
+    return ModelInfo(
+        ref=ref,
+        window=window,
+        window_assumed=model is None,
+        output_limit=window // 4,
+        price=FREE if is_loopback(base) else Price(),
+        tools=model.tools if model else True,
+        api_base=base,
+    )
+
+
+def _from_table(ref: ModelRef, found: dict[str, Any], base: str | None) -> ModelInfo:
+    reads = _limit(found, "max_input_tokens", "max_tokens")
+    writes = _limit(found, "max_output_tokens") or ASSUMED_OUTPUT
+    window = reads or ASSUMED_WINDOW
+    apart = (
+        ref.provider in {"openai", "azure"} and reads is not None and _is_remainder(reads, writes)
+    )
+    return ModelInfo(
+        ref=ref,
+        window=window + writes if apart else window,
+        window_assumed=reads is None,
+        input_limit=window if apart else None,
+        output_limit=min(writes, window // 2),
+        price=table.price(found),
+        tools=bool(found.get("supports_function_calling", True)),
+        vision=bool(found.get("supports_vision")),
+        reasoning=bool(found.get("supports_reasoning")),
+        caching=bool(found.get("supports_prompt_caching")),
+        api_base=base,
+    )
+
+
+def _is_remainder(reads: int, writes: int) -> bool:
+    """Say whether a limit is what OpenAI leaves of a round window: 272,000 of 400,000."""
+    return reads % ROUND != 0 and (reads + writes) % ROUND == 0
+
+
+ROUND = 10_000
+
+
+def _limit(found: Mapping[str, Any], *names: str) -> int | None:
+    for name in names:
+        value = found.get(name)
+        if isinstance(value, int | float) and value > 0:
+            return int(value)
+    return None
+
+
+def _settings(ref: ModelRef, model_id: str, overrides: Overrides) -> dict[str, Any]:
+    chosen = overrides.get(ref.id, overrides.get(model_id))
+    if chosen is None:
+        return {}
+    if hasattr(chosen, "model_dump"):
+        chosen = chosen.model_dump(exclude_none=True)
+    if not isinstance(chosen, Mapping):
+        raise ConfigError(f"models.{ref.id} must be a table of settings, not {chosen!r}.")
+    return {name: value for name, value in chosen.items() if value is not None}
+
+
+def _overridden(facts: ModelInfo, settings: dict[str, Any]) -> ModelInfo:
+    """Let configured values stand in the place of what was found."""
+    changes: dict[str, Any] = {}
+    for ours, theirs in (
+        ("window", "window"),
+        ("input_limit", "input"),
+        ("output_limit", "output"),
+    ):
+        if theirs in settings:
+            changes[ours] = _tokens(facts.ref, theirs, settings[theirs])
+    if "window" in changes:
+        changes["window_assumed"] = False
+        changes.setdefault("output_limit", min(facts.output_limit, changes["window"] // 2))
+    if "price" in settings:
+        changes["price"] = _price(facts, settings["price"])
+    for name in ("api_base", "tools", "vision", "reasoning", "caching"):
+        if name in settings:
+            changes[name] = settings[name]
+    return facts.model_copy(update=changes)
+
+
+def _tokens(ref: ModelRef, name: str, value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or value <= 0:
+        raise ConfigError(f"models.{ref.id}.{name} must be a number of tokens, not {value!r}.")
+    return value
+
+
+def _price(facts: ModelInfo, value: Any) -> Price:
+    names = ("input", "output", "cache_read", "cache_write")
+    if not isinstance(value, Mapping) or not all(
+        name in names and isinstance(rate, int | float) and rate >= 0
+        for name, rate in value.items()
+    ):
+        raise ConfigError(
+            f"models.{facts.ref.id}.price must give dollars per million tokens for "
+            f"{', '.join(names)}, not {value!r}."
+        )
+    return facts.price.model_copy(update={**value, "tiers": ()})
