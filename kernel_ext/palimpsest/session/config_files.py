@@ -8,6 +8,7 @@ outermost folder inwards, and then the environment. A file is TOML, or JSON with
 import json
 import os
 import re
+import stat
 import sys
 import tomllib
 from collections.abc import Iterator, Mapping
@@ -145,7 +146,7 @@ class _Reader:
         """Yield the file's layer when it is there and can be read."""
         origin = f"{kind} {self._short(path)}"
         try:
-            content = self._content(path, foreign=not is_project)
+            content = self._content(path, planted=is_project)
         except FileNotFoundError:
             if must_exist:
                 self.problems.append(f"{origin} is not there.")
@@ -170,11 +171,12 @@ class _Reader:
             return
         yield Layer(origin, data, base)
 
-    def _content(self, path: Path, *, foreign: bool) -> str:
+    def _content(self, path: Path, *, planted: bool) -> str:
         with path.open("rb") as file:
-            status = os.fstat(file.fileno())
-            if not foreign and hasattr(os, "getuid") and status.st_uid not in (0, os.getuid()):
-                raise PermissionError(1, "it belongs to another user")
+            if planted and _may_be_planted(os.fstat(file.fileno()), path.parent):
+                raise PermissionError(
+                    1, "it belongs to another user, in a folder open to everybody"
+                )
             data = file.read(LARGEST_FILE + 1)
         if len(data) > LARGEST_FILE:
             raise ValueError("it is larger than 1 MB")
@@ -185,6 +187,13 @@ class _Reader:
             return f"~/{path.relative_to(self.home)}"
         except ValueError:
             return str(path)
+
+
+def _may_be_planted(status: os.stat_result, folder: Path) -> bool:
+    """Tell whether a stranger could have left a file where others look for theirs, as in /tmp."""
+    if not hasattr(os, "getuid") or status.st_uid in (0, os.getuid()):
+        return False
+    return bool(folder.stat().st_mode & stat.S_IWOTH)
 
 
 def _without_comments(text: str) -> str:
