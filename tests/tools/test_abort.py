@@ -27,13 +27,18 @@ def test_who_comes_late_is_told_at_once() -> None:
     assert told == ["late"]
 
 
+def register(abort: Abort, told: list[int], number: int) -> None:
+    abort.on_abort(lambda: told.append(number))
+
+
 def test_nobody_is_missed_when_threads_meet() -> None:
     for _ in range(200):
-        abort, told = Abort(), []
+        abort = Abort()
+        told: list[int] = []
         thread = threading.Thread(target=abort.set)
         thread.start()
         for number in range(20):
-            abort.on_abort(lambda number=number: told.append(number))  # type: ignore[misc]
+            register(abort, told, number)
         thread.join()
 
         assert sorted(told) == list(range(20))

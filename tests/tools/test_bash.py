@@ -12,6 +12,8 @@ from tests.tools.desk import Bench
 
 from palimpsest.tools.redact import child_environment
 from palimpsest.tools.shell import readable
+from palimpsest.tools.shell_runner import parents
+from palimpsest.tools.tool import Abort
 from palimpsest.transcript.errors import Aborted, NotFound, PermissionDenied
 
 
@@ -289,3 +291,23 @@ asyncio.run(bench.call("bash", command="setsid sleep 65 & echo $! $$ > pids; sle
     await kernel.wait()
 
     await until(lambda: not [pid for pid in pids(noted) if alive(pid)], 3)
+
+
+@pytest.mark.slow
+async def test_a_stop_at_any_moment_leaves_nothing_running(bench: Bench) -> None:
+    for milliseconds in range(0, 60, 4):
+        bench.abort = Abort()
+        call = asyncio.ensure_future(
+            bench.call("bash", command="setsid sleep 66.6 & setsid sleep 66.6 & sleep 66.6")
+        )
+        await asyncio.sleep(milliseconds / 1000)
+        bench.abort.set()
+        with pytest.raises(Aborted):
+            await call
+
+    sleeping = [p.cmdline() for p in psutil.process_iter() if p.status() != psutil.STATUS_ZOMBIE]
+    assert ["sleep", "66.6"] not in sleeping
+
+
+def test_processes_are_found_without_lists_of_children() -> None:
+    assert parents()[os.getpid()] == os.getppid()

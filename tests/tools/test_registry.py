@@ -266,3 +266,30 @@ def test_defining_a_function_again_replaces_the_tool(registry: Registry) -> None
     after = registry.spec(registry.add(second, name="count")).description
 
     assert (before, after) == ("Say one.", "Say two.")
+
+
+async def test_arguments_keep_the_types_that_the_function_asks_for(bench: Bench) -> None:
+    def total(rows: list[Leaf]) -> int:
+        """Add up sizes."""
+        return sum(row.size or 0 for row in rows)
+
+    bench.registry.add(total)
+
+    outcome = await bench.call("total", rows=[{"title": "a", "size": 2}, {"title": "b", "size": 3}])
+
+    assert outcome.output == "5"
+
+
+async def test_nothing_and_anything_returned_are_worded(bench: Bench) -> None:
+    def nothing() -> None:
+        """Return nothing."""
+
+    def anything() -> set[int]:
+        """Return a set."""
+        return {1}
+
+    bench.registry.add(nothing)
+    bench.registry.add(anything)
+
+    assert (await bench.call("nothing")).output == "(done)"
+    assert (await bench.call("anything")).output == "{1}"

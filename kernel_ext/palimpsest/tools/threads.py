@@ -38,8 +38,9 @@ async def in_thread(abort: Abort, work: Callable[[], Result]) -> Result:
         await asyncio.wait((working, stopping), return_when=asyncio.FIRST_COMPLETED)
         if working.done():
             return working.result()
-        # Nobody waits for it any more; its outcome, an error too, is of no interest.
-        working.add_done_callback(lambda task: task.cancelled() or task.exception())
         raise Aborted(abort.reason)
     finally:
         stopping.cancel()
+        if not working.done():
+            # Nobody waits for it any more; its outcome, an error too, is of no interest.
+            working.add_done_callback(lambda task: task.cancelled() or task.exception())
