@@ -136,6 +136,11 @@ export function segment(
     seq: [1, 9],
     open: false,
     messages,
+    asks: [],
+    replies: {},
+    decisions: [],
+    first_step: 1,
+    status: '',
     ...more
   };
 }

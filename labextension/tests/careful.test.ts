@@ -1,3 +1,4 @@
+// @vitest-environment jsdom
 /** What the words of a model may not do in the page. */
 import { describe, expect, it } from 'vitest';
 import { strict } from '../src/notebook/careful';

@@ -18,19 +18,23 @@ describe('lines', () => {
     expect(kinds([message])).toEqual(['reasoning', 'text', 'tool', 'step']);
   });
 
-  it('leave out the words of the user and of the engine, and empty ones', () => {
+  it('leave out the words of the engine, and empty ones', () => {
     const messages = [
-      user([text('plot it')]),
+      user([text('be brief', { synthetic: true })]),
       assistant([text('  '), text('note', { synthetic: true }), text('Done.')])
     ];
 
     expect(kinds(messages)).toEqual(['text']);
   });
 
-  it('count the steps through all messages', () => {
-    const found = lines([assistant([step()]), assistant([step()])]);
+  it('show the words of the user that joined while the turn ran', () => {
+    expect(kinds([user([text('and plot it')])])).toEqual(['prompt']);
+  });
 
-    expect(found.map(line => 'number' in line && line.number)).toEqual([1, 2]);
+  it('go on counting the steps where the segment before ended', () => {
+    const found = lines([assistant([step()]), assistant([step()])], 3);
+
+    expect(found.map(line => 'number' in line && line.number)).toEqual([3, 4]);
   });
 
   it('fold a run of reads into one', () => {

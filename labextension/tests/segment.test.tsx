@@ -1,11 +1,14 @@
+// @vitest-environment jsdom
 /** A saved segment, as a person meets it. */
-import { fireEvent, render, screen } from '@testing-library/react';
-import { describe, expect, it } from 'vitest';
+import { cleanup, fireEvent, render, screen } from '@testing-library/react';
+import { afterEach, describe, expect, it } from 'vitest';
 import type { Ask } from '../src/protocol/generated';
 import { readSegment, type ISegment } from '../src/protocol/segment';
 import { HostProvider, type IHost } from '../src/views/host';
 import { Segment } from '../src/views/segment';
 import * as build from './builders';
+
+afterEach(cleanup);
 
 const fill = (words: string, values: (string | number)[]) =>
   words.replace(/%(\d)/g, (_, n: string) => String(values[Number(n) - 1]));
@@ -119,6 +122,52 @@ describe('a segment', () => {
 
     expect(screen.getByRole('group', { name: 'Write a.csv?' })).toBeDefined();
     expect(screen.getByRole('button').textContent).toContain('waiting for you');
+  });
+
+  it('says in the row of a call what a person answered', () => {
+    const reply = { answer: 'once' as const, by: 'person' };
+
+    draw(
+      build.segment([build.assistant([DESCRIBE])], {
+        replies: { [DESCRIBE.call_id]: reply }
+      })
+    );
+
+    expect(screen.getByRole('button').textContent).toContain('allowed once');
+  });
+
+  it('says what the model no longer sees of an output', () => {
+    const decision = {
+      id: 'dec_1',
+      action: 'truncate' as const,
+      rule: 'truncate',
+      part_id: DESCRIBE.id,
+      numbers: {},
+      tokens_before: 18_000,
+      tokens_after: 12_500
+    };
+
+    draw(
+      build.segment([build.assistant([DESCRIBE])], { decisions: [decision] })
+    );
+    fireEvent.click(screen.getByRole('button'));
+
+    expect(screen.getByText(/12,500 of 18,000 tokens/)).toBeDefined();
+  });
+
+  it('says what an open segment waits for', () => {
+    draw(build.segment([], { open: true, status: '*waits for the model*' }));
+
+    expect(screen.getByText('*waits for the model*')).toBeDefined();
+  });
+
+  it('draws a saved call that lacks what was left out', () => {
+    const state = { ...DESCRIBE.state, attachments: undefined } as never;
+    const saved = { ...DESCRIBE, state };
+
+    draw(build.segment([build.assistant([saved])]));
+
+    expect(screen.getByRole('button')).toBeDefined();
   });
 
   it('gives the numbers of a step and the fill of the window', () => {

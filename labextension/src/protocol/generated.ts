@@ -4,6 +4,7 @@
 
 export type ErrorValue =
   AbortedError | ApiError | AuthError | ContentFilterError | ContextOverflowError | OutputLengthError | UnknownError;
+export type Status = Busy | Idle | Retrying;
 export type MessageInfo = AssistantMessage | UserMessage;
 export type Part =
   | AgentPart
@@ -19,7 +20,6 @@ export type Part =
   | TextPart
   | ToolPart;
 export type ToolState = ToolCompleted | ToolFailed | ToolPending | ToolRunning;
-export type Status = Busy | Idle | Retrying;
 export type Event =
   | Checkpoint
   | DecisionMade
@@ -44,6 +44,20 @@ export type Event =
   | SessionUpdated
   | StepRequested
   | TodoUpdated;
+export type Command =
+  | AnswerAsk
+  | Cancel
+  | Hello
+  | ListSessions
+  | NewSession
+  | OpenSession
+  | Prompt
+  | Queue
+  | Resync
+  | Steer
+  | Unwatch
+  | Watch
+  | Withdraw;
 /**
  * One journal record as a front end is told it: an event and its place.
  */
@@ -72,6 +86,17 @@ export interface AgentPart {
   source?: {
     [k: string]: unknown;
   };
+}
+/**
+ * Answer a question; the first answer wins.
+ */
+export interface AnswerAsk {
+  id: string;
+  type: 'reply';
+  session?: string;
+  ask_id: string;
+  answer: 'once' | 'always' | 'reject';
+  feedback?: string;
 }
 /**
  * The provider answered with an error, or the connection failed.
@@ -255,6 +280,14 @@ export interface Busy {
   type: 'busy';
 }
 /**
+ * Stop the turn that runs and withdraw what waits.
+ */
+export interface Cancel {
+  id: string;
+  type: 'cancel';
+  session?: string;
+}
+/**
  * The folded state without messages, and where the live window begins.
  *
  * Written at each compaction and clean close; opening reads the last one and what follows.
@@ -273,6 +306,73 @@ export interface Checkpoint {
   window_seq: number;
   window_segment: string;
   window_offset: number;
+}
+/**
+ * What every command has.
+ */
+export interface CommandBase {
+  /**
+   * Chosen by the page; sending the same id again is harmless.
+   */
+  id: string;
+}
+/**
+ * The reply to a command, from what is known at once.
+ */
+export interface CommandReply {
+  status: 'ok' | 'error' | 'loading';
+  id?: string;
+  /**
+   * One sentence.
+   */
+  error?: string;
+  protocol: number;
+  /**
+   * Version of the kernel's package.
+   */
+  version: string;
+  /**
+   * This id was seen before; nothing was done again.
+   */
+  repeated: boolean;
+  project?: string;
+  notebook?: string;
+  session?: SessionHead;
+  watch_seconds?: number;
+}
+/**
+ * What a page shows of a session before it has read it.
+ */
+export interface SessionHead {
+  session: string;
+  title: string;
+  notebook?: string;
+  read_only: boolean;
+  seq: number;
+  status: Status;
+  asks: Ask[];
+  /**
+   * Prompts in the inbox.
+   */
+  waiting: number;
+}
+/**
+ * Nothing runs.
+ */
+export interface Idle {
+  type: 'idle';
+}
+/**
+ * A model request failed; the next attempt begins at ``next``.
+ */
+export interface Retrying {
+  type: 'retry';
+  attempt: number;
+  message: string;
+  /**
+   * Milliseconds since 1970.
+   */
+  next: number;
 }
 /**
  * The marker of a compaction.
@@ -298,6 +398,13 @@ export interface ContextItem {
    */
   sha256: string;
   tokens: number;
+}
+/**
+ * The notebook goes on with this session from now on.
+ */
+export interface CurrentNotice {
+  kind: 'current';
+  session: SessionHead;
 }
 /**
  * One reduction or repair, reversible, made once and applied in every later request.
@@ -377,10 +484,24 @@ export interface ForkedFrom {
   message_id?: string;
 }
 /**
- * Nothing runs.
+ * A page is there; it learns versions, project and session.
  */
-export interface Idle {
-  type: 'idle';
+export interface Hello {
+  id: string;
+  type: 'hello';
+  protocol: number;
+  /**
+   * Version of the page's own package.
+   */
+  version: string;
+  client: string;
+}
+/**
+ * List the sessions of the project.
+ */
+export interface ListSessions {
+  id: string;
+  type: 'sessions';
 }
 /**
  * Info and parts, parts in the order in which they first appeared.
@@ -706,6 +827,49 @@ export interface PriceTier {
   price: Price;
 }
 /**
+ * Begin a new session in this notebook.
+ */
+export interface NewSession {
+  id: string;
+  type: 'new';
+}
+/**
+ * Go on with another session in this notebook.
+ */
+export interface OpenSession {
+  id: string;
+  type: 'open';
+  session: string;
+}
+/**
+ * What became of a command that took its time.
+ */
+export interface OutcomeNotice {
+  kind: 'outcome';
+  id: string;
+  /**
+   * One sentence, when it failed.
+   */
+  error?: string;
+  session?: SessionHead;
+  sessions?: SessionRow[];
+  /**
+   * Somebody else was first; nothing was done.
+   */
+  late: boolean;
+}
+/**
+ * One line of the session list.
+ */
+export interface SessionRow {
+  id: string;
+  title: string;
+  notebook?: string;
+  created: number;
+  updated: number;
+  messages: number;
+}
+/**
  * New words of a part, coalesced per tick.
  *
  * ``field`` is a dotted path to a string: ``text``, ``state.raw`` or ``state.metadata.output``.
@@ -762,6 +926,27 @@ export interface Reply {
   by: string;
 }
 /**
+ * A session as it is, in pieces that come in order.
+ */
+export interface PictureNotice {
+  kind: 'picture';
+  session: string;
+  resync: string;
+  seq: number;
+  head: SessionHead;
+  messages: Message[];
+  todos: Todo[];
+  last: boolean;
+}
+/**
+ * One line of the session's todo list.
+ */
+export interface Todo {
+  content: string;
+  status: 'pending' | 'in_progress' | 'completed' | 'cancelled';
+  priority: 'high' | 'medium' | 'low';
+}
+/**
  * The context policy of a session, as data.
  */
 export interface Policy {
@@ -797,6 +982,21 @@ export interface TruncatePolicy {
   direction: 'head' | 'tail' | 'auto';
 }
 /**
+ * Send a prompt; while a turn runs it waits behind it.
+ */
+export interface Prompt {
+  id: string;
+  text: string;
+  session?: string;
+  model?: string;
+  variant?: string;
+  agent?: string;
+  system?: string;
+  tools?: string[];
+  max_steps?: number;
+  type: 'prompt';
+}
+/**
  * A prompt was accepted into the inbox.
  */
 export interface PromptAdmitted {
@@ -811,6 +1011,23 @@ export interface PromptAdmitted {
   options: {
     [k: string]: unknown;
   };
+}
+/**
+ * Words for the agent; ``id`` is the prompt's id too.
+ */
+export interface PromptBase {
+  id: string;
+  text: string;
+  /**
+   * None means the notebook's current session.
+   */
+  session?: string;
+  model?: string;
+  variant?: string;
+  agent?: string;
+  system?: string;
+  tools?: string[];
+  max_steps?: number;
 }
 /**
  * A prompt left the inbox and became a message, or was withdrawn.
@@ -851,16 +1068,47 @@ export interface QuestionReplied {
   answers: unknown[];
 }
 /**
- * A model request failed; the next attempt begins at ``next``.
+ * Send a prompt that waits until the turn that runs has ended.
  */
-export interface Retrying {
-  type: 'retry';
-  attempt: number;
-  message: string;
+export interface Queue {
+  id: string;
+  text: string;
+  session?: string;
+  model?: string;
+  variant?: string;
+  agent?: string;
+  system?: string;
+  tools?: string[];
+  max_steps?: number;
+  type: 'queue';
+}
+/**
+ * Journal records, as they were written in one tick, or again after ``resync``.
+ */
+export interface RecordsNotice {
+  kind: 'records';
+  session: string;
+  records: {
+    [k: string]: unknown;
+  }[];
   /**
-   * Milliseconds since 1970.
+   * Id of the resync command that this answers.
    */
-  next: number;
+  resync?: string;
+  /**
+   * The last notice of that answer.
+   */
+  last: boolean;
+}
+/**
+ * Tell everything after a sequence number again, or the whole picture when ``after`` is None.
+ */
+export interface Resync {
+  id: string;
+  type: 'resync';
+  session?: string;
+  after?: number;
+  client: string;
 }
 /**
  * Allow, ask or deny a permission for what matches the pattern; the last match wins.
@@ -973,6 +1221,21 @@ export interface SessionUpdated {
   session: Session;
 }
 /**
+ * Send a prompt into the turn that runs, before its next request.
+ */
+export interface Steer {
+  id: string;
+  text: string;
+  session?: string;
+  model?: string;
+  variant?: string;
+  agent?: string;
+  system?: string;
+  tools?: string[];
+  max_steps?: number;
+  type: 'steer';
+}
+/**
  * Everything needed to rebuild one model request from the log.
  */
 export interface StepRequest {
@@ -1030,14 +1293,6 @@ export interface StepRequested {
   request: StepRequest;
 }
 /**
- * One line of the session's todo list.
- */
-export interface Todo {
-  content: string;
-  status: 'pending' | 'in_progress' | 'completed' | 'cancelled';
-  priority: 'high' | 'medium' | 'low';
-}
-/**
  * The todo list was replaced.
  */
 export interface TodoUpdated {
@@ -1056,4 +1311,34 @@ export interface ToolSpec {
   parameters: {
     [k: string]: unknown;
   };
+}
+/**
+ * Tell this page no more.
+ */
+export interface Unwatch {
+  id: string;
+  type: 'unwatch';
+  client: string;
+  session?: string;
+}
+/**
+ * Tell this page what happens, for 20 seconds.
+ */
+export interface Watch {
+  id: string;
+  type: 'watch';
+  client: string;
+  /**
+   * None means every session of this kernel.
+   */
+  session?: string;
+}
+/**
+ * Take a waiting prompt back.
+ */
+export interface Withdraw {
+  id: string;
+  type: 'withdraw';
+  session?: string;
+  prompt_id: string;
 }

@@ -1,7 +1,7 @@
 /**
  * What an agent's cell saves: a stretch of a turn that can be drawn without a kernel.
  */
-import type { Ask, Message } from './generated';
+import type { Ask, Decision, Message, Reply } from './generated';
 
 export const SEGMENT_MIME = 'application/vnd.palimpsest.segment+json';
 
@@ -18,7 +18,15 @@ export interface ISegment {
   open: boolean;
   messages: Message[];
   /** Questions that wait for a person. */
-  asks?: Ask[];
+  asks: Ask[];
+  /** What a person answered, by the id of the tool call. */
+  replies: Partial<Record<string, Reply>>;
+  /** What was scraped off these parts for the model. */
+  decisions: Decision[];
+  /** Number of the first step in this segment. */
+  first_step: number;
+  /** What the agent waits for, as Markdown; only while the segment is open. */
+  status: string;
 }
 
 /** Reads what a notebook holds; null when it is no segment at all. */
@@ -26,17 +34,26 @@ export function readSegment(data: unknown): ISegment | null {
   if (!isObject(data) || typeof data.version !== 'number') {
     return null;
   }
-  const messages = Array.isArray(data.messages) ? data.messages : [];
-  const [from, to] = Array.isArray(data.seq) ? (data.seq as unknown[]) : [];
+  const [from, to] = list(data.seq);
   return {
     version: data.version,
     session: text(data.session),
     turn: text(data.turn),
     seq: [Number(from ?? 0), Number(to ?? 0)],
     open: data.open === true,
-    messages: messages.filter(isMessage),
-    asks: Array.isArray(data.asks) ? (data.asks as Ask[]) : []
+    messages: list(data.messages).filter(isMessage),
+    asks: list(data.asks).filter(isObject) as unknown as Ask[],
+    replies: (isObject(data.replies)
+      ? data.replies
+      : {}) as ISegment['replies'],
+    decisions: list(data.decisions).filter(isObject) as unknown as Decision[],
+    first_step: typeof data.first_step === 'number' ? data.first_step : 1,
+    status: text(data.status)
   };
+}
+
+function list(value: unknown): unknown[] {
+  return Array.isArray(value) ? (value as unknown[]) : [];
 }
 
 function text(value: unknown): string {

@@ -22,6 +22,7 @@ import type {
 
 export type Line =
   | { kind: 'text'; key: string; part: TextPart }
+  | { kind: 'prompt'; key: string; part: TextPart }
   | { kind: 'reasoning'; key: string; part: ReasoningPart }
   | { kind: 'tool'; key: string; part: ToolPart }
   | { kind: 'reads'; key: string; parts: ToolPart[] }
@@ -36,10 +37,15 @@ export type Line =
 /** From this many on, successful reads in a row are one line. */
 const RUN_OF_READS = 3;
 
-/** Turns the messages of one turn into lines; the user's own words are not among them. */
-export function lines(messages: readonly Message[]): Line[] {
+/**
+ * Turns messages into lines.
+ *
+ * A cell holds its turn's prompt itself; words of the user that are among the messages joined
+ * while the turn ran.
+ */
+export function lines(messages: readonly Message[], firstStep = 1): Line[] {
   const found: Line[] = [];
-  let step = 0;
+  let step = firstStep - 1;
   let summary = '';
   for (const { info, parts } of messages) {
     if (info.role === 'assistant' && info.summary) {
@@ -69,9 +75,9 @@ function partLine(part: Part, role: string): Line | null {
   const key = part.id;
   switch (part.type) {
     case 'text':
-      return role === 'user' || part.synthetic || part.text.trim() === ''
+      return part.synthetic || part.text.trim() === ''
         ? null
-        : { kind: 'text', key, part };
+        : { kind: role === 'user' ? 'prompt' : 'text', key, part };
     case 'reasoning':
       return part.text.trim() === '' ? null : { kind: 'reasoning', key, part };
     case 'tool':

@@ -1,7 +1,11 @@
 /**
  * What a tool call works on, in one line.
  */
-import type { ToolPart } from '../protocol/generated';
+import type {
+  Attachment,
+  ToolCompleted,
+  ToolPart
+} from '../protocol/generated';
 
 /** Inputs that name the subject of a call, the first found wins. */
 const SUBJECTS = [
@@ -70,6 +74,13 @@ export function output(part: ToolPart): string {
     default:
       return '';
   }
+}
+
+/** Returns the figures and files of a call that are not outputs of the cell already. */
+export function attachments(part: ToolPart): readonly Attachment[] {
+  // A saved call may lack them: see frontends/bundle.py.
+  const { attachments: found = [] } = part.state as Partial<ToolCompleted>;
+  return found.filter(({ url }) => url !== '');
 }
 
 /** Returns how long the call took, in seconds; null while it runs. */

@@ -22,8 +22,12 @@ export interface ISegmentProps {
 
 /** Draws one segment. */
 export function Segment({ segment, live = false }: ISegmentProps) {
-  const { words } = useHost();
-  const drawn = useMemo(() => lines(segment.messages), [segment.messages]);
+  const { Markdown, words } = useHost();
+  const { first_step, messages, open, status } = segment;
+  const drawn = useMemo(
+    () => lines(messages, first_step),
+    [messages, first_step]
+  );
   const newest = drawn.findLast(line => line.kind === 'tool')?.key;
   return (
     <section
@@ -46,10 +50,10 @@ export function Segment({ segment, live = false }: ISegmentProps) {
           newest={line.key === newest}
         />
       ))}
-      {segment.open && !live && (
-        <p className="plm-Muted">
-          {words.__('The answer goes on; this is what was saved of it.')}
-        </p>
+      {open && !live && status !== '' && (
+        <div className="plm-Status">
+          <Markdown text={status} />
+        </div>
       )}
     </section>
   );
@@ -71,13 +75,23 @@ function LineView({ line, segment, live, newest }: ILineProps) {
           <Markdown text={line.part.text} />
         </div>
       );
+    case 'prompt':
+      return (
+        <blockquote className="plm-Prompt" aria-label={words.__('You said')}>
+          {line.part.text}
+        </blockquote>
+      );
     case 'reasoning':
       return <Reasoning part={line.part} />;
     case 'tool':
       return (
         <Tool
           part={line.part}
-          ask={segment.asks?.find(ask => ask.call_id === line.part.call_id)}
+          ask={segment.asks.find(ask => ask.call_id === line.part.call_id)}
+          reply={segment.replies[line.part.call_id]}
+          decisions={segment.decisions.filter(
+            decision => decision.part_id === line.part.id
+          )}
           over={!live && !segment.open}
           newest={newest}
         />

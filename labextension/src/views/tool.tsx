@@ -1,9 +1,15 @@
 /**
  * A tool call: one row that opens to its input and output, and its question while it waits.
  */
-import type { Ask, ToolPart } from '../protocol/generated';
-import { seconds } from '../state/format';
-import { duration, input, output, subject } from '../state/subject';
+import type { Ask, Decision, Reply, ToolPart } from '../protocol/generated';
+import { count, seconds } from '../state/format';
+import {
+  attachments,
+  duration,
+  input,
+  output,
+  subject
+} from '../state/subject';
 import { Attachments } from './file';
 import { Fold } from './fold';
 import { useHost, type IWords } from './host';
@@ -13,6 +19,10 @@ export interface IToolProps {
   part: ToolPart;
   /** The question that this call waits for. */
   ask?: Ask;
+  /** What a person answered. */
+  reply?: Reply;
+  /** What was scraped off the output for the model. */
+  decisions?: readonly Decision[];
   /** Nothing writes this any more: what seems to run was interrupted. */
   over: boolean;
   /** The newest call is open while it runs. */
@@ -20,7 +30,14 @@ export interface IToolProps {
 }
 
 /** Draws one call. */
-export function Tool({ part, ask, over, newest }: IToolProps) {
+export function Tool({
+  part,
+  ask,
+  reply,
+  decisions = [],
+  over,
+  newest
+}: IToolProps) {
   const { words } = useHost();
   const state = stateOf(part, ask, over);
   const spent = duration(part);
@@ -29,7 +46,8 @@ export function Tool({ part, ask, over, newest }: IToolProps) {
       <Sign state={state} /> <span className="plm-Tool-name">{part.tool}</span>{' '}
       <span className="plm-Tool-subject">{subject(part)}</span>{' '}
       <span className="plm-Tool-time">
-        {remark(state, words)}
+        {reply !== undefined && <span>{answered(reply, words)}</span>}
+        <span>{remark(state, words)}</span>
         {spent !== null && seconds(spent)}
       </span>
     </>
@@ -41,6 +59,9 @@ export function Tool({ part, ask, over, newest }: IToolProps) {
         <Input part={part} />
         {ask !== undefined && state === 'waiting' && <Question ask={ask} />}
         <Output part={part} state={state} />
+        {decisions.map(decision => (
+          <Scraped key={decision.id} decision={decision} />
+        ))}
       </div>
     </Fold>
   );
@@ -83,9 +104,8 @@ function Output({ part, state }: { part: ToolPart; state: State }) {
   const { Printed, words } = useHost();
   const text = output(part);
   const failed = part.state.status === 'error' ? part.state.error : '';
-  const attachments =
-    part.state.status === 'completed' ? part.state.attachments : [];
-  if (text === '' && failed === '' && attachments.length === 0) {
+  const files = attachments(part);
+  if (text === '' && failed === '' && files.length === 0) {
     return state === 'completed' ? (
       <p className="plm-Muted plm-Tool-output">{words.__('No output.')}</p>
     ) : null;
@@ -98,7 +118,7 @@ function Output({ part, state }: { part: ToolPart; state: State }) {
           <Printed text={failed} />
         </div>
       )}
-      <Attachments files={attachments} />
+      <Attachments files={files} />
     </section>
   );
 }
@@ -106,12 +126,11 @@ function Output({ part, state }: { part: ToolPart; state: State }) {
 /** The question as it stands in a saved cell: what is asked, and where it can be answered. */
 function Question({ ask }: { ask: Ask }) {
   const { Code, words } = useHost();
+  const diff = ask.diff ?? '';
   return (
     <div className="plm-Question" role="group" aria-label={ask.title}>
       <p className="plm-Question-title">{ask.title}</p>
-      {ask.diff !== undefined && ask.diff !== '' && (
-        <Code text={ask.diff} language="diff" />
-      )}
+      {diff !== '' && <Code text={diff} language="diff" />}
       <p className="plm-Muted">
         {words.__('Answer where the cell runs: once, always or reject.')}
       </p>
@@ -143,5 +162,37 @@ function remark(state: State, words: IWords): string {
       return words.__('stopped');
     default:
       return '';
+  }
+}
+
+/** The sign of what the model no longer sees of an output. */
+function Scraped({ decision }: { decision: Decision }) {
+  const { words } = useHost();
+  const { action, rule, tokens_after, tokens_before } = decision;
+  if (!['truncate', 'clear', 'summarise'].includes(action)) {
+    return null;
+  }
+  return (
+    <p className="plm-Strip plm-Strip-line">
+      {words.__(
+        'The model sees %1 of %2 tokens of this output, by the rule %3. The whole text is kept.',
+        count(tokens_after),
+        count(tokens_before),
+        rule
+      )}
+    </p>
+  );
+}
+
+function answered(reply: Reply, words: IWords): string {
+  switch (reply.answer) {
+    case 'once':
+      return words.__('allowed once');
+    case 'always':
+      return words.__('always allowed');
+    case 'reject':
+      return reply.by === 'headless'
+        ? words.__('refused: nobody was there to ask')
+        : words.__('refused');
   }
 }

@@ -1,0 +1,176 @@
+/**
+ * The fold, as the kernel has it in store/state.py; both are tested on the same fixtures.
+ */
+import type { Notice, Part } from '../protocol/generated';
+import type { IPlace, ITranscript } from './transcript';
+
+/**
+ * Applies one notice. A notice that was applied before changes nothing; types that are not known
+ * pass through, so that an older page survives a newer kernel.
+ */
+export function reduce(transcript: ITranscript, notice: Notice): ITranscript {
+  if (notice.seq <= transcript.seq) {
+    return transcript;
+  }
+  return { ...transcript, ...change(transcript, notice), seq: notice.seq };
+}
+
+function change(now: ITranscript, notice: Notice): Partial<ITranscript> {
+  switch (notice.type) {
+    case 'message.updated':
+      return at(now, notice.info.id, place => ({
+        ...place,
+        info: notice.info
+      }));
+    case 'message.part.updated':
+      return at(now, notice.part.message_id, place => ({
+        ...place,
+        parts: put(place.parts, notice.part)
+      }));
+    case 'message.part.delta':
+      return append(now, notice.message_id, notice.part_id, part =>
+        extended(part, notice.field.split('.'), notice.delta)
+      );
+    case 'message.part.removed':
+      return known(now, notice.message_id, place => ({
+        ...place,
+        parts: place.parts.filter(part => part.id !== notice.part_id)
+      }));
+    case 'message.removed':
+      return {
+        places: now.places.filter(place => place.id !== notice.message_id)
+      };
+    default:
+      return ofSession(now, notice);
+  }
+}
+
+function ofSession(now: ITranscript, notice: Notice): Partial<ITranscript> {
+  switch (notice.type) {
+    case 'session.created':
+      return {
+        session: notice.session,
+        // What waited for an answer in the parent of a fork is answered there.
+        ...(notice.session.forked_from === undefined
+          ? {}
+          : {
+              status: { type: 'idle' },
+              asks: [],
+              questions: [],
+              inbox: [],
+              deleted: false
+            })
+      };
+    case 'session.updated':
+      return { session: notice.session };
+    case 'session.deleted':
+      return { deleted: true };
+    case 'session.status':
+      return { status: notice.status };
+    case 'session.compacted':
+      return { compacted: notice.message_id };
+    case 'todo.updated':
+      return { todos: notice.todos };
+    case 'decision':
+      return { decisions: [...now.decisions, notice.decision] };
+    default:
+      return ofWaiting(now, notice);
+  }
+}
+
+function ofWaiting(now: ITranscript, notice: Notice): Partial<ITranscript> {
+  switch (notice.type) {
+    case 'permission.asked':
+      return { asks: put(now.asks, notice.ask) };
+    case 'permission.replied':
+      return { asks: now.asks.filter(({ id }) => id !== notice.ask_id) };
+    case 'question.asked':
+      return {
+        questions: [
+          ...now.questions.filter(differs('question_id', notice)),
+          notice
+        ]
+      };
+    case 'question.replied':
+    case 'question.rejected':
+      return {
+        questions: now.questions.filter(differs('question_id', notice))
+      };
+    case 'prompt.admitted':
+      return {
+        inbox: [...now.inbox.filter(differs('prompt_id', notice)), notice]
+      };
+    case 'prompt.delivered':
+      return { inbox: now.inbox.filter(differs('prompt_id', notice)) };
+    default:
+      return {};
+  }
+}
+
+function differs<K extends string>(name: K, other: Record<K, string>) {
+  return (one: Record<K, string>) => one[name] !== other[name];
+}
+
+/** Changes the place of a message; a message that is not known yet gets one at the end. */
+function at(
+  { places }: ITranscript,
+  id: string,
+  changed: (place: IPlace) => IPlace
+): Partial<ITranscript> {
+  const index = places.findLastIndex(place => place.id === id);
+  const place = places[index];
+  return {
+    places:
+      place === undefined
+        ? [...places, changed({ id, parts: [] })]
+        : places.with(index, changed(place))
+  };
+}
+
+/** Changes the place of a message that is known, or nothing. */
+function known(
+  now: ITranscript,
+  id: string,
+  changed: (place: IPlace) => IPlace
+): Partial<ITranscript> {
+  return now.places.some(place => place.id === id) ? at(now, id, changed) : {};
+}
+
+/** Changes a part that is known, or nothing. */
+function append(
+  now: ITranscript,
+  messageId: string,
+  partId: string,
+  changed: (part: Part) => Part
+): Partial<ITranscript> {
+  return known(now, messageId, place => ({
+    ...place,
+    parts: place.parts.map(part => (part.id === partId ? changed(part) : part))
+  }));
+}
+
+/** Replaces the value with the same id, where it stands, or adds it at the end. */
+function put<T extends { id: string }>(values: readonly T[], value: T): T[] {
+  const index = values.findIndex(({ id }) => id === value.id);
+  return index < 0 ? [...values, value] : values.with(index, value);
+}
+
+/**
+ * Appends words to the string at a path. Every step but the last must lead to an object, and
+ * the last to a string or to nothing yet; otherwise the value stays as it was.
+ */
+function extended<T>(value: T, path: string[], words: string): T {
+  const [name, ...rest] = path;
+  if (name === undefined || typeof value !== 'object' || value === null) {
+    return value;
+  }
+  const inner = (value as Record<string, unknown>)[name];
+  if (rest.length > 0) {
+    const changed = extended(inner, rest, words);
+    return changed === inner ? value : { ...value, [name]: changed };
+  }
+  if (inner !== undefined && inner !== null && typeof inner !== 'string') {
+    return value;
+  }
+  return { ...value, [name]: (inner ?? '') + words };
+}

@@ -1,0 +1,59 @@
+/**
+ * A session as a page knows it: the fold of the notices it was told.
+ */
+import type {
+  Ask,
+  Decision,
+  Message,
+  MessageInfo,
+  Part,
+  PromptAdmitted,
+  QuestionAsked,
+  Session,
+  Status,
+  Todo
+} from '../protocol/generated';
+
+/** The place of a message; parts may arrive before the info does. */
+export interface IPlace {
+  id: string;
+  info?: MessageInfo;
+  parts: readonly Part[];
+}
+
+export interface ITranscript {
+  /** The highest sequence number seen; what comes again changes nothing. */
+  seq: number;
+  session?: Session;
+  status: Status;
+  places: readonly IPlace[];
+  todos: readonly Todo[];
+  /** Questions that nobody answered yet, in order. */
+  asks: readonly Ask[];
+  questions: readonly QuestionAsked[];
+  /** Prompts that wait to be delivered, in order. */
+  inbox: readonly PromptAdmitted[];
+  decisions: readonly Decision[];
+  /** The message of the newest completed compaction. */
+  compacted?: string;
+  deleted: boolean;
+}
+
+export const EMPTY: ITranscript = {
+  seq: 0,
+  status: { type: 'idle' },
+  places: [],
+  todos: [],
+  asks: [],
+  questions: [],
+  inbox: [],
+  decisions: [],
+  deleted: false
+};
+
+/** Returns the messages in the order in which they first appeared; one without info waits. */
+export function messages(transcript: ITranscript): Message[] {
+  return transcript.places.filter((place): place is IPlace & Message => {
+    return place.info !== undefined;
+  });
+}
