@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from palimpsest.session.config import Config, LoadedConfig, load
+from palimpsest.session.config import LoadedConfig, load
 from palimpsest.session.config_files import Places
+from palimpsest.session.settings import Config
 
 KEY = "sk-ant-" + "a1B2c3" * 5
 

@@ -1,0 +1,255 @@
+"""Lay layers of settings over each other, keeping what is right and saying what is wrong.
+
+Border: no file is read here. A wrong value never stops the rest: it is left out, and a sentence
+names where it stands, the setting and the fix.
+
+Permission tables are not merged key by key. In a merged table the order of rules, which decides,
+would depend on which file named a permission first; so each layer's table stays whole, low to high.
+"""
+
+import difflib
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, get_args, get_origin
+from urllib.parse import urlsplit
+
+from pydantic import BaseModel, TypeAdapter, ValidationError
+
+from palimpsest.render.escape import one_line
+from palimpsest.session.config_files import Layer
+from palimpsest.session.settings import Config, PermissionTable, Settings
+from palimpsest.transcript.scrub import looks_secret
+
+SECRET_KEY = re.compile(
+    r"(^|[_-])(api|access|auth|private|secret)?[_-]?(key|token)$|secret|password|passwd|credential"
+    r"|bearer|^authorization$",
+    re.IGNORECASE,
+)
+NOT_USED_YET = frozenset(
+    {
+        "command",
+        "compaction",
+        "history_limit",
+        "dm_history_limit",
+        "dms",
+        "mcp",
+        "hooks",
+        "share",
+        "snapshot",
+        "retention",
+        "budget",
+    }
+)
+"""Settings of later versions: accepted and named, so that one file serves both."""
+_SHOWN_CHARS = 60
+
+
+class Merge:
+    """Lays checked layers over each other.
+
+    Responsibilities: keep what is right, say what is wrong, remember where each value came from,
+    and hold what an administrator locked.
+    """
+
+    def __init__(self) -> None:
+        self.problems: list[str] = []
+        self._data: dict[str, Any] = {}
+        self.origins: dict[str, str] = {}
+        self.unused: list[str] = []
+        self._locked: dict[str, str] = {}
+
+    def add(self, layer: Layer) -> None:
+        """Lay a layer over what is there."""
+        data = dict(layer.data)
+        locked = data.pop("locked", None) if layer.may_lock else None
+        self._table(data, Config, (), layer, self._data)
+        for name in locked if isinstance(locked, list) else ():
+            if isinstance(name, str):
+                self._locked.setdefault(name, layer.origin)
+
+    def value(self) -> Config:
+        """Return the settings that hold."""
+        return Config.model_validate(self._data)
+
+    def _table(
+        self,
+        given: Mapping[str, Any],
+        settings: type[BaseModel],
+        path: tuple[str, ...],
+        layer: Layer,
+        into: dict[str, Any],
+    ) -> None:
+        for name, value in given.items():
+            key = dotted(*path, name)
+            if self._is_secret(name, value, settings):
+                self._wrong(
+                    layer,
+                    f"{key} looks like a key or password, and those are never read from files: "
+                    "put it in the environment and take it out of here",
+                )
+            elif name not in settings.model_fields:
+                self._unknown(name, key, settings, layer)
+            elif not self._is_locked(key, layer):
+                self._setting(value, settings.model_fields[name].annotation, key, layer, into, name)
+
+    def _setting(
+        self,
+        value: Any,
+        annotation: Any,
+        key: str,
+        layer: Layer,
+        into: dict[str, Any],
+        name: str,
+    ) -> None:
+        path = tuple(_split(key))
+        inner = _table_type(annotation)
+        entries = _entry_type(annotation)
+        if (inner or entries) and not isinstance(value, Mapping):
+            self._wrong(layer, f"{key} must be a table of settings, but is {_quoted(value)}")
+        elif inner is not None:
+            self._table(value, inner, path, layer, into.setdefault(name, {}))
+        elif entries is not None:
+            self._entries(value, entries, path, layer, into.setdefault(name, {}))
+        else:
+            self._leaf(value, annotation, key, layer, into, name)
+
+    def _entries(
+        self,
+        value: Mapping[str, Any],
+        entry: type[BaseModel],
+        path: tuple[str, ...],
+        layer: Layer,
+        into: dict[str, Any],
+    ) -> None:
+        for name, given in value.items():
+            key = dotted(*path, name)
+            if not isinstance(given, Mapping):
+                self._wrong(layer, f"{key} must be a table of settings, but is {_quoted(given)}")
+            elif not self._is_locked(key, layer):
+                self._table(given, entry, (*path, name), layer, into.setdefault(name, {}))
+
+    def _leaf(
+        self,
+        value: Any,
+        annotation: Any,
+        key: str,
+        layer: Layer,
+        into: dict[str, Any],
+        name: str,
+    ) -> None:
+        layered = name in ("permission", "instructions")
+        expected: Any = annotation
+        if name == "permission":
+            expected = PermissionTable
+        elif name == "instructions":
+            expected = list[str]
+        try:
+            checked = TypeAdapter(expected).validate_python(value, strict=True)
+        except ValidationError as error:
+            self._wrong(layer, f"{key} {_complaint(error)}, but it is {_quoted(value)}")
+            return
+        if name == "api_base" and layer.is_project and not _is_here(checked):
+            self._wrong(
+                layer,
+                f"{key} may not lead to another machine from a project's file, because your key "
+                "would go there: set it in your own configuration",
+            )
+            return
+        if name == "instructions":
+            checked = [_absolute(one, layer.base) for one in checked]
+        if layered:
+            before = into.get(name, [])
+            into[name] = before + (checked if name == "instructions" else [checked])
+            was = self.origins.get(key)
+            self.origins[key] = f"{was}, then {layer.origin}" if was else layer.origin
+        else:
+            into[name] = checked
+            self.origins[key] = layer.origin
+
+    def _unknown(self, name: str, key: str, settings: type[BaseModel], layer: Layer) -> None:
+        if settings is Config and name in NOT_USED_YET:
+            self.unused.append(f"{key} ({layer.origin})")
+            return
+        if name == "locked":
+            self._wrong(layer, "locked is for the organisation's file only")
+            return
+        known = [*settings.model_fields, *(NOT_USED_YET if settings is Config else ())]
+        close = difflib.get_close_matches(name, known, 1)
+        hint = f"did you mean {_quoted(close[0])}?" if close else "%agent config lists them all"
+        self._wrong(layer, f"there is no setting {_quoted(key)}; {hint}")
+
+    def _is_locked(self, key: str, layer: Layer) -> bool:
+        for name, origin in self._locked.items():
+            if key == name or key.startswith(name + "."):
+                self._wrong(layer, f"{key} is fixed by the {origin}, and this value is not used")
+                return True
+        return False
+
+    def _is_secret(self, name: str, value: Any, settings: type[BaseModel]) -> bool:
+        named = name not in settings.model_fields and name not in NOT_USED_YET
+        return (named and SECRET_KEY.search(name) is not None) or _holds_secret(value)
+
+    def _wrong(self, layer: Layer, words: str) -> None:
+        end = "" if words.endswith("?") else "."
+        self.problems.append(f"{layer.origin}: {words}{end}")
+
+
+def dotted(*path: str) -> str:
+    """Return the name of a setting as it is written in TOML."""
+    return ".".join(f'"{name}"' if re.search(r'[."\s]', name) else name for name in path)
+
+
+def _split(key: str) -> list[str]:
+    return [quoted or plain for quoted, plain in re.findall(r'"([^"]*)"|([^."]+)', key)]
+
+
+def _table_type(annotation: Any) -> type[BaseModel] | None:
+    """Return the table that a setting is, if it is one."""
+    is_table = isinstance(annotation, type) and issubclass(annotation, Settings)
+    return annotation if is_table else None
+
+
+def _entry_type(annotation: Any) -> type[BaseModel] | None:
+    """Return the tables that a setting holds by name, if it does."""
+    if get_origin(annotation) is dict:
+        return _table_type(get_args(annotation)[1])
+    return None
+
+
+def _complaint(error: ValidationError) -> str:
+    """Return in words what was expected."""
+    first = error.errors(include_url=False, include_input=False)[0]
+    words = first["msg"].replace("Input ", "", 1).replace("a valid integer", "a whole number")
+    where = ".".join(str(one) for one in first["loc"] if isinstance(one, int))
+    return f"at position {where} {words}" if where else words
+
+
+def _holds_secret(value: Any) -> bool:
+    match value:
+        case str():
+            return looks_secret(value)
+        case Mapping():
+            return any(_holds_secret(one) for one in value.values() if isinstance(one, str))
+        case list():
+            return any(_holds_secret(one) for one in value)
+        case _:
+            return False
+
+
+def _quoted(value: Any) -> str:
+    return one_line(repr(value), _SHOWN_CHARS)
+
+
+def _is_here(address: str | None) -> bool:
+    """Tell whether an address leads to this machine."""
+    try:
+        host = urlsplit(address or "").hostname
+    except ValueError:
+        return False
+    return host in ("localhost", "127.0.0.1", "::1")
+
+
+def _absolute(name: str, base: Path) -> str:
+    path = Path(name).expanduser() if name.startswith("~") else base / name
+    return str(path)
