@@ -12,4 +12,34 @@ puts parts into words, ``transcript`` is the language everybody speaks, and ``re
 the trip left behind.
 """
 
+from typing import Any
+
 __version__ = "0.1.0"
+
+_HOMES = {
+    "load_ipython_extension": "palimpsest.boot",
+    "unload_ipython_extension": "palimpsest.boot",
+    "App": "palimpsest.app",
+    "Session": "palimpsest.app",
+    "open_session": "palimpsest.app",
+    "tool": "palimpsest.app",
+}
+"""Public names and where they live; they are imported when they are used, since the application
+takes a second to import and ``%load_ext`` must not."""
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name on its first use (PEP 562)."""
+    from importlib import import_module
+
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module 'palimpsest' has no attribute {name!r}")
+    value = getattr(import_module(home), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    """List the public names too."""
+    return sorted([*globals(), *_HOMES])

@@ -15,13 +15,14 @@ from palimpsest.transcript.values import Usage
 class AgentAnswer:
     """The answer to one prompt.
 
-    ``str(answer)`` is its text. It shows itself only if nothing was shown while it came, since
-    it would stand in the cell twice.
+    ``str(answer)`` is its text. In the cell in which it came it shows nothing, since it stands
+    there already; anywhere else it shows its text.
     """
 
-    def __init__(self, answer: Answer, *, shown: bool) -> None:
+    def __init__(self, answer: Answer, shell: Any) -> None:
         self._answer = answer
-        self._shown = shown
+        self._shell = shell
+        self._came_at = shell.execution_count
 
     @property
     def text(self) -> str:
@@ -76,7 +77,7 @@ class AgentAnswer:
             f"<answer of {self.steps} steps, {len(self.text)} characters, session {self.session}>"
         )
 
-    def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
-        if self._shown:
-            return {}
-        return {"text/markdown": safe_markdown(self.text), "text/plain": self.text}
+    def _ipython_display_(self) -> None:
+        if self._shell.execution_count != self._came_at:
+            markdown = safe_markdown(self.text)
+            self._shell.display_pub.publish({"text/markdown": markdown, "text/plain": self.text})

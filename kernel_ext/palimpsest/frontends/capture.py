@@ -123,7 +123,11 @@ class Capture:
     Responsibilities: hold text, error, result, images; pass rich output on while there is room.
     """
 
-    def __init__(self, on_native: Callable[[], bool] | None = None) -> None:
+    def __init__(
+        self,
+        on_native: Callable[[], bool] | None = None,
+        interrupted: Callable[[], bool] = lambda: False,
+    ) -> None:
         self.stdout = Tape()
         self.stderr = Tape()
         self.error: str | None = None
@@ -133,6 +137,7 @@ class Capture:
         self.quiet = False
         """The value of the last expression is not wanted: the code ends in a semicolon."""
         self._on_native = on_native
+        self._interrupted = interrupted
         self._fresh: deque[str] = deque()
         self._older_threads: frozenset[threading.Thread] = frozenset()
         self._main = threading.current_thread()
@@ -161,11 +166,12 @@ class Capture:
             _patch(publisher, "publish", self._publisher(publish)),
             _patch(publisher, "clear_output", self._clear),
             _patch(shell, "_showtraceback", self._traceback),
-            self._catch_kept(streams[0], self.stdout),
-            self._catch_kept(streams[1], self.stderr),
+            _patch(shell, "showtraceback", self._traceback_unless(shell.showtraceback)),
+            self._catch_kept(streams[0], "stdout"),
+            self._catch_kept(streams[1], "stderr"),
         ]
-        sys.stdout = _Stream(streams[0], lambda text: self._caught(self.stdout, text))
-        sys.stderr = _Stream(streams[1], lambda text: self._caught(self.stderr, text))
+        sys.stdout = _Stream(streams[0], lambda text: self._caught("stdout", text))
+        sys.stderr = _Stream(streams[1], lambda text: self._caught("stderr", text))
         shell.display_trap.hook = sys.displayhook = self._displayhook(shell, publish)
         if pdb:
             shell.call_pdb = False
@@ -186,9 +192,9 @@ class Capture:
     def show(self, data: dict[str, Any]) -> bool:
         """Note a MIME bundle; true when it should become a native output."""
         kinds = [mime for mime in data if mime != "text/plain"]
-        text = data.get("text/plain")
-        if isinstance(text, str) and text:
-            self._keep(self.stdout, text.rstrip("\n") + "\n")
+        text = _words_of(data)
+        if text:
+            self._keep("stdout", text.rstrip("\n") + "\n")
         if not kinds:
             return False
         image = _image(data)
@@ -198,21 +204,21 @@ class Capture:
             self.images.append(image)
         return self._on_native() if self._on_native is not None else False
 
-    def _caught(self, tape: Tape, text: str) -> bool:
+    def _caught(self, name: str, text: str) -> bool:
         thread = threading.current_thread()
         if thread is self._main:
             mine = IN_RUN.get() is self._token
         else:
             mine = thread not in self._older_threads
         if mine:
-            self._keep(tape, text)
+            self._keep(name, text)
         return mine
 
-    def _keep(self, tape: Tape, text: str) -> None:
-        tape.write(text)
+    def _keep(self, name: str, text: str) -> None:
+        (self.stdout if name == "stdout" else self.stderr).write(text)
         self._fresh.append(text)
 
-    def _catch_kept(self, stream: Any, tape: Tape) -> Callable[[], None]:
+    def _catch_kept(self, stream: Any, name: str) -> Callable[[], None]:
         """Catch writes to a stream that user code holds (log handlers), and to its descriptor."""
         if getattr(stream, "watch_fd_thread", None) is None:
             return lambda: None
@@ -220,8 +226,8 @@ class Capture:
 
         def caught(text: str) -> Any:
             if threading.current_thread() is stream.watch_fd_thread:
-                self._keep(tape, text)
-            elif not self._caught(tape, text):
+                self._keep(name, text)
+            elif not self._caught(name, text):
                 return write(text)
             return len(text)
 
@@ -245,6 +251,15 @@ class Capture:
 
     def _traceback(self, _kind: Any, _value: Any, lines: list[str]) -> None:
         self.error = ANSI.sub("", "\n".join(lines))
+
+    def _traceback_unless(self, show: Callable[..., Any]) -> Callable[..., None]:
+        """Leave the traceback of a stop away: it would name our frames, and formatting takes time."""
+
+        def show_unless(*arguments: Any, **options: Any) -> None:
+            if not self._interrupted():
+                show(*arguments, **options)
+
+        return show_unless
 
     def _displayhook(self, shell: Any, publish: Callable[..., Any]) -> Callable[[Any], None]:
         def show(value: Any = None) -> None:
@@ -299,6 +314,14 @@ def _image(data: dict[str, Any]) -> Attachment | None:
         if isinstance(content, str) and len(content) * 3 // 4 <= LARGEST_IMAGE_BYTES:
             return Attachment(mime=mime, url=f"data:{mime};base64,{''.join(content.split())}")
     return None
+
+
+def _words_of(data: dict[str, Any]) -> str:
+    """Return what the model reads of something displayed."""
+    text = data.get("text/plain", "")
+    if not isinstance(text, str) or text.startswith("<IPython.core.display."):
+        text = data.get("text/markdown") or data.get("text/latex") or ""
+    return str(text)
 
 
 def _short_repr(value: Any) -> str:

@@ -88,7 +88,7 @@ class CodeJob(Job):
         super().__init__(session_id)
         self.call_id = call_id
         self._code = code
-        self.capture = Capture(self._native)
+        self.capture = Capture(self._native, lambda: self.interrupted)
 
     def perform(self, shell: Any) -> PythonOutcome:
         """Run code without await."""

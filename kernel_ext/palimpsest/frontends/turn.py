@@ -16,6 +16,7 @@ from IPython.core.error import UsageError
 
 from palimpsest.frontends.answer import AgentAnswer
 from palimpsest.frontends.cell import CellStory
+from palimpsest.frontends.execute import flush_figures
 from palimpsest.frontends.feed import TurnFeed
 from palimpsest.frontends.options import Options
 from palimpsest.frontends.pump import CellWait, Pump
@@ -106,6 +107,7 @@ class CellTurn:
 
     def run(self) -> AgentAnswer:
         """Block until the answer is there."""
+        flush_figures(self._pump.shell)
         with self._waiting() as wait:
             future = self._send(wait)
             wait.run(future)
@@ -113,6 +115,7 @@ class CellTurn:
 
     async def run_awaiting(self) -> AgentAnswer:
         """Await the answer."""
+        flush_figures(self._pump.shell)
         with self._waiting() as wait:
             future = self._send(wait)
             try:
@@ -207,7 +210,7 @@ class CellTurn:
         self._story.finish(answer)
         if answer.error is not None and answer.error.type == "aborted":
             raise TurnStopped
-        return AgentAnswer(answer, shown=True)
+        return AgentAnswer(answer, self._pump.shell)
 
     def _new_story(self) -> "CellStory | TerminalStory":
         if getattr(self._pump.shell, "kernel", None) is None:
