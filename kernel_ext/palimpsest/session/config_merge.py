@@ -206,8 +206,14 @@ def _split(key: str) -> list[str]:
 
 def _table_type(annotation: Any) -> type[BaseModel] | None:
     """Return the table that a setting is, if it is one."""
-    is_table = isinstance(annotation, type) and issubclass(annotation, Settings)
-    return annotation if is_table else None
+    for one in (annotation, *get_args(annotation)):
+        if (
+            isinstance(one, type)
+            and issubclass(one, Settings)
+            and get_origin(annotation) is not dict
+        ):
+            return one
+    return None
 
 
 def _entry_type(annotation: Any) -> type[BaseModel] | None:

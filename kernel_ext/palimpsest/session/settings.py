@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from palimpsest.transcript.values import Action, Price
+from palimpsest.transcript.values import Action
 
 Count = Annotated[int, Field(gt=0)]
 Cost = Annotated[float, Field(ge=0, allow_inf_nan=False)]
@@ -40,14 +40,15 @@ class ModelSettings(Settings):
     """Most tokens of input, where it is less than the window."""
     output: Count | None = None
     """Most tokens of one answer."""
-    price: PriceSettings = PriceSettings()
+    price: PriceSettings | None = None
     api_base: str | None = None
     """Address of a server that speaks the provider's protocol."""
-
-    def known_price(self) -> Price | None:
-        """Return the price that was set, or None."""
-        given = self.price.model_dump(exclude_none=True)
-        return Price(**given) if given else None
+    tools: bool | None = None
+    """The model can call tools."""
+    vision: bool | None = None
+    reasoning: bool | None = None
+    caching: bool | None = None
+    """The provider caches what requests have in common."""
 
 
 class ToolOutput(Settings):
