@@ -1,0 +1,401 @@
+"""Put a result into words.
+
+Every number in an answer is one that the output shows; what cannot be read for certain is quoted.
+"""
+
+from collections.abc import Sequence
+
+from palimpsest.model.rehearsal import outputs
+from palimpsest.model.rehearsal.coding import ADDITIVE, shown_columns
+from palimpsest.model.rehearsal.conditions import Filter
+from palimpsest.model.rehearsal.outputs import Result, frame, quoted, scalar, series, span, tidy
+from palimpsest.model.rehearsal.spec import Spec
+from palimpsest.model.rehearsal.tables import Column
+
+ROWS_IN_TABLE = 15
+NAMES = {"mean": "mean", "median": "median", "sum": "sum", "min": "smallest value", "max": "largest value", "std": "standard deviation", "var": "variance"}  # fmt: skip
+TESTS = {"==": "is", ">": "is over", ">=": "is at least", "<": "is under", "<=": "is at most", "in": "is one of"}  # fmt: skip
+CHART_NAMES = {"hist": "histogram", "scatter": "scatter plot", "bar": "bar chart", "box": "box plot", "line": "line chart", "pie": "pie chart"}  # fmt: skip
+Cells = list[tuple[str, ...]]
+
+
+def in_words(spec: Spec, result: Result, chart: str | None = None) -> str | None:
+    """Return the answer, or None when the output's numbers cannot be read."""
+    if spec.op == "plot":
+        return _plot(spec, result, chart)
+    writer = _WRITERS.get(spec.op, _quote)
+    return writer(spec, result)
+
+
+def where(spec: Spec) -> str:
+    """Return `` in `penguins` where `species` is `Adelie` ``."""
+    text = f" in {span(spec.table.name)}"
+    tests = " and ".join(_condition(condition) for condition in spec.filters)
+    return f"{text} where {tests}" if tests else text
+
+
+def _condition(condition: Filter) -> str:
+    values = condition.value if isinstance(condition.value, list) else [condition.value]
+    shown = ", ".join(span(value) for value in values)
+    return f"{span(condition.column.label)} {TESTS[condition.test]} {shown}"
+
+
+def names(columns: Sequence[Column]) -> str:
+    """Return the columns' names as code, joined by commas and *and*."""
+    shown = [span(column.label) for column in columns]
+    return " and ".join(filter(None, [", ".join(shown[:-1]), shown[-1]])) if shown else ""
+
+
+def table(headers: Sequence[str], rows: Cells) -> str:
+    """Return a Markdown table of at most fifteen rows."""
+    lines = [_row(headers), _row(["---"] * len(headers))]
+    lines += [_row(row) for row in rows[:ROWS_IN_TABLE]]
+    if len(rows) > ROWS_IN_TABLE:
+        lines.append("")
+        lines.append(f"The output above holds {len(rows) - ROWS_IN_TABLE} rows more.")
+    return "\n".join(lines)
+
+
+def _row(cells: Sequence[str]) -> str:
+    return "| " + " | ".join(_cell(cell) for cell in cells) + " |"
+
+
+def _cell(text: str) -> str:
+    for char in "\\`*_<>[]|$~":
+        text = text.replace(char, "\\" + char)
+    return " ".join(text.split())
+
+
+def _extremes(rows: Cells, at: int, what: str) -> str:
+    """Say which rows are highest and lowest in a column of numbers."""
+    numbers = [(float(row[at].replace(",", "")), row) for row in rows if _is_number(row[at])]
+    if len(numbers) < 2:
+        return ""
+    low, high = min(numbers, key=lambda one: one[0])[1], max(numbers, key=lambda one: one[0])[1]
+    if low[at] == high[at]:
+        return f"All have the same {what}: {high[at]}."
+    return f"Highest {what}: {_label(high)} ({high[at]}); lowest: {_label(low)} ({low[at]})."
+
+
+def _label(row: tuple[str, ...]) -> str:
+    return span(row[0])
+
+
+def _is_number(text: str) -> bool:
+    try:
+        return float(text.replace(",", "")) == float(text.replace(",", ""))
+    except ValueError:
+        return False
+
+
+def _statistic(spec: Spec, result: Result) -> str | None:
+    if spec.groups:
+        return _grouped(spec, result)
+    method = spec.statistic or ("max" if spec.order == "most" else "min" if spec.order else "mean")
+    name = NAMES.get(method, method)
+    value = scalar(result.value)
+    if len(spec.measures) == 1 and value is not None:
+        return f"The {name} of {names(spec.measures)}{where(spec)} is **{tidy(value)}**."
+    rows: Cells = [(label, tidy(number)) for label, number in series(result.value)]
+    if not rows:
+        return None
+    return f"The {name} of each column{where(spec)}:\n\n{table(['column', name], rows)}"
+
+
+def group_headers(spec: Spec) -> list[str] | None:
+    """Return the columns that the code for a grouped statistic shows after the groups."""
+    one = len(spec.measures) == 1
+    if not spec.measures:
+        return None
+    if spec.statistic is None and one and spec.op in {"statistic", "plot"}:
+        if spec.order and spec.op == "statistic":
+            return ["mean", "max" if spec.order == "most" else "min"]
+        return ["count", "mean", "min", "max"]
+    return [column.label for column in spec.measures]
+
+
+def _grouped(spec: Spec, result: Result) -> str | None:
+    headers = group_headers(spec)
+    if headers is None:
+        return f"The {spec.statistic or 'mean'} of every column of numbers by {names(spec.groups)}{where(spec)}:\n\n{quoted(result.value)}"
+    rows = grouped_rows(spec, result.value, headers)
+    if not rows:
+        return None
+    what = headers[-1] if spec.order and spec.statistic is None else (spec.statistic or "mean")
+    title = f"{NAMES.get(what, what).capitalize()} of" if spec.statistic else "Summary of"
+    labels = [column.label for column in spec.groups]
+    shown = [f"{spec.statistic} of {header}" for header in headers] if spec.statistic else headers
+    at = len(labels) + (headers.index(what) if what in headers else 0)
+    parts = [
+        f"{title} {names(spec.measures)} by {names(spec.groups)}{where(spec)}:",
+        table([*labels, *shown], rows),
+        _extremes(
+            [_merged(row, len(labels)) for row in rows], at - len(labels) + 1, NAMES.get(what, what)
+        ),
+    ]
+    return "\n\n".join(part for part in parts if part)
+
+
+def _merged(row: tuple[str, ...], labels: int) -> tuple[str, ...]:
+    return (", ".join(row[:labels]), *row[labels:])
+
+
+def grouped_rows(spec: Spec, text: str, headers: Sequence[str]) -> Cells:
+    """Read the rows of a grouped result; nothing when that is not certain."""
+    labels = [column.label for column in spec.groups]
+    wanted = [*labels, *headers]
+    found = frame(text, wanted) if len(set(wanted)) == len(wanted) else None
+    if not found:
+        return []
+    return [(*(row[label] for label in labels), *(tidy(row[h]) for h in headers)) for row in found]
+
+
+def _count(spec: Spec, result: Result) -> str | None:
+    if len(spec.groups) > 1:
+        rows = grouped_rows(spec, result.value, ["count"])
+        labels = [column.label for column in spec.groups]
+        return (
+            f"Rows by {names(spec.groups)}{where(spec)}:\n\n{table([*labels, 'rows'], rows)}"
+            if rows
+            else None
+        )
+    if spec.groups:
+        return _counted(spec, result.value)
+    value = scalar(result.value)
+    if value is None:
+        return None
+    if spec.measures:
+        return f"There are **{value}** values of {names(spec.measures)}{where(spec)} (missing ones are not counted)."
+    subject = f"{span(spec.table.name)} has **{value}** rows"
+    tests = " and ".join(_condition(condition) for condition in spec.filters)
+    return f"{subject} where {tests}." if tests else f"{subject}."
+
+
+def _counted(spec: Spec, text: str, unit: str = "rows", column: Column | None = None) -> str | None:
+    column = column or (spec.groups or spec.measures)[0]
+    rows: Cells = [
+        (label if label not in {"NaN", "<NA>", "None", "NaT"} else "(missing)", tidy(value))
+        for label, value in series(text)
+    ]
+    if not rows:
+        return None
+    title = f"{'Rows' if unit == 'rows' else 'Share of rows, in percent,'} by {span(column.label)}{where(spec)}:"
+    extremes = _extremes(
+        [row for row in rows if row[0] != "(missing)"], 1, "count" if unit == "rows" else "share"
+    )
+    return "\n\n".join(
+        part for part in (title, table([column.label, unit], rows), extremes) if part
+    )
+
+
+def _share(spec: Spec, result: Result) -> str | None:
+    return _counted(spec, result.value, "percent")
+
+
+def _distinct(spec: Spec, result: Result) -> str | None:
+    if spec.groups + spec.measures:
+        return _counted(spec, result.value, column=(spec.groups + spec.measures)[0])
+    rows: Cells = [(label, number) for label, number in series(result.value)]
+    return (
+        f"Different values of each column{where(spec)}:\n\n{table(['column', 'different values'], rows)}"
+        if rows
+        else None
+    )
+
+
+def _nunique(spec: Spec, result: Result) -> str | None:
+    value = scalar(result.value)
+    return (
+        f"{names((spec.measures + spec.groups)[:1])} has **{value}** different values{where(spec)}."
+        if value
+        else None
+    )
+
+
+def _missing(spec: Spec, result: Result) -> str | None:
+    value = scalar(result.value)
+    columns = spec.measures + spec.groups
+    if value is not None and len(columns) == 1:
+        return f"{names(columns)} has **{value}** missing values{where(spec)}."
+    rows: Cells = list(series(result.value))
+    return (
+        f"Missing values of each column{where(spec)}:\n\n{table(['column', 'missing'], rows)}"
+        if rows
+        else None
+    )
+
+
+def _correlation(spec: Spec, result: Result) -> str | None:
+    numbers = [column for column in spec.measures + spec.groups if column.numeric]
+    value = scalar(result.value)
+    if len(numbers) == 2:
+        return (
+            f"The correlation (Pearson) of {names(numbers)}{where(spec)} is **{tidy(value)}**."
+            if value
+            else None
+        )
+    if len(numbers) == 1:
+        rows: Cells = [(label, tidy(number)) for label, number in series(result.value)]
+        text = table(["column", "correlation"], rows)
+        return (
+            f"Correlation (Pearson) of {names(numbers)} with the other columns{where(spec)}:\n\n{text}\n\n{_extremes(rows, 1, 'correlation')}"
+            if rows
+            else None
+        )
+    return (
+        f"Correlations (Pearson) of all columns of numbers{where(spec)}:\n\n{quoted(result.value)}"
+    )
+
+
+def _top(spec: Spec, result: Result) -> str | None:
+    measure = spec.measures[0]
+    side = "smallest" if spec.order == "least" else "largest"
+    if spec.groups:
+        rows = grouped_rows(spec, result.value, [measure.label])
+        additive = ADDITIVE & {token.stem for token in measure.tokens}
+        method = spec.statistic or ("sum" if additive else "mean")
+        labels = [column.label for column in spec.groups]
+        return (
+            f"{names(spec.groups)} with the {side} {method} of {names(spec.measures)}{where(spec)}:\n\n{table([*labels, f'{method} of {measure.label}'], rows)}"
+            if rows
+            else None
+        )
+    shown = [column.label for column in (shown_columns(spec) or spec.table.columns)]
+    found = frame(result.value, shown) if len(set(shown)) == len(shown) else None
+    text = f"Rows{where(spec)} with the {side} {names(spec.measures)}:\n\n"
+    if not found:
+        return text + quoted(result.value)
+    best = found[0][measure.label]
+    return f"The {side} {names(spec.measures)}{where(spec)} is **{tidy(best)}**.\n\n{text}" + table(
+        shown, [tuple(tidy(row[h]) for h in shown) for row in found]
+    )
+
+
+def _head(spec: Spec, result: Result) -> str | None:
+    return f"{'Last' if spec.tail else 'First'} rows{where(spec)}:\n\n{quoted(result.value)}"
+
+
+def _rows(spec: Spec, result: Result) -> str | None:
+    count = result.stdout.strip()
+    shown = quoted(result.value, 14)
+    found = (
+        f"**{count}** fit{where(spec)}"
+        if spec.filters
+        else f"{span(spec.table.name)} has **{count}**"
+    )
+    return f"{found}:\n\n{shown}"
+
+
+def _describe(spec: Spec, result: Result) -> str | None:
+    columns = spec.measures + spec.groups
+    if len(columns) == 1:
+        rows: Cells = [(label, tidy(value)) for label, value in series(result.value)]
+        if not columns[0].numeric:
+            return _counted(spec, result.value, column=columns[0])
+        return (
+            f"{names(columns)}{where(spec)}:\n\n{table(['statistic', columns[0].label], rows)}"
+            if rows
+            else None
+        )
+    first, _, rest = result.stdout.partition("\n")
+    parts = [
+        f"{span(spec.table.name)} has **{first.strip()}** and {len(columns or spec.table.columns)} columns."
+    ]
+    different = series(rest)
+    if different:
+        listed = [
+            f"{span(label)}: {count} different values" for label, count in different[:ROWS_IN_TABLE]
+        ]
+        parts.append("\n".join(f"- {line}" for line in listed))
+    headers = ["count", "mean", "min", "max"]
+    numbers = frame(result.value, headers, labelled=True)
+    if numbers:
+        cells = [
+            (row[outputs.INDEX], *(tidy(row[header]) for header in headers)) for row in numbers
+        ]
+        parts.append(table(["column", *headers], cells))
+    elif result.value.strip():
+        parts.append(quoted(result.value))
+    return "\n\n".join(parts)
+
+
+def _shape(spec: Spec, result: Result) -> str | None:
+    sizes = outputs.pair(result.value)
+    if len(sizes) != 2:
+        return None
+    return f"{span(spec.table.name)} has **{sizes[0]}** rows and **{sizes[1]}** columns."
+
+
+def _quote(_spec: Spec, result: Result) -> str | None:
+    return quoted(result.words)
+
+
+_WRITERS = {
+    "statistic": _statistic,
+    "count": _count,
+    "share": _share,
+    "distinct": _distinct,
+    "nunique": _nunique,
+    "missing": _missing,
+    "correlation": _correlation,
+    "top": _top,
+    "head": _head,
+    "rows": _rows,
+    "describe": _describe,
+    "shape": _shape,
+}
+
+
+def _plot(spec: Spec, result: Result, chart: str | None) -> str | None:
+    kind = CHART_NAMES.get(chart or "", "plot")
+    numbers = tuple(column for column in spec.measures if column.numeric)
+    subject = names(numbers or spec.groups or spec.measures) or "every column of numbers"
+    by = f" by {names(spec.groups)}" if spec.groups and numbers else ""
+    body = _behind(spec, result, numbers, chart)
+    if body is None:
+        return None
+    return f"I drew a {kind} of {subject}{by}{where(spec)}. The numbers behind it:\n\n{body}"
+
+
+def _behind(
+    spec: Spec, result: Result, numbers: tuple[Column, ...], chart: str | None
+) -> str | None:
+    """Word the numbers that the plotting code returned."""
+    if not numbers:
+        columns = spec.groups or spec.measures
+        if not columns:
+            found = frame(result.value, ["count", "mean", "min", "max"], labelled=True)
+            cells = [
+                (row[outputs.INDEX], *(tidy(row[h]) for h in ("count", "mean", "min", "max")))
+                for row in found or []
+            ]
+            return (
+                table(["column", "count", "mean", "min", "max"], cells)
+                if cells
+                else quoted(result.value)
+            )
+        if len(columns) > 1:
+            rows = grouped_rows(spec, result.value, ["count"])
+            return table([*(c.label for c in columns), "rows"], rows) if rows else None
+        return _counted(spec, result.value, column=columns[0])
+    value = scalar(result.value)
+    if value is not None:
+        return f"The correlation (Pearson) of {names(numbers[:2])} is **{tidy(value)}**."
+    if not spec.groups:
+        rows = [(label, tidy(number)) for label, number in series(result.value)]
+        return table(["statistic", numbers[0].label], rows) if rows else None
+    plain = chart in {"line", "bar", "pie"} or spec.statistic or len(numbers) > 1
+    headers = [c.label for c in numbers] if plain else ["count", "mean", "min", "max"]
+    rows = grouped_rows(spec, result.value, headers)
+    if not rows:
+        return None
+    what = spec.statistic or "mean"
+    labels = [column.label for column in spec.groups]
+    shown = [f"{what} of {header}" for header in headers] if plain else headers
+    at = 1 if plain else 1 + headers.index("mean")
+    return "\n\n".join(
+        [
+            table([*labels, *shown], rows),
+            _extremes([_merged(row, len(labels)) for row in rows], at, NAMES.get(what, what)),
+        ]
+    ).strip()

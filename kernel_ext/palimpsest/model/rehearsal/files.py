@@ -1,0 +1,378 @@
+"""Answer what is asked of files: list, find, read, search, write, edit."""
+
+import difflib
+import re
+from collections.abc import Generator
+
+from palimpsest.model.rehearsal.acting import Act, Answer, Desk, Plan
+from palimpsest.model.rehearsal.outputs import Result, quoted, span
+from palimpsest.model.rehearsal.prompt import Prompt
+from palimpsest.model.rehearsal.words import number_of
+
+FOLDER_WORDS = {
+    "the", "this", "that", "my", "our", "project", "folder", "directory", "current", "here", "working", "it", "a",
+    "there", "root", "workspace", "repository", "repo", "notebook", "same", "all", "files", "file", "which", "every", "any", "each",
+}  # fmt: skip
+KINDS = {
+    "python": "py", "csv": "csv", "notebook": "ipynb", "markdown": "md", "json": "json", "text": "txt", "image": "png", "toml": "toml",
+    "yaml": "yaml", "excel": "xlsx", "parquet": "parquet", "html": "html", "py": "py", "md": "md", "ipynb": "ipynb", "txt": "txt", "tsv": "tsv",
+}  # fmt: skip
+LINES_QUOTED = 30
+
+
+def list_plan(desk: Desk) -> Plan:
+    """List a folder, or the files that fit a pattern."""
+    pattern = _pattern(desk.prompt)
+    if pattern and desk.can("glob"):
+        result = yield desk.act(
+            f"Rule: find files. The pattern is {pattern}.", "glob", pattern=pattern
+        )
+        if result.failed:
+            return Answer(_failed(result))
+        found = result.text.strip()
+        if found.startswith("No file"):
+            return Answer(f"No file matches {span(pattern)}.")
+        return Answer(
+            f"Files that match {span(pattern)}:\n\n{quoted(found, 40)}", "The result lists them."
+        )
+    folder = _folder(desk.prompt)
+    if desk.can("list"):
+        inputs = {"path": folder} if folder else {}
+        result = yield desk.act(
+            f"Rule: list files{f' in {folder}' if folder else ''}.", "list", **inputs
+        )
+    elif desk.can("glob"):
+        result = yield desk.act(
+            "Rule: list files.", "glob", pattern=f"{folder.rstrip('/')}/*" if folder else "*"
+        )
+    else:
+        return Answer(
+            "I would need the `list` tool to see files, and it is not offered in this step."
+        )
+    if result.failed:
+        return Answer(_failed(result))
+    shown = quoted(result.text, 60)
+    return Answer(
+        f"These are the files{f' in {span(folder)}' if folder else ''}:\n\n{shown}",
+        "The result lists them.",
+    )
+
+
+def _pattern(prompt: Prompt) -> str | None:
+    """Return the file pattern a prompt speaks of: ``*.py``, *csv files*, *files named x*."""
+    if prompt.globs:
+        glob = prompt.globs[0]
+        return glob if "/" in glob else f"**/{glob}"
+    ending = prompt.matches(r"(?<![\w/])\.([a-z]{1,8}[0-9]?)\b(?:\s+files?)?")
+    if ending and prompt.matches(r"\bfiles?\b|\bending|extension"):
+        return f"**/*.{ending[1]}"
+    for word in prompt.words:
+        if word.stem in KINDS and prompt.matches(
+            rf"\b{re.escape(word.text)}s?\s+(?:files?|scripts?|documents?)\b|\bnotebooks\b|\bscripts\b"
+        ):
+            return f"**/*.{KINDS[word.stem]}"
+    named = prompt.matches(r"\bfiles?\s+(?:named|called|with the name)\s+[`'\"]?([\w.*-]+)")
+    if named:
+        return f"**/*{named[1].strip('*')}*"
+    if prompt.paths and prompt.matches(r"\b(?:find|locate|where|exist)"):
+        return f"**/{prompt.paths[0].rsplit('/', 1)[-1]}"
+    return None
+
+
+def _folder(prompt: Prompt) -> str | None:
+    if prompt.folders:
+        return prompt.folders[0]
+    match = re.search(
+        r"(?i)\b(?:in|inside|under|of|within)\s+(?:the\s+|my\s+|our\s+)?[`'\"]?([\w.-]+)[`'\"]?(?:\s+(?:folder|directory|dir|subfolder))?",
+        prompt.prose,
+    )
+    before = re.search(
+        r"(?i)\b[`'\"]?([\w.-]+)[`'\"]?\s+(?:folder|directory|dir|subfolder)\b", prompt.prose
+    )
+    for found in (before, match):
+        if (
+            found
+            and found[1].casefold().rstrip(".") not in FOLDER_WORDS
+            and number_of(found[1]) is None
+        ):
+            return found[1].rstrip(".")
+    return None
+
+
+def read_plan(desk: Desk, *, summarise: bool = False) -> Plan:
+    """Show a file, or the beginning of it; or say what it is about by its headings."""
+    path = desk.prompt.paths[0]
+    if not desk.can("read"):
+        return Answer(
+            f"I would need the `read` tool to open {span(path)}, and it is not offered in this step."
+        )
+    lines = desk.prompt.matches(r"\bfirst (\w+) lines?\b|\b(\d+) lines\b")
+    limit = number_of(lines[1] or lines[2]) if lines else None
+    inputs = {"limit": int(limit)} if limit else {}
+    result = yield desk.act(
+        f"Rule: {'summarise' if summarise else 'read'} a file.", "read", path=path, **inputs
+    )
+    if _is_missing(result) and desk.can("glob"):
+        other = yield from _closest(desk, path)
+        if not other:
+            return Answer(_failed(result))
+        result = yield desk.act(
+            f"There is no {path}; the closest name is {other}.", "read", path=other, **inputs
+        )
+        path = other
+    if result.failed:
+        return Answer(_failed(result))
+    if summarise:
+        return Answer(
+            _outline(path, result.text), "I can only extract: size, headings and first sentences."
+        )
+    return Answer(
+        f"{span(path)}:\n\n{quoted(result.text, LINES_QUOTED)}", "The result holds the text."
+    )
+
+
+def _is_missing(result: Result) -> bool:
+    return result.failed and bool(
+        re.search(r"(?i)there is no|not found|does not exist|no such", result.text)
+    )
+
+
+def _closest(desk: Desk, path: str) -> Generator[Act, Result, str | None]:
+    """Find the file whose name is closest to a path that does not exist."""
+    name = path.rsplit("/", 1)[-1]
+    ending = name.rsplit(".", 1)[-1] if "." in name else ""
+    pattern = f"**/*.{ending}" if ending else "**/*"
+    result = yield desk.act(
+        f"There is no {path}, so I look for a name like it.", "glob", pattern=pattern
+    )
+    by_name: dict[str, str] = {}
+    for line in result.text.splitlines():
+        if "." in line and not line.startswith(("No ", "(")):
+            by_name.setdefault(line.strip().rsplit("/", 1)[-1].casefold(), line.strip())
+    close = difflib.get_close_matches(name.casefold(), by_name, n=1, cutoff=0.6)
+    return by_name[close[0]] if close else None
+
+
+def _outline(path: str, text: str) -> str:
+    lines = [re.sub(r"^\s*\d+[:\t|] ?", "", line) for line in text.splitlines()[1:]]
+    headings = [
+        line.strip() for line in lines if re.match(r"\s*(?:#{1,4} |def |class |async def )", line)
+    ]
+    sentences = [
+        line.strip()
+        for line in lines
+        if len(line.split()) >= 4 and not line.lstrip().startswith(("#", "def ", "class "))
+    ]
+    head = re.match(r".*?(\d[\d,]*) lines?\b", text.splitlines()[0]) if text.strip() else None
+    size = f", {head[1]} lines" if head else ""
+    parts = [f"{span(path)}{size}. I can only extract, not understand:"]
+    if headings:
+        parts.append("Headings:\n" + quoted("\n".join(headings), 15))
+    if sentences:
+        parts.append("First lines:\n" + quoted("\n".join(sentences[:4])))
+    return "\n\n".join(parts)
+
+
+def search_plan(desk: Desk) -> Plan:
+    """Search file contents."""
+    term = search_term(desk.prompt)
+    if not term:
+        return Answer(
+            'What shall I search for? Put it in quotes, for example: search for "TODO" in *.py'
+        )
+    if not desk.can("grep"):
+        return Answer(
+            f"I would need the `grep` tool to search for {span(term)}, and it is not offered in this step."
+        )
+    inputs: dict[str, str] = {}
+    glob = next((g for g in desk.prompt.globs if g != term), None) or _kind_glob(desk.prompt)
+    if glob:
+        inputs["include"] = glob
+    places = [path for path in (*desk.prompt.paths, *desk.prompt.folders) if path != term]
+    if places:
+        inputs["path"] = places[0]
+    result = yield desk.act(
+        f"Rule: search. I look for {term!r} as it is written.",
+        "grep",
+        pattern=re.escape(term),
+        **inputs,
+    )
+    if result.failed:
+        return Answer(_failed(result))
+    nothing = result.text.strip().startswith("No line")
+    if nothing and term.lower() != term.upper():
+        result = yield desk.act(
+            "Nothing found, so I ignore upper and lower case.",
+            "grep",
+            pattern=f"(?i){re.escape(term)}",
+            **inputs,
+        )
+        nothing = result.text.strip().startswith("No line") or result.failed
+    if nothing:
+        return Answer(f"I found {span(term)} nowhere{f' in {span(places[0])}' if places else ''}.")
+    return Answer(
+        f"Lines with {span(term)}:\n\n{quoted(result.text, 40)}", "The result lists the lines."
+    )
+
+
+def _kind_glob(prompt: Prompt) -> str | None:
+    match = prompt.matches(
+        r"\b(python|csv|notebook|markdown|json|text|toml|yaml|html|py|md|txt|ipynb)\s+(?:files?|scripts?|code)\b"
+    )
+    return f"*.{KINDS[match[1]]}" if match else None
+
+
+_TERM = (
+    r"(?i)\b(?:search|grep|look|scan|hunt|find)\b(?:\s+(?:through|in|all|the|every|my|project|files?|code|everywhere|lines?|occurrences?|mentions?|uses?|usages?|of|any))*\s+(?:for\s+)?(?:the\s+(?:word|text|string|term|phrase|name)\s+|the\s+|all\s+|lines?\s+(?:with|containing)\s+)?(\S+)",
+    r"(?i)\bwhere\s+(?:is|are|do we|does|did)\s+(?:the\s+(?:function|class|variable|word|name)\s+)?(\S+?)\s*(?:used|defined|mentioned|called|imported|set|come|appear|occur|declared)?(?:\s|\?|$)",
+    r"(?i)\b(?:contain|contains|containing|mention|mentions|mentioning|use|uses|using|include|includes|import|imports|has|have|with)\s+(?:the\s+(?:word|text|string|term)\s+)?(\S+)",
+    r"(?i)\b(?:occurrences?|mentions?|uses?|usages?)\s+of\s+(?:the\s+(?:word|text|string|term)\s+)?(\S+)",
+)
+
+
+def search_term(prompt: Prompt) -> str | None:
+    """Return what to search for: quoted, in backticks, or the word after *for*."""
+    literal = [text for text in (*prompt.quotes, *prompt.ticks) if text not in prompt.paths]
+    if literal:
+        return literal[0]
+    for pattern in _TERM:
+        match = re.search(pattern, prompt.prose)
+        if (
+            match
+            and (term := match[1].strip(".,;:?!\"'`"))
+            and term.casefold() not in FOLDER_WORDS | {"for", "in", "of", "with"}
+        ):
+            return term
+    return None
+
+
+def _failed(result: Result) -> str:
+    return f"That did not work: {result.text.strip()[:600]}"
+
+
+def write_plan(desk: Desk) -> Plan:
+    """Create a file; an existing one is replaced only when the prompt says so."""
+    path = _target(desk.prompt)
+    content = _content(desk.prompt, path)
+    if not path:
+        return Answer('Which file shall I write? For example: create notes.txt with "hello"')
+    if content is None:
+        return Answer(f"What shall stand in {span(path)}? Put it in quotes or in a block of code.")
+    if not desk.can("write"):
+        return Answer(
+            f"I would need the `write` tool to create {span(path)}, and it is not offered in this step."
+        )
+    if desk.can("glob") and not desk.prompt.matches(r"\boverwrit|\breplace\b"):
+        result = yield desk.act(
+            f"Rule: write a file. First I look whether {path} exists already.", "glob", pattern=path
+        )
+        if any(
+            line.strip().endswith(path.removeprefix("./"))
+            for line in result.text.splitlines()
+            if not line.startswith("No ")
+        ):
+            return Answer(
+                f'{span(path)} exists already, so I left it alone. Say "overwrite {path} with ..." to replace it, or "replace A with B in {path}".'
+            )
+    result = yield desk.act(
+        f"Rule: write a file. I create {path}.", "write", path=path, content=content
+    )
+    if result.failed:
+        return Answer(_failed(result))
+    return Answer(f"I wrote {span(path)}. {_first_line(result)}", "The file is written.")
+
+
+def _target(prompt: Prompt) -> str | None:
+    if prompt.paths:
+        after = re.search(
+            r"(?i)\b(?:to|into|in|as|called|named|file)\s+[`'\"]?(\S+?)[`'\"]?(?:\s|[,;:.!?]*$|[,;:])",
+            prompt.prose,
+        )
+        return after[1] if after and after[1] in prompt.paths else prompt.paths[0]
+    named = re.search(r"(?i)\bfile\s+(?:called|named)\s+[`'\"]?([\w./-]+)", prompt.prose)
+    return named[1].rstrip(".") if named else None
+
+
+def _content(prompt: Prompt, path: str | None) -> str | None:
+    """Return the text to write: a block, a quote, or what follows *with* or a colon."""
+    if prompt.fences:
+        return prompt.fences[0].code + "\n"
+    literal = [text for text in (*prompt.quotes, *prompt.ticks) if text != path]
+    if literal:
+        return literal[0] + "\n"
+    name = re.escape(path or "")
+    patterns = (
+        r"(?is)\b(?:with|containing|that says|saying|holding)\s+(?:the\s+)?(?:text|contents?|words?|line)?\s*:?\s*(.+)\Z",
+        r"(?is):\s*(\S.*)\Z",
+        rf"(?is)\b(?:write|put|save|store|add)\s+(?:the\s+(?:text|words?|line)\s+)?(.+?)\s+(?:to|into|in|as)\s+(?:a\s+|the\s+)?(?:new\s+)?(?:file\s+)?(?:called\s+|named\s+)?{name}",
+    )
+    for pattern in patterns:
+        match = re.search(pattern, prompt.prose)
+        if match and match[1].strip() and match[1].strip(" .`'\"") != path:
+            return match[1].strip() + "\n"
+    return "" if prompt.matches(r"\bempty\b|\btouch\b|\bblank\b") else None
+
+
+def _first_line(result: Result) -> str:
+    return next((line.strip() for line in result.text.splitlines() if line.strip()), "")[:300]
+
+
+_EDIT = (
+    r"(?is)\b(?:replace|substitute|swap|exchange)\s+(?:all\s+|every\s+|each\s+)?(?:occurrences?\s+of\s+)?(?:the\s+(?:word|text|line)\s+)?{A}\s+(?:with|by|for)\s+{B}",
+    r"(?is)\b(?:change|edit|rename|update|modify|turn|correct|fix)\s+(?:all\s+|every\s+)?(?:occurrences?\s+of\s+)?(?:the\s+(?:word|text|line)\s+)?{A}\s+(?:to|into|with)\s+{B}",
+    r"(?is)\b(?:use|put|write)\s+{B}\s+(?:instead of|in place of|for)\s+{A}",
+)
+
+
+def edit_terms(prompt: Prompt) -> tuple[str, str] | None:
+    """Return what to replace, and by what."""
+    quoted_a, quoted_b = (
+        r"(?:`(?P<a1>[^`]+)`|\"(?P<a2>[^\"]+)\"|'(?P<a3>[^']+)'|\u201c(?P<a4>[^\u201d]+)\u201d|(?P<a5>\S+))",
+        r"(?:`(?P<b1>[^`]*)`|\"(?P<b2>[^\"]*)\"|'(?P<b3>[^']*)'|\u201c(?P<b4>[^\u201d]*)\u201d|(?P<b5>\S+))",
+    )
+    for pattern in _EDIT:
+        match = re.search(pattern.replace("{A}", quoted_a).replace("{B}", quoted_b), prompt.prose)
+        if match:
+            groups = match.groupdict()
+            old = next((v for k, v in groups.items() if k[0] == "a" and v is not None), "")
+            new = next((v for k, v in groups.items() if k[0] == "b" and v is not None), "")
+            bare = groups.get("b5") is not None
+            return old, (new.rstrip(".,;!?") if bare else new)
+    return None
+
+
+def edit_plan(desk: Desk) -> Plan:
+    """Replace text in a file."""
+    path = desk.prompt.paths[-1] if desk.prompt.paths else None
+    terms = edit_terms(desk.prompt)
+    if path is None or terms is None:
+        return Answer(
+            'I can replace text in a file when you name all three: replace "old" with "new" in notes.txt'
+        )
+    if not desk.can("edit"):
+        return Answer(
+            f"I would need the `edit` tool to change {span(path)}, and it is not offered in this step."
+        )
+    old, new = terms
+    inputs: dict[str, object] = {"path": path, "old": old, "new": new}
+    if desk.prompt.matches(r"\b(?:all|every|each|everywhere)\b"):
+        inputs["replace_all"] = True
+    result = yield desk.act(
+        f"Rule: edit. I replace {old!r} by {new!r} in {path}.", "edit", **inputs
+    )
+    if re.search(r"occurs \d+ times", result.text) and "replace_all" not in inputs:
+        return Answer(
+            f'{_first_line(result)}\n\nSay "replace all {old} with {new} in {path}" to change every one.'
+        )
+    if _is_missing(result) and desk.can("glob") and "occur" not in result.text:
+        other = yield from _closest(desk, path)
+        if other:
+            return Answer(
+                f"There is no {span(path)}. Did you mean {span(other)}? I changed nothing."
+            )
+    if result.failed or "does not occur" in result.text:
+        return Answer(_failed(result))
+    return Answer(
+        f"I replaced {span(old)} by {span(new)} in {span(path)}. {_first_line(result)}",
+        "The file is changed.",
+    )

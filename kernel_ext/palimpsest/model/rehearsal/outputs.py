@@ -1,0 +1,266 @@
+"""Read tool outputs: did it work, and which numbers stand in it.
+
+Numbers are taken from the text as it stands, never computed here. What cannot be read with
+certainty is quoted instead.
+"""
+
+import ast
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+_SECTION = re.compile(
+    r"(?m)^\[(stdout|stderr|result|images|shown to the user|error|interrupted)\]$"
+)
+_REFUSED = re.compile(
+    r"(?i)\A\W*(?:error:\s*)?(?:the user (?:has )?(?:rejected|denied|declined|refused)|a permission rule denies"
+    r"|permission denied|this call needs a person'?s permission|rejected by the user|not allowed by)"
+)
+_INTERRUPTED = re.compile(r"(?i)\A\W*\[?(?:tool execution was interrupted|tool execution aborted)")
+_CLEARED = re.compile(
+    r"(?i)\A\W*(?:\[?old tool result content cleared|\[?no result was recorded|\[?[\w ]*output[\w ,]*\b(?:cleared|pruned)\b)"
+)
+_ERROR_LINE = re.compile(r"(?m)^(\w*(?:Error|Exception|Warning|Interrupt|Exit)): ?(.*)$")
+_TOOL_ERROR = re.compile(
+    r"(?i)^(?:error\b|there is no\b|.*\b(?:does not exist|not found|no such file|cannot be (?:read|written|shown|changed)|is a folder|is a binary"
+    r"|could not be|is not a valid|is neither|occurs \d+ times|outside the project|has only \d+ lines|is invalid|are invalid))"
+)
+NUMBER = re.compile(
+    r"[-+]?(?:\d[\d,]*\.?\d*|\.\d+)(?:e[-+]?\d+)?|[-+]?inf|nan|NaN|NaT|<NA>|None|True|False",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a tool returned, read."""
+
+    text: str
+
+    @cached_property
+    def sections(self) -> dict[str, str]:
+        """The labelled sections of a python output; all of it as ``result`` when there are none."""
+        marks = list(_SECTION.finditer(self.text))
+        if not marks:
+            return {"result": "" if self.text.strip() == "(no output)" else self.text}
+        ends = [mark.start() for mark in marks[1:]] + [len(self.text)]
+        return {
+            m[1]: self.text[m.end() : end].strip("\n") for m, end in zip(marks, ends, strict=True)
+        }
+
+    @property
+    def refused(self) -> bool:
+        """A person or a rule said no."""
+        return bool(_REFUSED.match(self.text))
+
+    @property
+    def lost(self) -> bool:
+        """The output was interrupted, cleared or never recorded, so it says nothing."""
+        return bool(_CLEARED.match(self.text) or _INTERRUPTED.match(self.text))
+
+    @property
+    def interrupted(self) -> bool:
+        """The call was stopped."""
+        return bool(_INTERRUPTED.match(self.text)) or "interrupted" in self.sections
+
+    @cached_property
+    def error(self) -> tuple[str, str] | None:
+        """The kind and the words of an error in Python code, if there is one."""
+        traced = self.sections.get("error") or (
+            self.text if "Traceback (most recent" in self.text else ""
+        )
+        if not traced:
+            return None
+        found = _ERROR_LINE.findall(traced)
+        last_line = traced.strip().splitlines()[-1]
+        return (found[-1][0], found[-1][1]) if found else ("Error", last_line)
+
+    @property
+    def failed(self) -> bool:
+        """A tool that is not python says that it could not."""
+        lines = self.text.strip().splitlines()
+        return bool(lines) and len(lines) <= 3 and bool(_TOOL_ERROR.match(lines[0]))
+
+    @property
+    def stdout(self) -> str:
+        """What the code printed."""
+        return self.sections.get("stdout", "")
+
+    @property
+    def value(self) -> str:
+        """The text of the last expression's value."""
+        return self.sections.get("result", "")
+
+    @cached_property
+    def words(self) -> str:
+        """Everything for people: printed text and value, without labels."""
+        return "\n".join(text for text in (self.stdout, self.value) if text.strip())
+
+
+def scalar(text: str) -> str | None:
+    """Return the single value of an output as it is written, or None when there are more."""
+    lines = [line.strip() for line in text.strip().splitlines() if line.strip()]
+    if len(lines) != 1:
+        return None
+    line = re.sub(r"\A(?:Out\[\d*\]:|Result:|=>)\s*", "", lines[0])
+    wrapped = re.fullmatch(r"(?:np|numpy|pd)?\.?(?:\w+)\((.*)\)", line)
+    inner = wrapped[1].strip("'\"") if wrapped else line
+    return inner if NUMBER.fullmatch(inner) or wrapped else None
+
+
+def pair(text: str) -> tuple[str, ...]:
+    """Return the members of a tuple of numbers such as ``(344, 8)``."""
+    match = re.search(r"\((\d+), ?(\d*)\)", text)
+    return tuple(number for number in match.groups() if number) if match else ()
+
+
+def series(text: str) -> list[tuple[str, str]]:
+    """Return label and value of each line of a Series, printed or shown."""
+    found: list[tuple[str, str]] = []
+    for line in text.splitlines():
+        if re.match(r"(?:Name|dtype|Length|Freq|Categories)\b.*(?:dtype|:)", line):
+            continue
+        match = re.fullmatch(r"(.*?)\s{2,}(\S+)\s*", line) or re.fullmatch(
+            r"(.+?)\s+(\S+)\s*", line
+        )
+        if match and NUMBER.fullmatch(match[2]) and match[1].strip(" .") != "":
+            found.append((match[1].strip(), match[2]))
+    return found
+
+
+INDEX = ""
+"""The key under which a row's index stands."""
+
+
+def frame(
+    text: str, headers: Sequence[str], *, labelled: bool = False
+) -> list[dict[str, str]] | None:
+    """Return the rows of a DataFrame's text whose column names are known, or None in doubt.
+
+    Columns are found by their right edges, since pandas aligns them there. Wide frames are
+    printed in blocks, which are joined. ``labelled`` says that the index holds words and the
+    first column numbers; otherwise the index holds numbers.
+    """
+    rows: list[dict[str, str]] = []
+    for block in re.split(r"\n\s*\n", text.strip("\n")):
+        part = _block(block, headers, labelled=labelled)
+        if part is None:
+            return None
+        if not rows:
+            rows = part
+        elif len(rows) == len(part):
+            rows = [{**one, **other} for one, other in zip(rows, part, strict=True)]
+        elif part:
+            return None
+    complete = rows and all(set(headers) <= row.keys() for row in rows)
+    return rows if complete else None
+
+
+def _block(block: str, headers: Sequence[str], *, labelled: bool) -> list[dict[str, str]] | None:
+    lines = [line for line in block.splitlines() if line.strip()]
+    if lines and re.fullmatch(r"\[\d+ rows x \d+ columns\]", lines[-1]):
+        lines.pop()
+    if len(lines) < 2:
+        return []
+    edges = _edges(lines[0].rstrip("\\").rstrip(), headers)
+    if edges is None:
+        return None
+    rows = []
+    for line in lines[1:]:
+        row = _cells(line.rstrip("\\").rstrip(), edges, labelled=labelled)
+        if row is None:
+            return None
+        if not all(re.fullmatch(r"\.+", cell) for cell in row.values() if cell):
+            rows.append(row)
+    return rows
+
+
+def _edges(header: str, headers: Sequence[str]) -> list[tuple[str, int]] | None:
+    """Return each known column of a header line with its right edge, in order."""
+    edges: list[tuple[str, int]] = []
+    at = 0
+    for name in headers:
+        match = re.compile(rf"(?<!\S){re.escape(name)}(?!\S)").search(header, at)
+        if match:
+            edges.append((name, match.end()))
+            at = match.end()
+    # Anything else in the header would make every edge a guess.
+    left = header
+    for name, _ in reversed(edges):
+        left = (
+            left.replace(name, "", 1)
+            if left.count(name) == 1
+            else re.sub(rf"{re.escape(name)}\s*\Z", "", left.rstrip())
+        )
+    return edges if edges and not left.strip() else None
+
+
+def _cells(line: str, edges: list[tuple[str, int]], *, labelled: bool) -> dict[str, str] | None:
+    row: dict[str, str] = {}
+    before = 0
+    for at, (name, edge) in enumerate(edges):
+        if len(line) < edge and at < len(edges) - 1:
+            return None
+        cell = line[before:edge]
+        if at == 0:
+            row[INDEX], cell = _split_index(cell, labelled=labelled)
+        row[name] = cell.strip()
+        before = edge
+        if line[edge : edge + 1].strip():
+            return None
+    return row
+
+
+def _split_index(cell: str, *, labelled: bool) -> tuple[str, str]:
+    """Part the row's index from its first cell."""
+    if labelled:
+        label, _, value = cell.strip().rpartition(" ")
+        return label.strip(), value
+    match = re.match(r"\s*(\S+)\s+(\S.*)\Z", cell)
+    return (match[1], match[2]) if match else ("", cell)
+
+
+def tidy(number: str) -> str:
+    """Shorten a number as printed to what one reads: two decimals, or four digits when small."""
+    try:
+        value = float(number.replace(",", ""))
+    except ValueError:
+        return "missing" if number.lower() in {"nan", "nat", "<na>", "none"} else number
+    if (
+        ("." not in number and "e" not in number.lower())
+        or value != value
+        or value in {float("inf"), float("-inf")}
+    ):
+        return "missing" if value != value else number
+    if value == int(value) and abs(value) < 1e15:
+        return str(int(value))
+    if abs(value) >= 10:
+        return f"{value:.2f}"
+    return f"{value:.4g}" if abs(value) < 1 else f"{value:.3f}"
+
+
+def literal(text: str) -> object:
+    """Return the Python value a text says, or None."""
+    try:
+        return ast.literal_eval(text.strip())
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        return None
+
+
+def quoted(text: str, most_lines: int = 20) -> str:
+    """Return text as a fenced block that it cannot leave, shortened to so many lines."""
+    lines = text.strip("\n").splitlines()
+    if len(lines) > most_lines:
+        lines = [*lines[:most_lines], f"... ({len(lines) - most_lines} more lines)"]
+    body = "\n".join(line[:200] for line in lines)
+    fence = "`" * max(3, 1 + max((len(run) for run in re.findall(r"`+", body)), default=0))
+    return f"{fence}text\n{body}\n{fence}"
+
+
+def span(text: object) -> str:
+    """Return text as inline code, whatever is in it."""
+    body = " ".join(str(text).split()) or " "
+    ticks = "`" * (1 + max((len(run) for run in re.findall(r"`+", body)), default=0))
+    pad = " " if body.startswith("`") or body.endswith("`") else ""
+    return f"{ticks}{pad}{body}{pad}{ticks}"

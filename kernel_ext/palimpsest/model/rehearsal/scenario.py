@@ -1,0 +1,157 @@
+"""Play a script instead of following rules, for lessons and tests.
+
+A scenario is a list of answers, one for each model request of a session; ``model.script`` says
+what an answer may hold. ``rehearsal/<name>`` plays the scenario registered under that name.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from palimpsest.model.rehearsal.conversation import COMPACTED
+from palimpsest.model.script import Answer, says
+from palimpsest.model.script_file import parse_answer
+from palimpsest.transcript.errors import UserError
+
+RULES = ("", "rules", "rehearsal", "default")
+"""Model names that mean the rules, not a scenario."""
+
+_scenarios: dict[str, tuple[Answer, ...]] = {}
+
+
+def register_scenario(name: str, steps: Sequence[Any]) -> None:
+    """Make ``rehearsal/<name>`` play these steps.
+
+    A step is an ``Answer``, or JSON: a list of small objects as in ``model.script_file``, or one
+    object with several of ``delay``, ``thinks``, ``says``, ``calls`` and ``fails``, played in this
+    order. ``calls`` may be a list of ``{"tool": ..., "input": {...}}``.
+    """
+    if name in RULES:
+        raise UserError(f"The name {name!r} is taken by the rules; give the scenario another one.")
+    if isinstance(steps, str | Mapping):
+        raise UserError("A scenario is a list of steps.")
+    _scenarios[name] = tuple(_answer(step) for step in steps)
+
+
+def scenario_names() -> tuple[str, ...]:
+    """Return the names of the registered scenarios."""
+    return tuple(sorted(_scenarios))
+
+
+def scenario(name: str) -> tuple[Answer, ...] | None:
+    """Return a scenario's steps, or None when the name means the rules."""
+    if name in RULES:
+        return None
+    if name not in _scenarios:
+        known = ", ".join(scenario_names()) or "none"
+        raise UserError(
+            f"There is no rehearsal scenario {name!r}. Registered: {known}. For the rules, use rehearsal/rules."
+        )
+    return _scenarios[name]
+
+
+def _answer(step: Any) -> Answer:
+    if isinstance(step, Answer):
+        return step
+    if isinstance(step, Mapping) and (
+        len(step) > 1 or "delay" in step or isinstance(step.get("calls"), list)
+    ):
+        return parse_answer(_spread(step))
+    return parse_answer([_renamed(part) for part in step] if isinstance(step, list) else step)
+
+
+def _renamed(part: Any) -> Any:
+    return {"pauses": part["delay"]} if isinstance(part, Mapping) and "delay" in part else part
+
+
+def _spread(step: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Write one object with several keys as small objects, in the order in which they are played."""
+    parts: list[dict[str, Any]] = []
+    if "fails" in step:
+        return [{key: value for key, value in step.items() if key != "delay"}]
+    if "delay" in step:
+        parts.append({"pauses": step["delay"]})
+    parts += [{key: step[key]} for key in ("thinks", "says") if key in step]
+    calls = step.get("calls", [])
+    if isinstance(calls, str):
+        parts.append(
+            {key: value for key, value in step.items() if key in {"calls", "input", "raw", "id"}}
+        )
+    else:
+        parts += [
+            {"calls": call["tool"], **{k: v for k, v in call.items() if k != "tool"}}
+            for call in calls
+        ]
+    rest = {"delay", "thinks", "says", "calls", "input", "raw", "id"}
+    return parts + [{key: value} for key, value in step.items() if key not in rest]
+
+
+def answers_seen(messages: Sequence[Mapping[str, Any]]) -> int:
+    """Return how many answers the messages hold already."""
+    return sum(message.get("role") == "assistant" for message in messages)
+
+
+def is_folded(messages: Sequence[Mapping[str, Any]]) -> bool:
+    """Tell whether a compaction hid earlier answers."""
+    return any(
+        message.get("role") == "user" and message.get("content") == COMPACTED
+        for message in messages
+    )
+
+
+class Player:
+    """Knows where each session stands in its scenario.
+
+    The place follows from the messages, so that an undone prompt is played again; what leaves no
+    message behind, a failure or what a compaction hid, is remembered here.
+    """
+
+    def __init__(self) -> None:
+        self._failed: dict[tuple[str, str], int] = {}
+        self._played: dict[tuple[str, str], int] = {}
+
+    def next(
+        self,
+        name: str,
+        steps: Sequence[Answer],
+        session_id: str | None,
+        messages: Sequence[Mapping[str, Any]],
+    ) -> Answer:
+        """Return the step to play now."""
+        key = (name, session_id or "")
+        at = self._place(key, steps, messages)
+        if at >= len(steps):
+            return says(
+                f"The scenario {name!r} is over: all its {len(steps)} steps have been played."
+            )
+        self._played[key] = at + 1
+        step = steps[at]
+        if leaves_nothing(step):
+            self._failed[key] = max(self._failed.get(key, 0), at + 1)
+        return step
+
+    def _place(
+        self, key: tuple[str, str], steps: Sequence[Answer], messages: Sequence[Mapping[str, Any]]
+    ) -> int:
+        if is_folded(messages) and key in self._played:
+            return self._played[key]
+        left = answers_seen(messages)
+        failed = self._failed.get(key, 0)
+        for at, step in enumerate(steps):
+            if leaves_nothing(step):
+                if at < failed:
+                    continue
+                if left == 0:
+                    return at
+            elif left == 0:
+                return at
+            else:
+                left -= 1
+        return len(steps)
+
+
+def leaves_nothing(step: Answer) -> bool:
+    """Tell whether a step fails, so that no answer of it is in the messages afterwards."""
+    broken = {"Disconnect", "EndEarly", "Malformed", "StreamError"}
+    return step.failure is not None or any(
+        type(action).__name__ in broken for action in step.actions
+    )

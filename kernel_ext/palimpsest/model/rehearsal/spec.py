@@ -1,0 +1,185 @@
+"""A wish made exact: which columns of which table, in which roles.
+
+Roles follow from where a column stands (after *by*, *per*, *each* it groups) and from what it
+holds (numbers are measured, words group).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from palimpsest.model.rehearsal.conditions import Filter, conditions
+from palimpsest.model.rehearsal.linking import Mention, ValueMention
+from palimpsest.model.rehearsal.prompt import Prompt
+from palimpsest.model.rehearsal.tables import Column, Table
+from palimpsest.model.rehearsal.vocabulary import BY, JOINERS, QUALITIES
+from palimpsest.model.rehearsal.wishes import Wish
+from palimpsest.model.rehearsal.words import Word
+
+
+@dataclass(frozen=True)
+class Spec:
+    """What to compute."""
+
+    table: Table
+    op: str
+    measures: tuple[Column, ...] = ()
+    groups: tuple[Column, ...] = ()
+    filters: tuple[Filter, ...] = ()
+    statistic: str | None = None
+    chart: str | None = None
+    number: int | None = None
+    order: str | None = None
+    tail: bool = False
+    against: bool = False
+    """The words put one measure against the other, so that the first one goes up the y axis."""
+
+
+@dataclass(frozen=True)
+class Linked:
+    """The words of a prompt and what was found in them."""
+
+    prompt: Prompt
+    columns: tuple[Mention, ...]
+    values: tuple[ValueMention, ...] = ()
+
+    @property
+    def words(self) -> tuple[Word, ...]:
+        """The prompt's words."""
+        return self.prompt.words
+
+
+def make_spec(wish: Wish, linked: Linked, table: Table) -> Spec:
+    """Return what to compute, from the words alone."""
+    filters, used = conditions(linked.words, linked.columns, linked.values, table)
+    groups, measures = _roles(linked, [m for m in linked.columns if m.start not in used])
+    split = _split_values(filters)
+    if split and split not in groups:
+        groups = (*groups, split)
+    if not any(column.numeric or column.temporal for column in (*measures, *groups)):
+        measures = (*measures, *_by_quality(linked.words, table))
+    return Spec(
+        table=table,
+        op=wish.op or "",
+        measures=measures,
+        groups=groups,
+        filters=tuple(filters),
+        statistic=wish.statistic,
+        chart=wish.chart,
+        number=wish.number,
+        order=wish.order,
+        tail=wish.tail,
+        against=bool(
+            linked.prompt.matches(r"\b(?:against|vs\.?|versus|by|as a function of|over)\b")
+        ),
+    )
+
+
+def _roles(
+    linked: Linked, mentions: list[Mention]
+) -> tuple[tuple[Column, ...], tuple[Column, ...]]:
+    groups: list[Column] = []
+    measures: list[Column] = []
+    previous: Mention | None = None
+    for mention in mentions:
+        if mention.column in (*groups, *measures):
+            continue
+        opener = _opener(linked.words, mention, previous)
+        column = mention.column
+        joined_on = opener == "and" and previous is not None and previous.column in groups
+        by_word = opener in BY and not (
+            opener in {"against", "versus", "vs", "between", "over"} and column.numeric
+        )
+        if by_word or (joined_on and not _is_measure(column)):
+            groups.append(column)
+        else:
+            measures.append(column)
+        previous = mention
+    return tuple(groups), tuple(measures)
+
+
+def _is_measure(column: Column) -> bool:
+    return column.dtype.lower().startswith("float")
+
+
+def _opener(words: Sequence[Word], mention: Mention, previous: Mention | None) -> str:
+    """Return the word that gives the column its role: the last one before it that is no filler."""
+    at = mention.start - 1
+    floor = previous.end if previous else 0
+    seen_joiner = ""
+    while at >= floor:
+        text = words[at].text
+        if text in BY:
+            return text
+        if text not in JOINERS:
+            return ""
+        seen_joiner = "and" if text in {"and", ",", "or", "&"} else seen_joiner
+        at -= 1
+    return seen_joiner
+
+
+def _by_quality(words: Sequence[Word], table: Table) -> tuple[Column, ...]:
+    """Find the column an adjective speaks of: *heaviest* means a mass or a weight."""
+    for word in words:
+        for meant in QUALITIES.get(word.text, "").split():
+            for column in table.numeric:
+                if any(token.text.startswith(meant) for token in column.tokens):
+                    return (column,)
+    return ()
+
+
+def _split_values(filters: list[Filter]) -> Column | None:
+    """Two or more values of one column are compared, so that column groups."""
+    for found in filters:
+        if found.test == "in" and len(found.value) > 1:
+            return found.column
+    return None
+
+
+def merge(before: Spec, new: Spec, wish: Wish) -> Spec:
+    """Carry a new prompt's words over to what was computed before."""
+    groups, measures = new.groups, new.measures
+    numbers = tuple(c for c in measures if c.numeric or c.temporal)
+    words = tuple(c for c in measures if c not in numbers)
+    if not groups and words and (before.groups or before.op in {"plot", "statistic", "count"}):
+        groups, measures = words, numbers
+    if wish.add and groups:
+        groups = (*before.groups, *(c for c in groups if c not in before.groups))
+    fresh = new.op in {
+        "describe",
+        "missing",
+        "head",
+        "columns",
+        "shape",
+        "distinct",
+        "correlation",
+        "rows",
+    }
+    fields = {item.column.key for item in new.filters}
+    kept = tuple(item for item in before.filters if item.column.key not in fields)
+    return replace(
+        before,
+        op=_merged_op(before, new),
+        measures=measures or (() if fresh else before.measures),
+        groups=groups or (() if fresh or _answers_alone(before, new) else before.groups),
+        filters=(*kept, *new.filters),
+        statistic=new.statistic or before.statistic,
+        chart=new.chart or (before.chart if new.op in {"", "plot"} and not new.groups else None),
+        number=new.number or before.number,
+        order=new.order or before.order,
+        against=new.against or before.against,
+    )
+
+
+def _answers_alone(before: Spec, new: Spec) -> bool:
+    """A question for one number after a plot or a table is not split by the old groups."""
+    return before.op != new.op and new.op == "count" and not new.groups and bool(new.filters)
+
+
+def _merged_op(before: Spec, new: Spec) -> str:
+    if new.chart:
+        return "plot"
+    if new.op in {"", "rows", "compare"} or (new.op == "describe" and not new.measures):
+        return before.op
+    if new.op == "statistic" and not new.statistic and before.op in {"plot", "statistic"}:
+        return before.op
+    return new.op

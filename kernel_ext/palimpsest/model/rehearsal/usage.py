@@ -1,0 +1,100 @@
+"""Count what a request and its answer cost in tokens, with a cache like a provider's.
+
+Cached is what a request has in common, from its beginning, with an earlier one of the same
+session and purpose; so a changed system prompt or a cleared output shows its price.
+"""
+
+import json
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from palimpsest.transcript.values import ToolSpec, Usage
+
+SESSIONS_REMEMBERED = 64
+MESSAGE_TOKENS = 4
+"""What providers add to a message for its role and its borders."""
+
+
+class Meter:
+    """Counts usage for each session."""
+
+    def __init__(self, count: Callable[[str], int]) -> None:
+        self._count = count
+        self._before: OrderedDict[tuple[str, str], tuple[str, ...]] = OrderedDict()
+
+    def usage(
+        self,
+        messages: Sequence[dict[str, Any]],
+        tools: Sequence[ToolSpec],
+        session_id: str | None,
+        purpose: str,
+        *,
+        text: str,
+        thoughts: str,
+    ) -> Usage:
+        """Return the tokens of a request and its answer, and remember the request."""
+        pieces = serialised(messages, tools)
+        key = (session_id or "", purpose)
+        before = self._before.get(key, ()) if session_id else ()
+        cached = self._common(before, pieces)
+        prompt = sum(self._tokens(piece) for piece in pieces)
+        if session_id:
+            self._before[key] = pieces
+            self._before.move_to_end(key)
+            while len(self._before) > SESSIONS_REMEMBERED:
+                self._before.popitem(last=False)
+        output, reasoning = self._count(text), self._count(thoughts)
+        total = prompt + output + reasoning
+        return Usage(
+            input=prompt - cached,
+            output=output,
+            reasoning=reasoning,
+            cache_read=cached,
+            total=total,
+        )
+
+    def _tokens(self, piece: str) -> int:
+        return self._count(piece) + MESSAGE_TOKENS
+
+    def _common(self, before: tuple[str, ...], now: tuple[str, ...]) -> int:
+        """Return the tokens that two requests share at their beginning."""
+        shared = 0
+        for one, other in zip(before, now, strict=False):
+            if one == other:
+                shared += self._tokens(other)
+                continue
+            same = next(
+                (at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b),
+                min(len(one), len(other)),
+            )
+            return shared + self._count(other[:same])
+        return shared
+
+
+def serialised(messages: Sequence[dict[str, Any]], tools: Sequence[ToolSpec]) -> tuple[str, ...]:
+    """Return the request as text: one piece for the tools, one for each message, without cache marks."""
+    pieces = (
+        [json.dumps([tool.model_dump() for tool in tools], ensure_ascii=False, sort_keys=True)]
+        if tools
+        else []
+    )
+    return (*pieces, *(json.dumps(_unmarked(message), ensure_ascii=False) for message in messages))
+
+
+def _unmarked(value: Any) -> Any:
+    """Drop cache marks, which move at every request, and the bytes of pictures."""
+    if isinstance(value, dict):
+        return {k: _unmarked(v) for k, v in value.items() if k != "cache_control"}
+    if isinstance(value, list):
+        return _as_text([_unmarked(item) for item in value])
+    if isinstance(value, str) and value.startswith("data:") and len(value) > 1000:
+        return value[:100]
+    return value
+
+
+def _as_text(blocks: list[Any]) -> Any:
+    """Write a single block of text as plain text: a mark turns one into the other."""
+    if len(blocks) == 1 and isinstance(blocks[0], dict) and set(blocks[0]) == {"type", "text"}:
+        return blocks[0]["text"]
+    return blocks
