@@ -1,0 +1,93 @@
+"""What `make wheel` builds can be installed and used where there is neither a clone nor Node."""
+
+import os
+import subprocess
+import sys
+import venv
+from pathlib import Path
+
+import pytest
+from jupyter_client.manager import KernelManager
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+
+pytestmark = [pytest.mark.soak, pytest.mark.timeout(900)]
+
+
+@pytest.fixture(scope="module")
+def wheel() -> Path:
+    subprocess.run(["make", "wheel"], cwd=ROOT, check=True, capture_output=True)
+    return next((ROOT / "dist").glob("*.whl"))
+
+
+@pytest.fixture(scope="module")
+def fresh(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The ``bin`` of a new environment with the wheel and JupyterLab, installed without Node."""
+    folder = tmp_path_factory.mktemp("fresh")
+    venv.create(folder, with_pip=True)
+    binaries = folder / "bin"
+    command = [
+        binaries / "python",
+        "-m",
+        "pip",
+        "install",
+        "--quiet",
+        f"{wheel}",
+        "jupyterlab>=4.4",
+    ]
+    subprocess.run(command, env=alone(binaries), cwd=folder, check=True)
+    return binaries
+
+
+def alone(binaries: Path) -> dict[str, str]:
+    """Return an environment in which only the new one's programs are found."""
+    kept = {
+        k: v for k, v in os.environ.items() if not k.startswith(("PYTHON", "JUPYTER", "VIRTUAL"))
+    }
+    return kept | {"PATH": str(binaries)}
+
+
+def test_jupyterlab_lists_the_front_end(fresh: Path) -> None:
+    command = [fresh / "jupyter", "labextension", "list"]
+    done = subprocess.run(
+        command, env=alone(fresh), cwd=fresh, capture_output=True, text=True, check=True
+    )
+
+    lines = [line for line in (done.stdout + done.stderr).splitlines() if "palimpsest" in line]
+    assert len(lines) == 1
+    assert "enabled" in lines[0]
+    assert "OK" in lines[0]
+
+
+def test_a_kernel_loads_the_magic(fresh: Path, tmp_path: Path) -> None:
+    manager = KernelManager()
+    manager.kernel_cmd = [
+        str(fresh / "python"),
+        "-m",
+        "ipykernel_launcher",
+        "-f",
+        "{connection_file}",
+    ]
+    manager.start_kernel(env=alone(fresh), cwd=str(tmp_path))
+    client = manager.client()
+    try:
+        client.start_channels()
+        client.wait_for_ready(timeout=60)
+        reply = client.execute_interactive(
+            "%load_ext palimpsest\nassert 'agent' in get_ipython().magics_manager.magics['cell']",
+            timeout=60,
+        )
+    finally:
+        client.stop_channels()
+        manager.shutdown_kernel(now=True)
+
+    assert reply["content"]["status"] == "ok"
+
+
+def test_the_sdist_installs_without_node(wheel: Path, tmp_path: Path) -> None:
+    sdist = next(wheel.parent.glob("*.tar.gz"))
+    command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "-w", tmp_path, sdist]
+    subprocess.run(command, check=True, env=os.environ | {"PATH": str(tmp_path)})
+
+    built = next(tmp_path.glob("*.whl"))
+    assert built.stat().st_size == pytest.approx(wheel.stat().st_size, rel=0.01)
