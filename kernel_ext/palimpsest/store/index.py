@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from palimpsest.store.layout import SAFE_NAME, Layout, write_atomically
-from palimpsest.store.lines import INFO, head_of, load_line
+from palimpsest.store.lines import INFO, OTHER, head_of, load_line
 from palimpsest.store.segments import Piece, Segments, backward, epochs, forward, segment_name
 from palimpsest.store.store import SessionSummary
 from palimpsest.transcript.errors import NotFound
@@ -111,16 +111,14 @@ class _Tail:
     def take(self, line: bytes) -> bool:
         """Take in one line; True when nothing older matters."""
         head = head_of(line)
-        kind = "" if head is None else head.type
-        if head is not None and kind == "message.updated":
-            found = INFO.match(line, head.end)
-            if found is not None:
-                self.seen.add(found[1])
-        elif kind == "session.deleted":
+        kind = b"" if head is None else head[OTHER]
+        if head is not None and head.lastindex == INFO:
+            self.seen.add(head[INFO])
+        elif kind == b"session.deleted":
             self.deleted = True
-        elif kind in {"session.updated", "session.created"} and self.session is None:
+        elif kind in {b"session.updated", b"session.created"} and self.session is None:
             self.session = _session((load_line(line) or {}).get("session"))
-        elif kind == "session.checkpoint":
+        elif kind == b"session.checkpoint":
             self._checkpoint(line)
         return self.done
 

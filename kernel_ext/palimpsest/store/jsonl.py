@@ -33,6 +33,7 @@ from palimpsest.store.segments import (
     Piece,
     Segments,
     backward,
+    blocks,
     epochs,
     forward,
     header_line,
@@ -325,8 +326,9 @@ class JsonlStore:
         """Fold the whole session."""
         state = State()
         for piece in self.segments.pieces(session_id):
-            for _, line in forward(piece):
-                state.apply_line(line)
+            for lines in blocks(piece):
+                for line in lines:
+                    state.apply_line(line)
         return state
 
     def open_live(self, session_id: str) -> State:

@@ -8,40 +8,33 @@ one that a person edited, takes the slow road through ``json.loads``.
 
 import json
 import re
-from dataclasses import dataclass
 from typing import Any
 
 from pydantic import ValidationError
 
-from palimpsest.transcript.events import Record, parse_record
+from palimpsest.transcript.events import EVENT_ADAPTER, Event, Record, parse_record
 
-HEAD = re.compile(rb'\{"v":\d+,"seq":(\d+),"ts":(\d+),"type":"([a-z.]+)"')
-PART = re.compile(
-    rb',"part":\{"id":"([^"\\]+)","session_id":"[^"\\]*","message_id":"([^"\\]+)","type":"([^"\\]+)"'
+HEAD = re.compile(
+    rb'\{"v":\d+,"seq":(\d+),"ts":\d+,"type":"(?:'
+    rb'message\.part\.updated","part":\{"id":"([^"\\]+)","session_id":"[^"\\]*"'
+    rb',"message_id":"([^"\\]+)","type":"([^"\\]+)"'
+    rb'|message\.part\.delta","message_id":"([^"\\]+)","part_id":"([^"\\]+)","field":"'
+    rb'|message\.updated","info":\{"role":"(?:user|assistant)","id":"([^"\\]+)"'
+    rb'|([a-z.]+)")'
 )
-DELTA = re.compile(
-    rb',"message_id":"([^"\\]+)","part_id":"([^"\\]+)","field":"([^"\\]+)","delta":"'
-)
-INFO = re.compile(rb',"info":\{"role":"(?:user|assistant)","id":"([^"\\]+)"')
+Head = re.Match[bytes]
+"""The beginning of a line in our own form: group 1 is its number; which group matched last tells
+the kind of record."""
 
-
-@dataclass(frozen=True, slots=True)
-class Head:
-    """What the beginning of a line tells."""
-
-    seq: int
-    ts: int
-    type: str
-    end: int
-    """Where the event's own fields begin."""
+PART, DELTA, INFO, OTHER = 4, 6, 7, 8
+"""``lastindex`` of a head: a part (groups 2 to 4: id, message, type), new words (5 and 6: message,
+part), a message's info (7: id), anything else (8: its type)."""
 
 
 def head_of(line: bytes) -> Head | None:
     """Read the head of a line in our own form, or return None."""
     found = HEAD.match(line)
-    if found is None or not line.endswith(b"}"):
-        return None
-    return Head(int(found[1]), int(found[2]), found[3].decode(), found.end())
+    return found if found is not None and line[-1:] == b"}" else None
 
 
 def seq_of(line: bytes) -> int | None:
@@ -85,6 +78,18 @@ def record_of(line: bytes) -> Record | None:
         first = error.errors(include_url=False)[0]
         where = ".".join(str(step) for step in first["loc"])
         raise Unreadable(f"The record is not valid at {where!r}: {first['msg']}.") from error
+
+
+def event_in(line: bytes) -> Event | None:
+    """Parse a line to its event only, which is faster; raises and returns as ``record_of`` does.
+
+    Fields that the record has and the event has not end up as extra fields of the event.
+    """
+    try:
+        return EVENT_ADAPTER.validate_json(line)
+    except ValidationError:
+        record = record_of(line)
+        return None if record is None else record.event
 
 
 def is_unknown(error: ValidationError) -> bool:

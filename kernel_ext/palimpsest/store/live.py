@@ -6,11 +6,12 @@ lately is told from a new one by its time, and where clocks leave a doubt by loo
 """
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from pydantic import ValidationError
 
-from palimpsest.store.lines import head_of, load_line, seq_of
-from palimpsest.store.segments import Piece, backward, forward
+from palimpsest.store.lines import OTHER, head_of, load_line, seq_of
+from palimpsest.store.segments import Piece, backward, blocks, forward
 from palimpsest.store.state import State
 from palimpsest.store.values import Summary
 from palimpsest.transcript.events import Checkpoint
@@ -25,7 +26,7 @@ def live_state(pieces: Sequence[Piece]) -> State:
     for index in range(len(pieces) - 1, -1, -1):
         for offset, line in backward(pieces[index]):
             head = head_of(line)
-            if head is not None and head.type == "session.checkpoint":
+            if head is not None and head[OTHER] == b"session.checkpoint":
                 state = _open(pieces, (index, offset), line, later[::-1])
                 if state is not None:
                     return state
@@ -85,13 +86,13 @@ def _read_window(
 ) -> None:
     for index in range(begin[0], end[0] + 1):
         piece = pieces[index]
-        start = begin[1] if index == begin[0] else None
-        for offset, line in forward(piece, start):
-            if index == end[0] and offset >= end[1]:
-                return
-            head = head_of(line)
-            if head is not None and head.seq >= window_seq:
-                state.apply_window_line(line)
+        if index == end[0]:
+            piece = replace(piece, end=end[1])
+        for lines in blocks(piece, begin[1] if index == begin[0] else None):
+            for line in lines:
+                head = head_of(line)
+                if head is not None and int(head[1]) >= window_seq:
+                    state.apply_window_line(line, head)
 
 
 def _is_older(state: State, message_id: str, pieces: Sequence[Piece], begin: Place) -> bool:

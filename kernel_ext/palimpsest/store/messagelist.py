@@ -4,7 +4,7 @@ The half of the fold that grows with the session: messages in the order in which
 appeared, each built again only when it changed. A message is shown once its info is known.
 """
 
-from palimpsest.store.lines import DELTA, INFO, PART, Head
+from palimpsest.store.lines import Head
 from palimpsest.store.slots import MessageSlot, PartSlot, Report
 from palimpsest.transcript.events import (
     MessageRemoved,
@@ -108,39 +108,27 @@ class MessageList:
             part.add(event.field, event.delta, self._report)
             self._touch(slot)
 
-    # Lines in our own form; each returns False when the line is not
+    # Lines in our own form, whose places the head tells
 
-    def info_line(self, line: bytes, head: Head) -> bool:
+    def info_line(self, line: bytes, head: Head) -> None:
         """Take in the line of a message's info."""
-        found = INFO.match(line, head.end)
-        if found is None:
-            return False
-        slot = self._slot(found[1].decode(), head.seq)
+        slot = self._slot(head[7].decode(), int(head[1]))
         slot.info.put_line(line)
         self._touch(slot)
-        return True
 
-    def part_line(self, line: bytes, head: Head) -> bool:
+    def part_line(self, line: bytes, head: Head) -> None:
         """Take in the line of a whole part."""
-        found = PART.match(line, head.end)
-        if found is None:
-            return False
-        slot = self._slot(found[2].decode(), head.seq)
-        kind = found[3].decode()
-        self._part_slot(slot, found[1].decode(), kind).put_line(kind, line)
+        part_id, message_id, kind = head.group(2, 3, 4)
+        slot = self._slot(message_id.decode(), int(head[1]))
+        self._part_slot(slot, part_id.decode(), "").put_line(kind.decode(), line)
         self._touch(slot)
-        return True
 
-    def delta_line(self, line: bytes, head: Head) -> bool:
+    def delta_line(self, line: bytes, head: Head) -> None:
         """Take in the line of new words."""
-        found = DELTA.match(line, head.end)
-        if found is None:
-            return False
-        slot, part = self._part(found[1].decode(), found[2].decode())
+        slot, part = self._part(head[5].decode(), head[6].decode())
         if slot is not None and part is not None:
             part.add_line(line)
             self._touch(slot)
-        return True
 
     # Places
 
@@ -168,6 +156,7 @@ class MessageList:
             self._value = None
 
     def _touch(self, slot: MessageSlot) -> None:
-        slot.changed()
-        self._changed.add(slot.id)
+        slot.built = None
         self._value = None
+        if not self._reordered:
+            self._changed.add(slot.id)

@@ -20,7 +20,9 @@ from palimpsest.transcript.errors import NotFound
 from palimpsest.transcript.sessions import ForkedFrom
 
 SEGMENT_NAME = re.compile(r"log-(\d+)\.jsonl")
-CHUNK = 4 << 20
+CHUNK = 1 << 20
+"""Bytes read at once; more is slower, since it no longer fits the processor's cache."""
+
 NARROW = 64 << 10
 """Below this many bytes a linear scan is faster than another bisection."""
 
@@ -222,28 +224,38 @@ def read_line(path: Path, start: int, end: int) -> bytes | None:
     return None
 
 
-def forward(piece: Piece, start: int | None = None) -> Iterator[tuple[int, bytes]]:
-    """Yield offset and content of the finished lines, oldest first."""
+def blocks(piece: Piece, start: int | None = None) -> Iterator[list[bytes]]:
+    """Yield the finished lines in large lists, oldest first; the fast way to read everything.
+
+    Empty lines are among them, so that offsets can be counted.
+    """
     position = piece.start if start is None else start
-    end = piece.size()
-    rest = b""
+    end, rest = piece.size(), b""
     try:
         file = piece.path.open("rb", buffering=0)
     except FileNotFoundError:
         return
     with file:
         file.seek(position)
-        offset = position
         while position < end:
             chunk = file.read(min(CHUNK, end - position))
             if not chunk:
                 break
             position += len(chunk)
-            *lines, rest = (rest + chunk).split(b"\n")
-            for line in lines:
-                if line:
-                    yield offset, line
-                offset += len(line) + 1
+            lines = chunk.split(b"\n")
+            lines[0] = rest + lines[0]
+            rest = lines.pop()
+            yield lines
+
+
+def forward(piece: Piece, start: int | None = None) -> Iterator[tuple[int, bytes]]:
+    """Yield offset and content of the finished lines, oldest first."""
+    offset = piece.start if start is None else start
+    for lines in blocks(piece, start):
+        for line in lines:
+            if line:
+                yield offset, line
+            offset += len(line) + 1
 
 
 def unfinished(piece: Piece) -> int | None:

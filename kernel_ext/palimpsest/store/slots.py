@@ -11,7 +11,7 @@ from typing import Any, Generic, TypeVar, cast
 
 from pydantic import BaseModel
 
-from palimpsest.store.lines import Unreadable, record_of
+from palimpsest.store.lines import Unreadable, event_in
 from palimpsest.transcript.events import Event, MessageUpdated, PartDelta, PartUpdated
 from palimpsest.transcript.messages import Message, MessageInfo
 from palimpsest.transcript.parts import Part
@@ -23,11 +23,10 @@ T = TypeVar("T")
 def event_of(line: bytes, report: Report) -> Event | None:
     """Parse a line's event; None when it is unknown or unreadable, which is reported."""
     try:
-        record = record_of(line)
+        return event_in(line)
     except Unreadable as problem:
         report(line, str(problem))
         return None
-    return None if record is None else record.event
 
 
 class Latest(Generic[T]):
@@ -38,26 +37,29 @@ class Latest(Generic[T]):
     def __init__(self, value: T, pick: Callable[[Event], T | None]) -> None:
         self._value = value
         self._pick = pick
-        self._lines: list[bytes] = []
+        self._lines: list[bytes] | None = None
 
     def put(self, value: T) -> None:
         """Replace the value."""
         self._value = value
-        self._lines.clear()
+        self._lines = None
 
     def put_line(self, line: bytes) -> None:
         """Replace the value by a line that is parsed later."""
-        self._lines.append(line)
+        if self._lines is None:
+            self._lines = [line]
+        else:
+            self._lines.append(line)
 
     @property
     def empty(self) -> bool:
         """True while no value is known, parsed or not."""
-        return self._value is None and not self._lines
+        return self._value is None and self._lines is None
 
     def read(self, report: Report) -> T:
         """Return the newest readable version."""
-        if self._lines:
-            lines, self._lines = self._lines, []
+        if self._lines is not None:
+            lines, self._lines = self._lines, None
             for line in reversed(lines):
                 event = event_of(line, report)
                 value = None if event is None else self._pick(event)
@@ -76,59 +78,68 @@ class PartSlot:
         self.kind = kind
         """The type of the newest version, known without parsing it."""
         self._base: Part | None = None
-        self._lines: list[tuple[bool, bytes]] = []
-        self._words: dict[str, list[str]] = {}
+        # Made when needed: a long session has ten thousands of parts.
+        self._lines: list[bytes] | None = None
+        self._words: dict[str, list[str]] | None = None
 
     def put(self, part: Part) -> None:
         """Replace the part; what was streamed before is part of it now."""
         self.kind = part.type
         self._base = part
-        self._lines.clear()
-        self._words.clear()
+        self._lines = self._words = None
 
     def put_line(self, kind: str, line: bytes) -> None:
         """Replace the part by a line that is parsed later."""
         self.kind = kind
-        self._lines.append((True, line))
+        if self._lines is None:
+            self._lines = [line]
+        else:
+            self._lines.append(line)
 
     def add(self, field: str, words: str, report: Report) -> None:
         """Append words to a field."""
-        if self._lines:
-            self._parse(report)
-        self._words.setdefault(field, []).append(words)
+        if self._lines is not None:
+            self._parse(self._lines, report)
+        self._add(field, words)
 
     def add_line(self, line: bytes) -> None:
         """Append the words of a delta line that is parsed later."""
-        self._lines.append((False, line))
+        if self._lines is None:
+            self._lines = []
+        self._lines.append(line)
 
     def may_hold(self, needle: bytes) -> bool:
         """Tell whether the part could contain the bytes, looking at unparsed lines only."""
-        return not self._lines or any(needle in line for _, line in self._lines)
+        return self._lines is None or any(needle in line for line in self._lines)
 
     def read(self, report: Report) -> Part | None:
         """Return the part as it is now; None when no readable version is known."""
-        if self._lines:
-            self._parse(report)
-        if self._base is not None and self._words:
+        if self._lines is not None:
+            self._parse(self._lines, report)
+        if self._base is not None and self._words is not None:
             for field, words in self._words.items():
                 self._base = extended(self._base, field.split("."), "".join(words))
-            self._words.clear()
+            self._words = None
         return self._base
 
-    def _parse(self, report: Report) -> None:
-        lines, self._lines = self._lines, []
-        deltas_from = 0
-        for index in range(len(lines) - 1, -1, -1):
-            whole, line = lines[index]
-            event = event_of(line, report) if whole else None
+    def _add(self, field: str, words: str) -> None:
+        if self._words is None:
+            self._words = {}
+        self._words.setdefault(field, []).append(words)
+
+    def _parse(self, lines: list[bytes], report: Report) -> None:
+        """Take the newest readable version, then the words that came after it."""
+        self._lines = None
+        words: list[PartDelta] = []
+        for line in reversed(lines):
+            event = event_of(line, report)
             if isinstance(event, PartUpdated):
                 self.put(event.part)
-                deltas_from = index + 1
                 break
-        for whole, line in lines[deltas_from:]:
-            event = None if whole else event_of(line, report)
             if isinstance(event, PartDelta):
-                self._words.setdefault(event.field, []).append(event.delta)
+                words.append(event)
+        for delta in reversed(words):
+            self._add(delta.field, delta.delta)
 
 
 def extended(value: Part, path: list[str], words: str) -> Part:
@@ -165,7 +176,7 @@ def _pick_info(event: Event) -> MessageInfo | None:
 class MessageSlot:
     """One message: its info and its parts, in the order in which they first appeared."""
 
-    __slots__ = ("_built", "first_seq", "id", "info", "parts")
+    __slots__ = ("built", "first_seq", "id", "info", "parts")
 
     def __init__(self, identifier: str, first_seq: int) -> None:
         self.id = identifier
@@ -173,20 +184,15 @@ class MessageSlot:
         """The sequence number of the record in which the message first appeared."""
         self.info: Latest[MessageInfo | None] = Latest(None, _pick_info)
         self.parts: dict[str, PartSlot] = {}
-        self._built: Message | None = None
-
-    def changed(self) -> None:
-        """Forget the built message."""
-        self._built = None
+        self.built: Message | None = None
+        """The message as it was last read; None after a change."""
 
     def read(self, report: Report) -> Message | None:
         """Return the message as it is now; None while it has no info."""
-        if self._built is None:
+        if self.built is None:
             info = self.info.read(report)
             if info is None:
                 return None
             parts = (slot.read(report) for slot in self.parts.values())
-            self._built = Message(
-                info=info, parts=tuple(part for part in parts if part is not None)
-            )
-        return self._built
+            self.built = Message(info=info, parts=tuple(part for part in parts if part is not None))
+        return self.built

@@ -10,7 +10,17 @@ from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import Any
 
-from palimpsest.store.lines import Head, Unreadable, head_of, record_of, seq_of
+from palimpsest.store.lines import (
+    DELTA,
+    HEAD,
+    INFO,
+    OTHER,
+    PART,
+    Head,
+    Unreadable,
+    record_of,
+    seq_of,
+)
 from palimpsest.store.messagelist import MessageList
 from palimpsest.store.requests import Requests
 from palimpsest.store.slots import Latest, MessageSlot, event_of
@@ -235,28 +245,37 @@ class State:
 
     def apply_line(self, line: bytes) -> None:
         """Take in one line of the log, parsing no more of it than its place."""
-        head = head_of(line)
-        if head is None:
+        head = HEAD.match(line)
+        if head is None or line[-1:] != b"}":
             self._apply_parsed(line)
-        elif head.seq > self.seq:
-            self.seq = head.seq
+            return
+        seq = int(head[1])
+        if seq > self.seq:
+            self.seq = seq
             self._read_line(line, head)
 
-    def apply_window_line(self, line: bytes) -> None:
+    def apply_window_line(self, line: bytes, head: Head) -> None:
         """Take in a line from before the checkpoint of this state: messages only."""
-        head = head_of(line)
-        if head is not None and head.type.startswith("message."):
+        if head.lastindex != OTHER or head[OTHER].startswith(b"message."):
             self._read_line(line, head)
 
     def _read_line(self, line: bytes, head: Head) -> None:
-        reader = self._readers.get(head.type)
-        if reader is None or not reader(line, head):
-            event = event_of(line, self._report)
-            handler = None if event is None else self._handlers.get(type(event))
+        if head.lastindex == PART:
+            self._messages.part_line(line, head)
+        elif head.lastindex == DELTA:
+            self._messages.delta_line(line, head)
+        elif head.lastindex == INFO:
+            self._messages.info_line(line, head)
+        elif (reader := self._readers.get(head[OTHER])) is not None:
+            reader(line)
+        elif (event := event_of(line, self._report)) is not None:
+            handler = self._handlers.get(type(event))
             if handler is not None:
-                handler(event, head.seq)
+                handler(event, int(head[1]))
 
     def _apply_parsed(self, line: bytes) -> None:
+        if not line or line.isspace():
+            return
         try:
             record = record_of(line)
         except Unreadable as problem:
@@ -297,38 +316,22 @@ class State:
             StepRequested: self._on_request,
         }
 
-    def _wire_readers(self) -> dict[str, Callable[[bytes, Head], bool]]:
+    def _wire_readers(self) -> dict[bytes, Callable[[bytes], None]]:
         """Return what can be taken in without parsing; everything else is parsed at once."""
         return {
-            "message.updated": self._messages.info_line,
-            "message.part.updated": self._messages.part_line,
-            "message.part.delta": self._messages.delta_line,
-            "session.updated": self._session_line,
-            "session.status": self._status_line,
-            "session.checkpoint": self._passed_line,
-            "decision": self._decision_line,
-            "step.requested": self._request_line,
+            b"session.updated": self._session.put_line,
+            b"session.status": self._status.put_line,
+            b"session.checkpoint": self._pass_over,
+            b"decision": self._decision_line,
+            b"step.requested": self._requests.put_line,
         }
 
-    def _session_line(self, line: bytes, _head: Head) -> bool:
-        self._session.put_line(line)
-        return True
-
-    def _status_line(self, line: bytes, _head: Head) -> bool:
-        self._status.put_line(line)
-        return True
-
-    def _decision_line(self, line: bytes, _head: Head) -> bool:
+    def _decision_line(self, line: bytes) -> None:
         self._decisions.append(line)
         self._decided = None
-        return True
 
-    def _request_line(self, line: bytes, _head: Head) -> bool:
-        self._requests.put_line(line)
-        return True
-
-    def _passed_line(self, _line: bytes, _head: Head) -> bool:
-        return True
+    def _pass_over(self, _line: bytes) -> None:
+        pass
 
     def _on_created(self, event: SessionCreated, _seq: int) -> None:
         self._session.put(event.session)

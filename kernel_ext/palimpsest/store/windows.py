@@ -28,7 +28,10 @@ class Window:
 
 
 def live_window(state: State, first_message_id: str | None = None) -> Window:
-    """Choose the live window: from the message on, else from the last completed compaction on."""
+    """Choose the live window: from the message on, else from the last completed compaction on.
+
+    Decisions about messages before it stay in the log, with these messages.
+    """
     slots = state.slots()
     inside = [slot for slot in slots if slot.first_seq != KEPT]
     start = _start(state, inside, first_message_id)
@@ -41,7 +44,7 @@ def live_window(state: State, first_message_id: str | None = None) -> Window:
     pinned = _pinned_parts(state)
     kept = [slot for slot in slots if slot.first_seq == KEPT] + before
     older = state.older + len(before)
-    fields = {
+    fields: dict[str, Any] = {
         "ids": [slot.id for slot in window],
         "older": older,
         "older_created": max([*created, state.older_created or 0]),
@@ -51,7 +54,13 @@ def live_window(state: State, first_message_id: str | None = None) -> Window:
             if _is_pinned(message, pinned)
         ],
     }
-    return Window(seq, {"window": fields, "messages": older + len(window)})
+    known = {None, *(slot.id for slot in window), *(kept["info"]["id"] for kept in fields["kept"])}
+    decisions = [
+        decision.model_dump(mode="json", exclude_none=True)
+        for decision in state.decisions
+        if decision.message_id in known
+    ]
+    return Window(seq, {"decisions": decisions, "window": fields, "messages": older + len(window)})
 
 
 def _read(state: State, slots: Sequence[MessageSlot]) -> list[Message]:
