@@ -236,3 +236,25 @@ def assistant(*parts: Part, error: ContextOverflowError | ApiError | None = None
         error=error,
     )
     return Message(info=info, parts=parts)
+
+
+def everywhere(payload: str) -> tuple[Part, ...]:
+    """The payload in every place a model, a tool or a file can write to."""
+    span = Span(start=T0, end=T0 + 5)
+    state = ToolCompleted(
+        input={"path": payload, payload: payload},
+        output=payload,
+        title=payload,
+        metadata={"diff": payload},
+        time=span,
+    )
+    return (
+        ReasoningPart(id="r", **IDS, text=payload, time=span),
+        text(payload),
+        tool(payload, state),
+        ran("python", payload, "prt_d", code=payload),
+        failed("bash", payload),
+        FilePart(id="f", **IDS, mime=payload, filename=payload, url=payload),
+        PatchPart(id="h", **IDS, hash=payload, files=(payload,)),
+        text(f"after {payload}"),
+    )

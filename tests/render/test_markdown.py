@@ -1,13 +1,10 @@
 """Markdown tells the whole story without our front end, and nothing in it comes alive."""
 
-import re
-from html.parser import HTMLParser
-from urllib.parse import urlsplit
-
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from nbconvert.filters.markdown_mistune import markdown2html_mistune
+from tests.render.browser import Page
 from tests.render.stories import (
     ASKS,
     DECISIONS,
@@ -15,12 +12,10 @@ from tests.render.stories import (
     IDS,
     PAYLOADS,
     REPLIES,
-    T0,
     assistant,
-    failed,
+    everywhere,
     ran,
     text,
-    tool,
     user,
 )
 
@@ -29,117 +24,14 @@ from palimpsest.render.prose import safe_markdown
 from palimpsest.render.story import Caps, Notes
 from palimpsest.transcript.errors import ContextOverflowError
 from palimpsest.transcript.parts import (
-    FilePart,
-    Part,
-    PatchPart,
-    ReasoningPart,
-    Span,
     TextPart,
-    ToolCompleted,
 )
 
 NOTES = Notes(ASKS, REPLIES, DECISIONS)
-TAGS = {
-    "p",
-    "em",
-    "strong",
-    "code",
-    "pre",
-    "div",
-    "span",
-    "br",
-    "hr",
-    "a",
-    "img",
-    "ul",
-    "ol",
-    "li",
-    "h1",
-    "h2",
-    "h3",
-    "h4",
-    "h5",
-    "h6",
-    "blockquote",
-    "del",
-    "input",
-    "table",
-    "thead",
-    "tbody",
-    "tr",
-    "th",
-    "td",
-}
-ATTRIBUTES = {"class", "href", "title", "alt", "src", "id", "start", "style", "type", "checked"}
-ATTRIBUTES |= {"disabled"}
-
-
-class Page(HTMLParser):
-    """Collects what a browser would act on."""
-
-    def __init__(self, html: str) -> None:
-        super().__init__(convert_charrefs=True)
-        self.alive: list[str] = []
-        self.words: list[str] = []
-        self.feed(html)
-        self.close()
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Note a tag, attribute or address that should not be there."""
-        if tag not in TAGS:
-            self.alive.append(f"<{tag}>")
-        for name, value in attrs:
-            address = re.sub(r"[\x00-\x20]", "", value or "")
-            if name not in ATTRIBUTES:
-                self.alive.append(f"{tag}.{name}")
-            if name == "href" and urlsplit(address).scheme not in ("", "http", "https", "mailto"):
-                self.alive.append(f"href {address}")
-            if name == "src" and (":" in address or address.startswith(("/", "\\"))):
-                self.alive.append(f"src {address}")
-            if name == "style" and not re.fullmatch(r"text-align:\s*\w+;?", value or ""):
-                self.alive.append(f"style {value}")
-
-    def handle_comment(self, data: str) -> None:
-        """Note a comment."""
-        self.alive.append(f"comment {data}")
-
-    def handle_decl(self, decl: str) -> None:
-        """Note a declaration."""
-        self.alive.append(f"declaration {decl}")
-
-    def handle_pi(self, data: str) -> None:
-        """Note an instruction."""
-        self.alive.append(f"instruction {data}")
-
-    def handle_data(self, data: str) -> None:
-        """Keep the words."""
-        self.words.append(data)
 
 
 def page(markdown: str) -> Page:
     return Page(markdown2html_mistune(markdown))
-
-
-def everywhere(payload: str) -> tuple[Part, ...]:
-    """The payload in every place a model, a tool or a file can write to."""
-    span = Span(start=T0, end=T0 + 5)
-    state = ToolCompleted(
-        input={"path": payload, payload: payload},
-        output=payload,
-        title=payload,
-        metadata={"diff": payload},
-        time=span,
-    )
-    return (
-        ReasoningPart(id="r", **IDS, text=payload, time=span),
-        text(payload),
-        tool(payload, state),
-        ran("python", payload, "prt_d", code=payload),
-        failed("bash", payload),
-        FilePart(id="f", **IDS, mime=payload, filename=payload, url=payload),
-        PatchPart(id="h", **IDS, hash=payload, files=(payload,)),
-        text(f"after {payload}"),
-    )
 
 
 @pytest.mark.parametrize("payload", PAYLOADS)
@@ -271,7 +163,7 @@ def test_tells_one_of_everything() -> None:
         "step 1 · 12,480 in (11,020 cached) · 311 out · \\$0.012 · 4.1 s",
         "23% of 200k",
         "step 2 · 12 in · 5 out · cost unknown",
-        "truncated for the model by truncate: 12,000 → 2,400 tokens",
+        "Truncated for the model: 12,000 → 2,400 tokens, by rule truncate",
         "Ask it to go on.",
     ):
         assert words in shown

@@ -9,7 +9,7 @@ fences, so a call's code is not nested in a list or a quote.
 
 from collections.abc import Iterable, Sequence
 
-from palimpsest.render.escape import code_block, code_span, inline
+from palimpsest.render.escape import code_block, code_span, inline, one_line
 from palimpsest.render.prose import safe_markdown
 from palimpsest.render.story import (
     Call,
@@ -29,6 +29,9 @@ from palimpsest.render.story import (
 from palimpsest.render.words import SIGNS, duration, gauge_bar, share_words, size
 from palimpsest.transcript.messages import Message, Messages
 from palimpsest.transcript.parts import Part
+
+THOUGHT_CHARS = 240
+"""Thinking is shown as one muted line; nothing here can fold."""
 
 
 def render_parts(
@@ -103,7 +106,8 @@ def _item(item: Item) -> str:
 
 def _thought(item: Thought) -> str:
     head = "Thought" if item.seconds is None else f"Thought for {duration(item.seconds)}"
-    return f"> *{head}*" + (f" · {inline(item.text)}" if item.text else "")
+    words = one_line(item.text, THOUGHT_CHARS)
+    return f"> *{head}*" + (f" · {inline(words)}" if words else "")
 
 
 def _call(item: Call) -> str:

@@ -275,14 +275,15 @@ def _host_words(host: str) -> str:
 
 
 def _link(match: re.Match[str]) -> str:
-    return match[0] if _leads_somewhere_allowed(match["to"]) else "] (link removed)"
+    return match[0] if leads_somewhere_allowed(match["to"]) else "] (link removed)"
 
 
 def _disarm(match: re.Match[str]) -> str:
-    return "](" if _leads_somewhere_allowed(match["to"]) else "]&#40;"
+    return "](" if leads_somewhere_allowed(match["to"]) else "]&#40;"
 
 
-def _leads_somewhere_allowed(destination: str) -> bool:
+def leads_somewhere_allowed(destination: str) -> bool:
+    """Tell whether a link leads to the web, to mail or into the project."""
     scheme = _SCHEME.match(_decoded(destination))
     return scheme is None or scheme[1].lower() in _ALLOWED
 

@@ -23,6 +23,7 @@ from palimpsest.transcript.decisions import Decision
 from palimpsest.transcript.errors import ErrorValue
 from palimpsest.transcript.parts import (
     AgentPart,
+    Attachment,
     CompactionPart,
     FilePart,
     Part,
@@ -127,7 +128,7 @@ class Call:
     """What was scraped off for the model."""
     kept: str = ""
     """Where the whole text is, when some of it is not shown."""
-    figures: int = 0
+    figures: tuple[Attachment, ...] = ()
 
     @property
     def bytes(self) -> int:
@@ -199,7 +200,9 @@ class _Teller:
             case TextPart():
                 return self._said(part)
             case ReasoningPart():
-                return [Thought(one_line(self.scrub(part.text), 240), _seconds(part.time))]
+                return [
+                    Thought(_head(self.scrub(part.text), self.caps.text)[0], _seconds(part.time))
+                ]
             case ToolPart():
                 return [self._call(part)]
             case StepFinishPart():
@@ -265,7 +268,7 @@ class _Teller:
             question=self._line(ask.title) if ask and not reply and _is_open(part) else "",
             strips=self._strips(part),
             kept=_kept(part, shown_in, shown_out),
-            figures=len(state.attachments) if isinstance(state, ToolCompleted) else 0,
+            figures=state.attachments if isinstance(state, ToolCompleted) else (),
         )
         self.spent += call.bytes
         return call
@@ -287,14 +290,14 @@ class _Teller:
 
     def _strips(self, part: ToolPart) -> tuple[str, ...]:
         return tuple(
-            f"{_ACTIONS[d.action]} for the model by {one_line(d.rule)}: "
-            f"{count(d.tokens_before)} → {count(d.tokens_after)} tokens; the whole text is kept"
+            f"{_ACTIONS[d.action]} for the model: {count(d.tokens_before)} → "
+            f"{count(d.tokens_after)} tokens, by rule {one_line(d.rule)}; the whole text is kept"
             for d in self.notes.decisions
             if d.part_id == part.id and d.action in _ACTIONS
         )
 
 
-_ACTIONS = {"truncate": "truncated", "clear": "cleared", "summarise": "summarised"}
+_ACTIONS = {"truncate": "Truncated", "clear": "Cleared", "summarise": "Summarised"}
 _CODE_FIELDS = {"code": "python", "command": "bash"}
 
 

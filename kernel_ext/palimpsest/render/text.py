@@ -1,0 +1,129 @@
+"""Parts, messages and sessions as plain text for a terminal.
+
+Border: pure. Control signs are gone before anything is written, so that no output of a tool can
+move the cursor, change colours or retitle the window.
+"""
+
+from collections.abc import Iterable, Sequence
+
+from palimpsest.render.escape import clean, one_line
+from palimpsest.render.story import (
+    Call,
+    Caps,
+    Item,
+    Notes,
+    Notice,
+    Piece,
+    Said,
+    Scrub,
+    Step,
+    Strip,
+    Thought,
+    tell,
+    tell_error,
+)
+from palimpsest.render.words import SIGNS, duration, gauge_bar, share_words, size
+from palimpsest.transcript.messages import Message, Messages
+from palimpsest.transcript.parts import Part
+
+
+def render_parts(
+    parts: Sequence[Part],
+    *,
+    caps: Caps | None = None,
+    scrub: Scrub = str,
+    notes: Notes | None = None,
+    first_step: int = 1,
+) -> str:
+    """Return parts as plain text."""
+    items = tell(parts, caps=caps, scrub=scrub, notes=notes, first_step=first_step)
+    return _join(_item(item) for item in items)
+
+
+def render_message(
+    message: Message,
+    *,
+    caps: Caps | None = None,
+    scrub: Scrub = str,
+    notes: Notes | None = None,
+    first_step: int = 1,
+) -> str:
+    """Return one message as plain text, with the error it ended in."""
+    body = render_parts(message.parts, caps=caps, scrub=scrub, notes=notes, first_step=first_step)
+    if message.info.role == "user":
+        return _indent(body, "> ")
+    error = message.info.error
+    return _join([body, _item(tell_error(error, scrub)) if error else ""])
+
+
+def render_session(
+    messages: Messages,
+    title: str,
+    *,
+    caps: Caps | None = None,
+    scrub: Scrub = str,
+    notes: Notes | None = None,
+) -> str:
+    """Return a whole session as plain text; the turn's cap holds for each turn."""
+    name = one_line(scrub(title)) or "Session"
+    blocks = [f"{name}\n{'=' * len(name)}"]
+    whole = caps or Caps()
+    left, step = whole, 1
+    for message in messages:
+        if message.info.role == "user":
+            left, step = whole, 1
+        blocks.append(render_message(message, caps=left, scrub=scrub, notes=notes, first_step=step))
+        left = left.after(message.parts)
+        step += sum(part.type == "step-finish" for part in message.parts)
+    return _join(blocks) + "\n"
+
+
+def _join(blocks: Iterable[str]) -> str:
+    return "\n\n".join(block for block in blocks if block)
+
+
+def _item(item: Item) -> str:
+    match item:
+        case Said():
+            more = f"\n[{size(item.left_out)} of text not shown here]" if item.left_out else ""
+            return clean(item.text).strip("\n") + more
+        case Thought():
+            return "Thought" if item.seconds is None else f"Thought for {duration(item.seconds)}"
+        case Call():
+            return _call(item)
+        case Step():
+            return _step(item)
+        case Strip():
+            return f"--- {item.words} ---"
+        case Notice():
+            return f"{item.sign} {item.words}" + (f" {item.do}" if item.do else "")
+
+
+def _call(item: Call) -> str:
+    row = [f"{SIGNS[item.status]} {item.tool}", item.subject]
+    row.append("" if item.seconds is None else duration(item.seconds))
+    row.append(item.remark or (item.status if item.status in ("pending", "running") else ""))
+    lines = [" · ".join(cell for cell in row if cell)]
+    if item.question:
+        lines.append(f"  waiting for you: {item.question}")
+    lines += [_piece(item.input, "  │ "), _piece(item.output, "    ")]
+    lines += [f"  [{item.kept}]" if item.kept else "", *(f"  --- {s} ---" for s in item.strips)]
+    return "\n".join(line for line in lines if line)
+
+
+def _piece(piece: Piece | None, margin: str) -> str:
+    if piece is None or not piece.text.strip():
+        return ""
+    return _indent(clean(piece.text).strip("\n"), margin)
+
+
+def _indent(text: str, margin: str) -> str:
+    return "\n".join((margin + line).rstrip() for line in text.split("\n"))
+
+
+def _step(item: Step) -> str:
+    if item.used is None or item.window is None:
+        return item.words
+    return (
+        f"{item.words} · {gauge_bar(item.used, item.window)} {share_words(item.used, item.window)}"
+    )

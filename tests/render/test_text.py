@@ -1,0 +1,99 @@
+"""Plain text tells the story in a terminal and leaves the terminal alone."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.render.stories import (
+    ASKS,
+    DECISIONS,
+    EVERYTHING,
+    REPLIES,
+    assistant,
+    everywhere,
+    ran,
+    text,
+    user,
+)
+
+from palimpsest.render.story import Notes
+from palimpsest.render.text import render_message, render_parts, render_session
+from palimpsest.render.words import count, duration, gauge_bar, money, share_words, size
+from palimpsest.transcript.errors import AuthError, ContextOverflowError
+
+
+def test_tells_a_session() -> None:
+    answer = assistant(text("The **mean** is 4."), ran("python", "4.0", code="a = 2\nprint(a * 2)"))
+
+    assert render_session((user("What is\nthe mean?"), answer), "Means") == (
+        "Means\n=====\n\n> What is\n> the mean?\n\nThe **mean** is 4.\n\n"
+        "✓ python · a = 2 · 0.2 s\n  │ a = 2\n  │ print(a * 2)\n    4.0\n"
+    )
+
+
+def test_tells_one_of_everything() -> None:
+    shown = render_parts(EVERYTHING, notes=Notes(ASKS, REPLIES, DECISIONS))
+
+    for words in (
+        "Thought for 3.2 s",
+        "· 0.2 s · allowed once",
+        "waiting for you: write data/penguins_clean.csv",
+        "■ python · 1 / 0 · 1.4 s · stopped",
+        "$0.012 · 4.1 s · ████▋",
+        "--- Compacted",
+    ):
+        assert words in shown
+
+
+@given(st.text(alphabet=st.characters(codec="utf-8")))
+def test_sends_the_terminal_no_control_sign(words: str) -> None:
+    shown = render_parts(everywhere(f"\x1b[31m{words}\x1b]0;title\x07\x9b1m\u202e"))
+
+    assert not any(sign < " " and sign != "\n" and sign != "\t" for sign in shown)
+    assert not any("\x7f" <= sign <= "\x9f" or sign == "\u202e" for sign in shown)
+
+
+def test_says_what_to_do_about_an_error() -> None:
+    message = assistant(error=ContextOverflowError(message="The request does not fit."))
+
+    assert render_message(message).endswith("or choose a model with a larger window.")
+
+
+@pytest.mark.parametrize(
+    ("shown", "words"),
+    [
+        (money(None), "cost unknown"),
+        (money(0.0), "$0"),
+        (money(0.0123), "$0.012"),
+        (money(0.0002), "under $0.001"),
+        (money(12.345), "$12.35"),
+        (duration(0.21), "0.2 s"),
+        (duration(59.99), "1 min"),
+        (duration(185), "3 min 5 s"),
+        (duration(7_260), "2 h 1 min"),
+        (size(640), "640 bytes"),
+        (size(12_345), "12.3 kB"),
+        (size(4_000_000), "4.0 MB"),
+        (count(1234567), "1,234,567"),
+        (share_words(46_000, 200_000), "23% of 200k"),
+        (share_words(100, 200_000), "under 1% of 200k"),
+        (share_words(1_500, 1_200_000), "under 1% of 1.2M"),
+        (gauge_bar(0, 100, 4), "░░░░"),
+        (gauge_bar(50, 100, 4), "██░░"),
+        (gauge_bar(53, 100, 4), "██▏░"),
+        (gauge_bar(500, 100, 4), "████"),
+    ],
+)
+def test_says_numbers_as_people_do(shown: str, words: str) -> None:
+    assert shown == words
+
+
+def test_names_the_provider_whose_key_is_missing() -> None:
+    from_provider = assistant().info.model_copy(
+        update={"error": AuthError(provider="anthropic", message="No key.")}
+    )
+
+    shown = render_message(assistant().model_copy(update={"info": from_provider}))
+
+    assert shown == (
+        "✗ No key. Set the key of anthropic in the environment of the kernel and ask again."
+    )
