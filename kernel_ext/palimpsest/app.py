@@ -21,7 +21,6 @@ from palimpsest.model import catalog, ollama
 from palimpsest.model.litellm_model import LitellmModel, preload
 from palimpsest.model.model import Model
 from palimpsest.model.ollama import LocalModel
-from palimpsest.model.rehearsal.handler import Rehearsal
 from palimpsest.model.tokenizer import counter
 from palimpsest.review.requests import Rebuilt, rebuild, requests
 from palimpsest.session.agents import known_agents
@@ -38,7 +37,7 @@ from palimpsest.tools.tool import Namespace, PythonRunner
 from palimpsest.transcript.decisions import StepRequest
 from palimpsest.transcript.ids import Ids
 from palimpsest.transcript.messages import Messages
-from palimpsest.transcript.values import ModelInfo, Policy
+from palimpsest.transcript.values import ModelInfo, Policy, Reply
 
 USER_TOOLS: list[Callable[..., Any]] = []
 """Functions offered with ``@palimpsest.tool`` before an app exists."""
@@ -95,6 +94,7 @@ class App:
             instruction_files=config.instructions,
             extra_system=config.system,
             max_steps=config.max_steps,
+            environment=self.environment,
             python=python,
             namespace=namespace,
         )
@@ -169,10 +169,16 @@ class App:
         self._closed = True
         atexit.unregister(self.close)
         self.engine.submit(self.workspace.close()).result(timeout)
+        for name in self.registry.names:
+            end = getattr(self.registry.resolve(name), "end_background", None)
+            if end is not None:
+                end()
         self.engine.stop()
 
     def _model(self, _info: ModelInfo) -> Model:
         if self._litellm is None:
+            from palimpsest.model.rehearsal.handler import Rehearsal
+
             self._litellm = LitellmModel()
             self._litellm.register_custom("rehearsal", Rehearsal())
         return self._litellm
@@ -215,6 +221,10 @@ class Session:
     def cancel(self) -> bool:
         """Stop the turn that runs."""
         return self._live.cancel()
+
+    def reply(self, ask_id: str, reply: Reply) -> bool:
+        """Answer a question; the first answer wins."""
+        return self._live.reply(ask_id, reply)
 
     def requests(self) -> tuple[StepRequest, ...]:
         """List every model request of the session, in order."""

@@ -5,9 +5,9 @@ layer builds one ``Stage`` for each run.
 """
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from palimpsest.model.model import Model, ToolCalled
 from palimpsest.processor.recorder import Recorder
@@ -124,6 +124,8 @@ class Stage:
     """A number from 0 to 1, for the wait before a retry."""
     python: PythonRunner | None = None
     namespace: Namespace | None = None
+    extra: dict[str, Any] = field(default_factory=dict)
+    """What tools are given besides, such as ``environment``."""
 
     def write(self, *events: Event, sync: bool = False) -> int:
         """Append to the journal."""

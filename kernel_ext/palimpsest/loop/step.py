@@ -237,7 +237,7 @@ async def _run(stage: Stage, setup: Setup, processor: Processor, calls: list[Too
             ask=stage.ask(message.id, call.id, call.tool),
             python=stage.python,
             namespace=stage.namespace,
-            extra={"model": setup.info},
+            extra={**stage.extra, "model": setup.info},
         )
 
     results = run_calls(

@@ -6,9 +6,9 @@
 import asyncio
 import datetime
 import json
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -66,6 +66,8 @@ class Services:
     extra_system: str | None = None
     """Words that the configuration adds to every system prompt."""
     max_steps: int | None = None
+    environment: Mapping[str, str] = field(default_factory=dict)
+    """Of this kernel; what tools start gets it without its secrets."""
     python: Callable[[str], PythonRunner] | None = None
     """By session id; None where no kernel is."""
     namespace: Callable[[str], Namespace] | None = None
@@ -216,6 +218,7 @@ class LiveSession:
             jitter=services.jitter,
             python=services.python(self.id) if services.python else None,
             namespace=services.namespace(self.id) if services.namespace else None,
+            extra={"environment": services.environment},
         )
 
     async def _setup(self, user: UserMessage) -> Setup:
