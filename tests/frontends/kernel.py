@@ -1,7 +1,8 @@
 """A real kernel for tests: run cells, watch iopub, answer stdin, send control requests."""
 
 import os
-import queue
+import signal
+import subprocess
 import sys
 import threading
 import time
@@ -11,8 +12,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from jupyter_client.blocking.client import BlockingKernelClient
-from jupyter_client.manager import KernelManager
+import psutil
+import zmq
+from jupyter_client.connect import write_connection_file
+from jupyter_client.session import Session
 
 ROOT = Path(__file__).resolve().parents[2]
 Message = dict[str, Any]
@@ -68,45 +71,84 @@ class Run:
         return "\n\n".join(texts)
 
 
-class Kernel:
-    """One kernel and one client, with the iopub channel read in a thread."""
+class Client:
+    """One client: sends requests, reads iopub in a thread, answers questions."""
 
-    def __init__(
-        self, *, cwd: Path, python: str | None = None, env: dict[str, str] | None = None
-    ) -> None:
-        self.manager = KernelManager()
-        if python is not None:
-            self.manager.kernel_spec.argv[0] = python
-        environment = {**os.environ, "PYTHONPATH": f"{ROOT / 'kernel_ext'}:{ROOT}", **(env or {})}
-        environment.setdefault("IPYTHONDIR", str(cwd / ".ipython"))
-        self.manager.start_kernel(cwd=str(cwd), env=environment)
-        self.client: BlockingKernelClient = self.manager.blocking_client()
-        self.client.start_channels()
-        self.client.wait_for_ready(timeout=60)
+    def __init__(self, info: Message) -> None:
+        self.info = info
+        self.session = Session(
+            key=info["key"].encode() if isinstance(info["key"], str) else info["key"]
+        )
+        self._context = zmq.Context()
+        identity = self.session.bsession
+        self._sockets = {
+            name: self._connect(name, zmq.DEALER, identity)
+            for name in ("shell", "control", "stdin")
+        }
+        self._subscriber = self._connect("iopub", zmq.SUB)
+        self._subscriber.subscribe(b"")
         self.iopub: list[Message] = []
         self._arrived = threading.Condition()
         self._open = True
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
 
+    def wait_until_ready(self, timeout: float = 60) -> None:
+        """Wait until the kernel answers and iopub is heard."""
+        end = time.monotonic() + timeout
+        while time.monotonic() < end:
+            message = self.session.msg("kernel_info_request", {})
+            self.session.send(self._sockets["shell"], message)
+            try:
+                self._receive("shell", message["header"]["msg_id"], 1)
+            except TimeoutError:
+                continue
+            if any(_idle(m, message["header"]["msg_id"]) for m in self._settled()):
+                return
+        raise AssertionError("The kernel did not start.")
+
     def close(self) -> None:
+        """Close the sockets."""
         self._open = False
         self._reader.join(5)
-        self.client.stop_channels()
-        self.manager.shutdown_kernel(now=True)
+        for socket in self._sockets.values():
+            socket.close(linger=0)
+        self._subscriber.close(linger=0)
+        self._context.term()
+
+    def _settled(self) -> list[Message]:
+        time.sleep(0.05)
+        return list(self.iopub)
+
+    def _connect(self, name: str, kind: int, identity: bytes | None = None) -> Any:
+        socket = self._context.socket(kind)
+        if identity is not None:
+            socket.setsockopt(zmq.IDENTITY, identity)
+        socket.connect(f"{self.info['transport']}://{self.info['ip']}:{self.info[f'{name}_port']}")
+        return socket
 
     def _read(self) -> None:
         while self._open:
-            try:
-                message = self.client.get_iopub_msg(timeout=0.1)
-            except queue.Empty:
+            if not self._subscriber.poll(100):
                 continue
-            except Exception:  # noqa: BLE001  # the channel was closed
-                return
+            _, message = self.session.recv(self._subscriber, mode=0)
             message["arrived"] = time.monotonic()
             with self._arrived:
                 self.iopub.append(message)
                 self._arrived.notify_all()
+
+    def _receive(self, channel: str, request: str | None, timeout: float) -> Message:
+        """Return the next reply on a channel, to a request or to any."""
+        end = time.monotonic() + timeout
+        socket = self._sockets[channel]
+        while True:
+            left = end - time.monotonic()
+            if left <= 0 or not socket.poll(max(1, int(left * 1000))):
+                raise TimeoutError(f"No answer on {channel} within {timeout} s.")
+            _, message = self.session.recv(socket, mode=0)
+            if request is None or message["parent_header"].get("msg_id") == request:
+                found: Message = message
+                return found
 
     def send(self, code: str, *, stdin: bool = False, **metadata: Any) -> str:
         """Send a cell without waiting."""
@@ -118,19 +160,13 @@ class Kernel:
             "allow_stdin": stdin,
             "stop_on_error": True,
         }
-        message = self.client.session.msg("execute_request", content, metadata=metadata)
-        self.client.shell_channel.send(message)
+        message = self.session.msg("execute_request", content, metadata=metadata)
+        self.session.send(self._sockets["shell"], message)
         return str(message["header"]["msg_id"])
 
     def finish(self, run_id: str, timeout: float = 60) -> Run:
         """Wait for a cell's reply and its idle, and collect what it gave."""
-        end = time.monotonic() + timeout
-        run = Run(run_id)
-        while True:
-            message = self.client.get_shell_msg(timeout=max(0.01, end - time.monotonic()))
-            if message["parent_header"].get("msg_id") == run_id:
-                run.reply = message
-                break
+        run = Run(run_id, self._receive("shell", run_id, timeout))
         self.wait(lambda m: _idle(m, run_id), timeout=timeout)
         run.messages = [m for m in self.iopub if m["parent_header"].get("msg_id") == run_id]
         return run
@@ -142,10 +178,12 @@ class Kernel:
         run.seconds = time.monotonic() - began
         return run
 
-    def wait(self, test: Callable[[Message], Any], timeout: float = 30) -> Message:
-        """Wait for an iopub message; looks at those that came already too."""
+    def wait(
+        self, test: Callable[[Message], Any], timeout: float = 30, *, since: int = 0
+    ) -> Message:
+        """Wait for an iopub message; looks at those that came already too, from ``since`` on."""
         end = time.monotonic() + timeout
-        seen = 0
+        seen = since
         with self._arrived:
             while True:
                 for message in self.iopub[seen:]:
@@ -161,22 +199,33 @@ class Kernel:
         """Wait until some output holds a text."""
         return self.wait(lambda m: text in str(m["content"]), timeout)
 
-    def interrupt(self) -> float:
-        """Press the stop button; returns the moment."""
-        self.manager.interrupt_kernel()
-        return time.monotonic()
-
     def request(self, timeout: float = 10, **command: Any) -> Message:
         """Send a control request and return the reply's content."""
         command.setdefault("id", uuid.uuid4().hex)
-        message = self.client.session.msg("palimpsest_request", command)
-        self.client.control_channel.send(message)
-        end = time.monotonic() + timeout
-        while True:
-            reply = self.client.get_control_msg(timeout=max(0.01, end - time.monotonic()))
-            if reply["parent_header"].get("msg_id") == message["header"]["msg_id"]:
-                content: Message = reply["content"]
-                return content
+        message = self.session.msg("palimpsest_request", command)
+        self.session.send(self._sockets["control"], message)
+        reply = self._receive("control", message["header"]["msg_id"], timeout)
+        content: Message = reply["content"]
+        return content
+
+    def question(self, timeout: float = 10) -> str:
+        """Wait until the kernel asks for input; returns the words."""
+        self._asked = self._receive("stdin", None, timeout)
+        return str(self._asked["content"]["prompt"])
+
+    def answer(self, text: str) -> None:
+        """Type an answer to the newest question."""
+        content = {"value": text, "status": "ok"}
+        message = self.session.msg("input_reply", content, parent=self._asked)
+        self.session.send(self._sockets["stdin"], message)
+
+    def complete(self, code: str) -> list[str]:
+        """Return what the kernel proposes at the end of a line."""
+        content = {"code": code, "cursor_pos": len(code)}
+        message = self.session.msg("complete_request", content)
+        self.session.send(self._sockets["shell"], message)
+        reply = self._receive("shell", message["header"]["msg_id"], 20)
+        return [str(match) for match in reply["content"]["matches"]]
 
     def notices(self, kind: str) -> list[Message]:
         """Return the notices of one kind so far."""
@@ -195,11 +244,89 @@ class Kernel:
             "user_expressions": {"value": expression},
             "allow_stdin": False,
         }
-        message = self.client.session.msg("execute_request", content)
-        self.client.shell_channel.send(message)
+        message = self.session.msg("execute_request", content)
+        self.session.send(self._sockets["shell"], message)
         run = self.finish(message["header"]["msg_id"])
         found = run.reply["content"]["user_expressions"]["value"]
         return str(found["data"]["text/plain"]) if found["status"] == "ok" else str(found)
+
+
+class Kernel:
+    """One kernel process and one client of it.
+
+    It speaks the protocol over plain sockets: a blocking client would leave event loops behind,
+    and with two clients of one manager one loses its replies (spec/kernel.md F).
+    """
+
+    def __init__(
+        self, *, cwd: Path, python: str = sys.executable, env: dict[str, str] | None = None
+    ) -> None:
+        self.folder = cwd
+        file = str(cwd / f"kernel-{uuid.uuid4().hex[:8]}.json")
+        _, info = write_connection_file(file)
+        environment = {**os.environ, "PYTHONPATH": f"{ROOT / 'kernel_ext'}:{ROOT}", **(env or {})}
+        environment.setdefault("IPYTHONDIR", str(cwd / ".ipython"))
+        environment.pop("PYTEST_CURRENT_TEST", None)  # ipykernel then would not watch descriptors
+        self.process = subprocess.Popen(
+            [python, "-m", "ipykernel_launcher", "-f", file],
+            cwd=cwd,
+            env=environment,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+        self.client = Client(info)
+        self.client.wait_until_ready()
+
+    def second_client(self) -> "Client":
+        """Return another client of the same kernel; the caller closes it."""
+        return Client(self.client.info)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.client, name)
+
+    def interrupt(self) -> float:
+        """Press the stop button; returns the moment."""
+        os.kill(self.process.pid, signal.SIGINT)
+        return time.monotonic()
+
+    def memory(self) -> int:
+        """Return the resident memory of the kernel in bytes."""
+        return int(psutil.Process(self.process.pid).memory_info().rss)
+
+    def close(self) -> None:
+        """End the kernel."""
+        self.client.close()
+        self.process.terminate()
+        try:
+            self.process.wait(3)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait(5)
+
+    def __enter__(self) -> "Kernel":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def load_room(self) -> None:
+        """Load the extension with a scripted model and an empty script."""
+        run = self.client.run(
+            "from palimpsest.model.script import says, calls, stalls, thinks, fails\n"
+            "from tests.frontends.room import load\n"
+            "room = load(get_ipython())"
+        )
+        assert run.status == "ok", run.reply["content"]
+
+    def script(self, *answers: str) -> None:
+        """Let the model answer like this from now on, and forget what it was asked."""
+        found = self.client.value(f"room.script({', '.join(answers)})")
+        assert found == "None", found
+
+    def requests(self) -> str:
+        """Return what the model was asked since the last script."""
+        return self.client.value("[r.messages for r in room.model.requests]")
 
 
 def _idle(message: Message, run_id: str) -> bool:
@@ -208,6 +335,3 @@ def _idle(message: Message, run_id: str) -> bool:
         and message["content"]["execution_state"] == "idle"
         and message["parent_header"].get("msg_id") == run_id
     )
-
-
-PYTHON = sys.executable

@@ -48,7 +48,7 @@ class Room:
             root=root,
             cwd=root,
             registry=Registry(builtin_tools(kernel=True)),
-            model=lambda _info: model,
+            model=lambda _info: self.model,
             info=lambda _name, _variant: INFO,
             default_model=lambda: "test/scripted",
             count=lambda _name: lambda text: len(text) // 4,
@@ -61,6 +61,10 @@ class Room:
         )
         owner = Owner(host=socket.gethostname(), pid=os.getpid(), kernel_id="test-kernel")
         self.workspace = Workspace(self.services, owner, project_id="prj_test")
+
+    def script(self, *answers: Answer) -> None:
+        """Let a fresh model play these answers from now on."""
+        self.model = ScriptedModel(*answers)
 
 
 def load(shell: Any, *answers: Answer, rules: Any = None) -> Room:

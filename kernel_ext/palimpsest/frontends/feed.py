@@ -4,6 +4,8 @@ Border: reads a live session's records and snapshots; shows nothing. Records arr
 writer thread, the main thread reads; what is shared is replaced whole, never changed in place.
 """
 
+import asyncio
+import time
 from collections.abc import Callable, Sequence
 
 from palimpsest.render.story import Notes
@@ -20,6 +22,9 @@ from palimpsest.transcript.events import (
 from palimpsest.transcript.messages import Message, UserMessage
 from palimpsest.transcript.parts import StepFinishPart, TextPart
 from palimpsest.transcript.values import Reply
+
+CATCH_UP_SECONDS = 0.5
+"""How long the end of a turn waits for its last records; the journal ticks every 40 ms."""
 
 
 class TurnFeed:
@@ -39,6 +44,7 @@ class TurnFeed:
         self.steps = 0
         """Steps, questions and status changes so far: what is worth showing at once."""
         self.notes = Notes()
+        self._told_seq = 0
         self._unsubscribe: Callable[[], None] | None = None
 
     def attach(self, session: LiveSession) -> None:
@@ -46,6 +52,12 @@ class TurnFeed:
         self.session = session
         self.first_seq = session.snapshot().seq + 1
         self._unsubscribe = session.subscribe(self._told)
+
+    async def caught_up(self, seq: int) -> None:
+        """Wait until the records up to a number were told, which takes a tick of the journal."""
+        end = time.monotonic() + CATCH_UP_SECONDS
+        while self._told_seq < seq and time.monotonic() < end:  # noqa: ASYNC110  # another thread tells
+            await asyncio.sleep(CATCH_UP_SECONDS / 100)
 
     def detach(self) -> None:
         """Stop following."""
@@ -80,6 +92,8 @@ class TurnFeed:
         for record in records:
             self._note(record)
         self.changes += len(records)
+        if records:
+            self._told_seq = records[-1].seq
 
     def _note(self, record: Record) -> None:
         event = record.event

@@ -94,6 +94,8 @@ class Interrupts:
         self._catching: list[Catching] = []
         self._pair: tuple[socket.socket, socket.socket] | None = None
         self._before_fd = -1
+        self._own = [0, 0]
+        """Signals we sent ourselves that are still to come: to the handler, to the socket."""
 
     def catch(self, told: Callable[[], object]) -> Catching | None:
         """Catch the signal for a turn; None off the main thread, where no handler can be set."""
@@ -111,7 +113,10 @@ class Interrupts:
 
     def met(self, catching: Catching, frame: FrameType | None) -> None:
         """Do to what runs what the signal asks for; runs in the signal handler."""
-        self._loop().call_soon_threadsafe(self._tell, catching)
+        if self._own[0]:
+            self._own[0] -= 1
+        else:
+            self._loop().call_soon_threadsafe(self._tell, catching)
         running = self.running
         if running is None:
             return
@@ -123,6 +128,15 @@ class Interrupts:
             raise KeyboardInterrupt
         if task is not None and not task.done():
             task.get_loop().call_soon_threadsafe(task.cancel)
+
+    def interrupt_main(self) -> None:
+        """Make a blocking call in the main thread return; nobody is told of this signal."""
+        main = threading.main_thread().ident
+        self._own = [self._own[0] + 1, self._own[1] + 1]
+        if hasattr(signal, "pthread_kill") and main is not None:
+            signal.pthread_kill(main, signal.SIGINT)
+        else:  # pragma: no cover  # Windows: the signal is seen when the call returns
+            signal.raise_signal(signal.SIGINT)
 
     def close(self) -> None:
         """Close the socket, while the engine still runs."""
@@ -169,7 +183,10 @@ class Interrupts:
                 os.write(self._before_fd, numbers)
             except OSError:
                 self._before_fd = -1
-        if signal.SIGINT in numbers and self._catching and self._catching[-1].in_place:
+        signals = numbers.count(signal.SIGINT)
+        own = min(signals, self._own[1])
+        self._own[1] -= own
+        if signals > own and self._catching and self._catching[-1].in_place:
             self._tell(self._catching[-1])
 
 
@@ -187,12 +204,3 @@ def _in_user_code(frame: FrameType | None, *, driven: bool) -> bool:
             return seen
         frame = frame.f_back
     return seen and not driven
-
-
-def interrupt_main() -> None:
-    """Send the main thread SIGINT, so that a blocking call in it returns."""
-    main = threading.main_thread().ident
-    if hasattr(signal, "pthread_kill") and main is not None:
-        signal.pthread_kill(main, signal.SIGINT)
-    else:  # pragma: no cover  # Windows: the pending signal is seen when the call returns
-        signal.raise_signal(signal.SIGINT)

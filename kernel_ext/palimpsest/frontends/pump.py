@@ -18,7 +18,7 @@ from typing import Any, Protocol
 
 from palimpsest.frontends.capture import Capture
 from palimpsest.frontends.execute import Execution
-from palimpsest.frontends.interrupt import Catching, Interrupts, interrupt_main
+from palimpsest.frontends.interrupt import Catching, Interrupts
 from palimpsest.frontends.variables import describe, list_variables
 from palimpsest.tools.tool import Abort, PythonOutcome, VariableInfo
 from palimpsest.transcript.errors import UserError
@@ -300,11 +300,12 @@ class Pump:
             job.future.cancel()
             return
         if not job.interrupted:
+            job.interrupted = True
             task = job.task
             if task is not None:
                 task.get_loop().call_soon_threadsafe(task.cancel)
             else:
-                interrupt_main()
+                self.interrupts.interrupt_main()
         began = time.monotonic()
         loop = self._engine_loop()
         loop.call_soon_threadsafe(loop.call_later, STUCK_SECONDS, self._name_stuck, job, began)

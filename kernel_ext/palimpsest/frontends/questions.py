@@ -9,7 +9,7 @@ import asyncio
 from collections.abc import Callable
 from typing import Any, Literal
 
-from palimpsest.frontends.interrupt import Interrupts, interrupt_main
+from palimpsest.frontends.interrupt import Interrupts
 from palimpsest.render.words import count
 from palimpsest.session.api import LiveSession
 from palimpsest.transcript.values import Ask, Reply
@@ -75,7 +75,7 @@ class Questions:
         """Close the prompt because the question was answered elsewhere; from any thread."""
         if self._open == ask_id:
             self._closed_elsewhere = True
-            interrupt_main()
+            self._interrupts.interrupt_main()
 
     def _over(self) -> bool:
         return self._stopped

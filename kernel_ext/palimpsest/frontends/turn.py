@@ -140,7 +140,9 @@ class CellTurn:
         self._feed.attach(session)
         unsubscribe = session.subscribe(self._replied)
         try:
-            return await session.prompt(self._text, self._prompt_options())
+            answer = await session.prompt(self._text, self._prompt_options())
+            await self._feed.caught_up(answer.seq[1])
+            return answer
         finally:
             unsubscribe()
             self._feed.detach()

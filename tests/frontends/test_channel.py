@@ -1,0 +1,312 @@
+"""Pages command by control messages while a cell runs, and are told by notices while they watch."""
+
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from tests.frontends.kernel import Kernel, Message
+
+pytestmark = pytest.mark.slow
+QUICK = 1.0
+ONE = "calls('python', code='x = 6 * 7\\nx').says('')"
+
+
+@pytest.fixture
+def page(kernel: Kernel) -> Iterator[Kernel]:
+    """A page that watches everything."""
+    kernel.request(type="watch", client="page")
+    yield kernel
+    kernel.request(type="unwatch", client="page")
+
+
+def record(kernel: Kernel, kind: str, since: int = 0, **fields: Any) -> Message:
+    """Wait for a journal record in a notice."""
+
+    def found(message: Message) -> Message | None:
+        for one in message["content"].get("records", ()):
+            if one["type"] == kind and all(one.get(k) == v for k, v in fields.items()):
+                return dict(one)
+        return None
+
+    message = kernel.wait(
+        lambda m: m["header"]["msg_type"] == "palimpsest_notice" and found(m), since=since
+    )
+    one = found(message)
+    assert one is not None
+    return one
+
+
+def outcome(kernel: Kernel, command: str, timeout: float = 20) -> Message:
+    message = kernel.wait(
+        lambda m: m["content"].get("kind") == "outcome" and m["content"]["id"] == command, timeout
+    )
+    content: Message = message["content"]
+    return content
+
+
+@pytest.mark.parametrize(
+    "cell", ["import time\ntime.sleep(1.5)", "import asyncio\nawait asyncio.sleep(1.5)"]
+)
+def test_a_request_is_answered_while_a_cell_runs(kernel: Kernel, cell: str) -> None:
+    run_id = kernel.send(cell)
+    time.sleep(0.2)
+    began = time.monotonic()
+    reply = kernel.request(type="hello", protocol=1, version="0.1.0", client="page")
+    seconds = time.monotonic() - began
+    kernel.finish(run_id)
+
+    assert seconds < QUICK
+    assert reply["status"] == "ok"
+    assert reply["protocol"] == 1
+    assert reply["version"]
+    assert reply["project"] == str(kernel.folder)
+
+
+def test_an_unknown_command_gets_a_clear_error(kernel: Kernel) -> None:
+    reply = kernel.request(type="dance")
+
+    assert reply["status"] == "error"
+    assert "Unknown command 'dance'" in reply["error"]
+    assert "prompt" in reply["error"]
+
+
+def test_a_malformed_command_is_told_what_it_lacks(kernel: Kernel) -> None:
+    assert "text: Field required" in kernel.request(type="prompt")["error"]
+    assert kernel.request(type="prompt", id=7)["status"] == "error"
+
+
+def test_a_prompt_from_a_page_runs_with_no_cell(page: Kernel) -> None:
+    page.script(ONE, "says('It is 42.')")
+    mark = len(page.iopub)
+
+    page.request(type="prompt", text="go", id="no-cell")
+    ask = record(page, "permission.asked", mark)["ask"]
+    page.request(type="reply", ask_id=ask["id"], answer="once")
+    outcome(page, "no-cell")
+
+    assert page.value("x") == "42"
+    new = page.iopub[mark:]
+    assert not [m for m in new if m["header"]["msg_type"] in ("display_data", "stream")]
+    assert "It is 42." in str([m["content"] for m in new])
+
+
+def test_its_python_waits_behind_a_cell_that_runs(page: Kernel) -> None:
+    page.run("order = []")
+    page.script("calls('python', code='order.append(2)').says('')", "says('done')")
+    mark = len(page.iopub)
+
+    run_id = page.send("import asyncio\nawait asyncio.sleep(1)\norder.append(1)")
+    time.sleep(0.1)
+    page.request(type="prompt", text="go", id="behind")
+    ask = record(page, "permission.asked", mark)["ask"]
+    page.request(type="reply", ask_id=ask["id"], answer="once")
+    page.finish(run_id)
+    outcome(page, "behind")
+
+    assert page.value("order") == "[1, 2]"
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "print('begun')\nimport time\ntime.sleep(30)",
+        "print('begun')\nimport asyncio\nawait asyncio.sleep(30)",
+    ],
+    ids=["blocking", "awaiting"],
+)
+@pytest.mark.parametrize("way", ["button", "cancel"])
+def test_a_turn_with_no_cell_stops(page: Kernel, code: str, way: str) -> None:
+    page.script(f"calls('python', code={code!r}).says('')", "says('not reached')")
+    name = f"stop-{way}-{len(page.iopub)}"
+    mark = len(page.iopub)
+    page.request(type="prompt", text="go", id=name)
+    ask = record(page, "permission.asked", mark)["ask"]
+    page.request(type="reply", ask_id=ask["id"], answer="once")
+    page.wait(lambda m: "begun\\n" in str(m["content"].get("records")), since=mark)
+    time.sleep(0.1)
+
+    began = time.monotonic()
+    if way == "button":
+        page.interrupt()
+    else:
+        page.request(type="cancel")
+    outcome(page, name)
+
+    assert time.monotonic() - began < QUICK
+    assert page.run("1 + 1").status == "ok"
+
+
+def test_a_turn_with_no_cell_stops_in_a_model_wait(page: Kernel) -> None:
+    page.script("says('Let me').stalls()")
+    name = f"stop-{len(page.iopub)}"
+    mark = len(page.iopub)
+    page.request(type="prompt", text="go", id=name)
+    page.wait(lambda m: "Let me" in str(m["content"].get("records")), since=mark)
+    time.sleep(0.1)
+
+    began = time.monotonic()
+    page.interrupt()
+    outcome(page, name)
+
+    assert time.monotonic() - began < QUICK
+
+
+@pytest.mark.parametrize(
+    "cell", ["%%agent\ngo", "%%time\n%agent go"], ids=["awaiting cell", "blocking cell"]
+)
+def test_an_approval_reaches_a_waiting_cell(page: Kernel, cell: str) -> None:
+    page.script(ONE, "says('done')")
+    mark = len(page.iopub)
+
+    run_id = page.send(cell)
+    ask = record(page, "permission.asked", mark)["ask"]
+    assert ask["input"] == {"code": "x = 6 * 7\nx"}
+    page.request(type="reply", ask_id=ask["id"], answer="once")
+    run = page.finish(run_id)
+
+    assert run.status == "ok"
+    assert "[result]\n42" in run.story()
+    assert record(page, "permission.replied", mark)["reply"]["by"] == "person"
+
+
+def test_a_steer_joins_the_turn_that_runs(page: Kernel) -> None:
+    page.script(ONE, "says('as you say')")
+    mark = len(page.iopub)
+
+    run_id = page.send("%%agent\ngo")
+    ask = record(page, "permission.asked", mark)["ask"]
+    page.request(type="steer", text="and be brief", id=f"steer-{mark}")
+    record(page, "prompt.admitted", mark, prompt_id=f"steer-{mark}")
+    page.request(type="reply", ask_id=ask["id"], answer="once")
+    run = page.finish(run_id)
+
+    assert "as you say" in run.story()
+    assert "and be brief" in page.requests()
+
+
+def test_a_queued_prompt_can_be_withdrawn(page: Kernel) -> None:
+    page.script("says('Let me').stalls()")
+    mark = len(page.iopub)
+
+    run_id = page.send("%%agent\ngo")
+    page.wait(lambda m: "Let me" in str(m["content"].get("records")), since=mark)
+    page.request(type="queue", text="banana", id=f"queue-{mark}")
+    record(page, "prompt.admitted", mark, prompt_id=f"queue-{mark}")
+    page.request(type="withdraw", prompt_id=f"queue-{mark}")
+    record(page, "prompt.delivered", mark, prompt_id=f"queue-{mark}")
+    page.request(type="cancel")
+    page.finish(run_id)
+
+    assert "banana" not in page.requests()
+
+
+def test_the_same_command_twice_does_nothing_more(page: Kernel) -> None:
+    page.script("says('once')", "says('twice')")
+
+    first = page.request(type="prompt", text="go", id="same")
+    again = page.request(type="prompt", text="go", id="same")
+    outcome(page, "same")
+    time.sleep(0.2)
+
+    assert (first["repeated"], again["repeated"]) == (False, True)
+    assert page.value("len(room.model.requests)") == "1"
+
+
+def test_the_first_answer_wins_and_both_clients_hear_of_it(page: Kernel) -> None:
+    page.script(ONE, "says('done')")
+    other = page.second_client()
+    mark = len(page.iopub)
+    try:
+        other.wait_until_ready()
+        other.request(type="watch", client="other")
+        run_id = page.send("%%agent\ngo")
+        ask = record(page, "permission.asked", mark)["ask"]
+        other.request(type="reply", ask_id=ask["id"], answer="once", id="first")
+        outcome(page, "first")
+        page.request(type="reply", ask_id=ask["id"], answer="reject", id="second")
+
+        assert outcome(page, "second")["late"] is True
+        run = page.finish(run_id)
+        assert "[result]\n42" in run.story()
+        for client in (page.client, other):
+            assert record(client, "permission.replied")["reply"]["answer"] == "once"
+        other.request(type="unwatch", client="other")
+    finally:
+        other.close()
+
+
+def test_nothing_is_told_when_nobody_watches(kernel: Kernel) -> None:
+    kernel.script("says('quietly')")
+    mark = len(kernel.iopub)
+
+    kernel.run("%%agent\nhi")
+
+    kinds = {m["header"]["msg_type"] for m in kernel.iopub[mark:]}
+    assert "palimpsest_notice" not in kinds
+
+
+def test_notices_belong_to_no_cell(page: Kernel) -> None:
+    page.script("says('hello')")
+    mark = len(page.iopub)
+
+    page.run("%%agent\nhi")
+
+    notices = [m for m in page.iopub[mark:] if m["header"]["msg_type"] == "palimpsest_notice"]
+    assert notices
+    assert all(m["parent_header"] == {} for m in notices)
+
+
+def test_a_page_that_comes_late_gets_what_it_missed(page: Kernel) -> None:
+    page.script("says('one')", "says('two')")
+    page.run("%%agent\nhi")
+    seq = page.request(type="watch", client="page")["session"]["seq"]
+    page.run("%%agent\nhi")
+    mark = len(page.iopub)
+
+    page.request(type="resync", after=seq, id=f"resync-{mark}")
+    page.wait(lambda m: m["content"].get("resync") == f"resync-{mark}" and m["content"]["last"])
+
+    told = [
+        one
+        for m in page.iopub[mark:]
+        if m["content"].get("resync") == f"resync-{mark}"
+        for one in m["content"]["records"]
+    ]
+    assert [one["seq"] for one in told] == list(range(seq + 1, seq + 1 + len(told)))
+    assert "two" in str(told)
+    assert "one" not in [one.get("part", {}).get("text") for one in told]
+
+
+def test_a_new_page_gets_the_whole_picture(page: Kernel) -> None:
+    page.script("says('a picture')")
+    page.run("%%agent\nhi")
+    name = f"picture-{len(page.iopub)}"
+
+    page.request(type="resync", id=name)
+    message = page.wait(lambda m: m["content"].get("resync") == name and m["content"]["last"])
+
+    assert message["content"]["kind"] == "picture"
+    assert "a picture" in str(message["content"]["messages"])
+
+
+def test_sessions_are_listed_opened_and_begun(page: Kernel) -> None:
+    page.script("says('one')", "says('two')")
+    page.run("first = %agent hi")
+    first = page.value("first.session").strip("'")
+
+    page.request(type="new", id=f"new-{first}")
+    second = outcome(page, f"new-{first}")["session"]["session"]
+    page.request(type="sessions", id=f"list-{first}")
+    rows = outcome(page, f"list-{first}")["sessions"]
+    page.request(type="open", session=first, id=f"open-{first}")
+
+    assert outcome(page, f"open-{first}")["session"]["session"] == first
+    assert {first, second} <= {row["id"] for row in rows}
+    assert page.request(type="hello", protocol=1)["session"]["session"] == first
+
+
+def test_what_cannot_be_done_is_told_in_one_sentence(page: Kernel) -> None:
+    page.request(type="open", session="ses_nothing", id="nothing")
+
+    assert "ses_nothing" in outcome(page, "nothing")["error"]

@@ -1,0 +1,103 @@
+"""The words after %agent are read into options, a prompt, or a subcommand."""
+
+import pytest
+
+from palimpsest.frontends.options import OptionError, Options, Request, help_text, parse
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        'what\'s in "df"?',
+        "use {x} and $y, not {{z}}",
+        'count "unbalanced',
+        "a \\n b \\ c",
+        "stop the server and use it",
+        "- first, look at df",
+        "-5 degrees, is that cold?",
+        "status of the build",
+    ],
+)
+def test_a_prompt_is_taken_to_the_letter(line: str) -> None:
+    assert parse(line) == Request(prompt=line)
+
+
+def test_reads_options_before_the_prompt() -> None:
+    request = parse(
+        "-m openai/gpt-5 --max-steps=3 --tools python,read -y --system 'Be brief.' go -y"
+    )
+
+    assert request.options == Options(
+        model="openai/gpt-5",
+        max_steps=3,
+        tools=("python", "read"),
+        yes=True,
+        system="Be brief.",
+    )
+    assert request.prompt == "go -y"
+
+
+def test_the_body_of_a_cell_is_the_prompt_and_is_never_searched_for_options() -> None:
+    request = parse("-q", "-m is an option?\n  stop\n")
+
+    assert request.prompt == "-m is an option?\n  stop"
+    assert request.options == Options(quiet=True)
+
+
+def test_words_on_the_line_come_before_the_body() -> None:
+    assert parse("look at this:", "x = 1\n").prompt == "look at this:\n\nx = 1"
+
+
+def test_tools_none_offers_no_tool() -> None:
+    assert parse("--tools none hi").options.tools == ()
+
+
+@pytest.mark.parametrize("name", ["status", "sessions", "stop", "models", "config", "help"])
+def test_a_word_alone_is_a_subcommand(name: str) -> None:
+    assert parse(name).command == name
+
+
+def test_nothing_is_a_request_for_help() -> None:
+    assert parse("").command == "help"
+    assert parse("--help").command == "help"
+
+
+def test_two_dashes_end_the_options() -> None:
+    assert parse("-- stop") == Request(prompt="stop")
+    assert parse("-y -- --verbose is what?").prompt == "--verbose is what?"
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("--modle x hi", "Did you mean '--model'?"),
+        ("--max-step 3 hi", "Did you mean '--max-steps'?"),
+        ("-z hi", "%agent help lists them"),
+        ("statsu", "Did you mean %agent status?"),
+        ("--max-steps none hi", "a whole number of at least 1"),
+        ("--max-steps 0 hi", "a whole number of at least 1"),
+        ("-m", "-m needs a value"),
+        ("--system 'open hi", "never ends"),
+        ("--yes=1 hi", "takes no value"),
+        ("--new --session ses_1 hi", "contradict"),
+        ("use", "%agent sessions lists them"),
+        ("-q", "There is no prompt"),
+        ("--model= hi", "There is no prompt"),
+    ],
+)
+def test_wrong_input_gets_one_sentence_that_says_what_to_do(line: str, words: str) -> None:
+    with pytest.raises(OptionError) as caught:
+        parse(line)
+
+    assert words in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_an_empty_body_is_no_prompt() -> None:
+    with pytest.raises(OptionError):
+        parse("-y", "  \n\n")
+
+
+def test_the_help_names_every_option() -> None:
+    for word in ("--model", "--variant", "--session", "--max-steps", "%agent sessions"):
+        assert word in help_text()
