@@ -9,6 +9,8 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
+from palimpsest.model.wire import MEDIA_NOTICE
+
 Messages = tuple[dict[str, Any], ...]
 
 COMPACTED = "What did we do so far?"
@@ -106,6 +108,8 @@ def _is_aside(message: dict[str, Any], text: str, *, after_tool: bool) -> bool:
     has_media = isinstance(content, list) and any(
         isinstance(block, dict) and block.get("type", "text") != "text" for block in content
     )
+    if text.lstrip().startswith(MEDIA_NOTICE):
+        return after_tool  # where the model cannot see, words stand in the pictures' place
     return after_tool and has_media and bool(_MEDIA_NOTE.match(text))
 
 
