@@ -10,13 +10,16 @@ when the provider itself said so.
 import asyncio
 import copy
 import gc
+import importlib
 import logging
 import os
 import sys
 import threading
+import time
+import weakref
 from collections.abc import AsyncGenerator
 from concurrent.futures import Future
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from typing import Any
 
 from palimpsest.model import errors, usage
@@ -42,9 +45,24 @@ READ_TIMEOUT_SECONDS = 300.0
 """Silence that ends a request; reasoning models may think for minutes without a word."""
 LOCAL_READ_TIMEOUT_SECONDS = 900.0
 """A local model may read a long prompt for minutes before its first word."""
+LONGEST_BURST_SECONDS = 0.01
+"""How long chunks that are already there may be read without a turn for others."""
 DEFAULT_ESTIMATOR = "tiktoken/o200k_base"
 PLACEHOLDER_KEY = "not-needed"
 """Local servers want no key, but the client insists on some."""
+
+
+LATE_IMPORTS = (
+    "anyio._backends._asyncio",
+    "litellm._service_logger",
+    "litellm.proxy.openai_files_endpoints.common_utils",
+    "litellm.llms.openai_like.dynamic_config",
+    "litellm.llms.vertex_ai.vertex_ai_partner_models.anthropic.transformation",
+    "litellm.llms.fal_ai.chat",
+    "litellm.llms.edenai.chat.transformation",
+)
+"""What litellm imports during its first call, which would stop the loop for half a second."""
+OPENAI_LATE_IMPORTS = ("openai.resources.chat",)
 
 
 class Library:
@@ -55,6 +73,8 @@ class Library:
         self._loaded: Future[Any] | None = None
         self.ours = False
         """We imported it, so its switches are ours to set."""
+        self._warm: set[bool] = set()
+        self._loops: weakref.WeakSet[asyncio.AbstractEventLoop] = weakref.WeakSet()
 
     def preload(self) -> Future[Any]:
         """Begin to import litellm, unless that has begun; returns at once."""
@@ -68,7 +88,27 @@ class Library:
 
     async def get(self) -> Any:
         """Return litellm as soon as it is there, without blocking the loop."""
-        return await asyncio.wrap_future(self.preload())
+        # Shielded: a cancelled request must not cancel the import that all others wait for.
+        litellm = await asyncio.shield(asyncio.wrap_future(self.preload()))
+        if self.ours:
+            self._meet(asyncio.get_running_loop(), litellm)
+        return litellm
+
+    def _meet(self, loop: asyncio.AbstractEventLoop, litellm: Any) -> None:
+        """Forget the connections of other loops.
+
+        litellm keeps them under the loop's address, which a new loop may get again.
+        """
+        if loop not in self._loops:
+            self._loops.add(loop)
+            litellm.in_memory_llm_clients_cache.cache_dict.clear()
+            litellm.__dict__.pop("module_level_aclient", None)
+
+    async def warm(self, *, openai: bool) -> None:
+        """Import on a thread what the first call would import on the loop."""
+        if openai not in self._warm:
+            await asyncio.get_running_loop().run_in_executor(None, _import_late, openai)
+            self._warm.add(openai)
 
     def wait(self, timeout: float | None = None) -> Any:
         """Return litellm, blocking the thread until it is there."""
@@ -100,6 +140,8 @@ class Library:
         litellm.rust_bridge.tokenizer._python_encoding = lazy_encoding  # noqa: SLF001
         litellm.suppress_debug_info = True
         litellm.disable_hf_tokenizer_download = True
+        # aiohttp's sessions complain when a loop ends before them.
+        litellm.disable_aiohttp_transport = True
         # Its warnings would be printed into the user's cell.
         logging.getLogger("LiteLLM").setLevel(logging.ERROR)
         # litellm makes a million objects that never die; walking them again at each full
@@ -108,6 +150,13 @@ class Library:
         gc.freeze()
         give_back_memory()
         return litellm
+
+
+def _import_late(openai: bool) -> None:  # noqa: FBT001 - a thread's argument
+    for name in (*LATE_IMPORTS, *(OPENAI_LATE_IMPORTS if openai else ())):
+        # Another version of litellm may have it elsewhere; then the first call is slower.
+        with suppress(ImportError):
+            importlib.import_module(name)
 
 
 LIBRARY = Library()
@@ -185,7 +234,7 @@ class LitellmModel:
         thought = "".join(joiner.reasoning)
         silent = reported is not None and not reported.output + reported.reasoning
         if reported is not None and not (silent and (wrote or thought)):
-            return usage.split(reported, thought, counter(self._estimator))
+            return reported
         prompt = prompt_text(request.messages, request.tools)
         return usage.estimate(prompt, wrote, thought, counter(self._estimator), reported)
 
@@ -204,10 +253,15 @@ class LitellmModel:
             stream.chunks = Forgetting()
             if not lazy:
                 yield None
+            breath = time.monotonic()
             async for chunk in stream:
                 if lazy:
                     lazy = False
                     yield None
+                # A burst of chunks never waits, and would keep the loop from a stop or a tick.
+                if time.monotonic() - breath > LONGEST_BURST_SECONDS:
+                    await asyncio.sleep(0)
+                    breath = time.monotonic()
                 if chunk.choices:
                     yield chunk.choices[0].delta
                 if tap.exhausted:
@@ -225,6 +279,7 @@ class LitellmModel:
 
     async def _open(self, litellm: Any, request: ModelRequest, bridge: Bridge | None) -> Any:
         arguments = self.arguments(request, litellm)
+        await LIBRARY.warm(openai=bridge is None and family(request.model.ref) == "openai")
         if bridge is None:
             return await litellm.acompletion(**arguments)
         bridge.register(litellm, request.model.ref.provider)

@@ -83,14 +83,6 @@ def estimate(
     )
 
 
-def split(usage: Usage, reasoning: str, count: Callable[[str], int]) -> Usage:
-    """Count the thinking apart where a provider bills it within the answer without saying how much."""
-    if not reasoning or usage.reasoning:
-        return usage
-    thought = min(usage.output, count(reasoning))
-    return usage.model_copy(update={"output": usage.output - thought, "reasoning": thought})
-
-
 def cost(usage: Usage, price: Price) -> float | None:
     """Return US dollars, or None when a price that matters is unknown.
 
