@@ -10,8 +10,8 @@ from dataclasses import replace
 
 from pydantic import ValidationError
 
-from palimpsest.store.lines import OTHER, head_of, load_line, seq_of
-from palimpsest.store.segments import Piece, backward, blocks, forward
+from palimpsest.store.lines import INFO, OTHER, head_of, load_line, seq_of
+from palimpsest.store.segments import Piece, backward, blocks
 from palimpsest.store.state import State
 from palimpsest.store.values import Summary
 from palimpsest.transcript.events import Checkpoint
@@ -68,7 +68,7 @@ def _open(
         state.apply_line(entry)
     if window is not None:
         new = [slot.id for slot in state.slots() if slot.id not in inside]
-        state.drop({name for name in new if _is_older(state, name, pieces, begin)})
+        state.drop(_older(state, new, pieces, begin))
     return state
 
 
@@ -95,16 +95,18 @@ def _read_window(
                     state.apply_window_line(line, head)
 
 
-def _is_older(state: State, message_id: str, pieces: Sequence[Piece], begin: Place) -> bool:
-    message = state.message(message_id)
-    newest = state.older_created
-    if message is None or newest is None or message.info.time.created > newest:
-        return False
-    needle = b'"id":"' + message_id.encode() + b'"'
+def _older(
+    state: State, message_ids: Iterable[str], pieces: Sequence[Piece], begin: Place
+) -> set[str]:
+    """Return which of the messages appeared before the window; looks only when times leave a doubt."""
+    newest = state.older_created or 0
+    read = (state.message(name) for name in message_ids)
+    doubtful = {m.id for m in read if m is not None and m.info.time.created <= newest}
+    found: set[str] = set()
     for index, piece in enumerate(pieces[: begin[0] + 1]):
-        for offset, line in forward(piece):
-            if index == begin[0] and offset >= begin[1]:
-                return False
-            if needle in line:
-                return True
-    return False
+        stretch = replace(piece, end=begin[1]) if index == begin[0] else piece
+        for lines in blocks(stretch) if doubtful else ():
+            heads = (head_of(line) for line in lines)
+            known = {head[INFO].decode() for head in heads if head and head.lastindex == INFO}
+            found |= doubtful & known
+    return found

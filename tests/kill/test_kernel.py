@@ -1,0 +1,116 @@
+"""A real kernel that is killed while it streams and runs tools loses nothing that it told.
+
+What a page was told by a notice was written before; after the kill every such record is there,
+the session opens, running tools read as interrupted, and the next prompt works.
+"""
+
+import os
+import random
+import signal
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.frontends.kernel import Kernel
+
+from palimpsest.store.jsonl import JsonlStore
+from palimpsest.store.layout import prepare
+from palimpsest.store.recovery import close_interrupted
+from palimpsest.transcript.parts import TextPart, ToolFailed, ToolPart
+
+KILLS = 10 if os.environ.get("PALIMPSEST_SOAK") is None else 50
+
+SCRIPT = """
+import itertools
+from palimpsest.model.rehearsal.scenario import register_scenario
+from palimpsest.model.script import says
+words = "".join(f"{n} " for n in range(60))
+steps = []
+for n in range(40):
+    steps.append(says(words).drips(0.002).calls("python", code=f"x{n} = {n}\\nprint(x{n})")
+                 .calls("bash", command="echo one; sleep 0.2; echo two"))
+register_scenario("busy", [*steps, says("Done.")])
+"""
+
+
+def told(kernel: Kernel) -> dict[str, int]:
+    """Return the highest sequence number that was told, by session."""
+    highest: dict[str, int] = {}
+    for notice in kernel.client.notices("records"):
+        for record in notice["records"]:
+            session = notice["session"]
+            highest[session] = max(highest.get(session, 0), int(record["seq"]))
+    return highest
+
+
+def start(folder: Path) -> Kernel:
+    environment = {
+        "JPY_SESSION_NAME": str(folder / "busy.ipynb"),
+        "PALIMPSEST_REHEARSAL_DELAY": "0",
+    }
+    kernel = Kernel(cwd=folder, env=environment)
+    assert kernel.client.run("%load_ext palimpsest").status == "ok"
+    return kernel
+
+
+def watch(kernel: Kernel) -> None:
+    """Become a page that is told everything, as soon as the extension has loaded."""
+    end = time.monotonic() + 60
+    while kernel.client.request(type="watch", client="killer")["status"] != "ok":
+        assert time.monotonic() < end, "the extension did not load"
+        time.sleep(0.05)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(60 * KILLS)
+def test_a_killed_kernel_loses_nothing_that_it_told(tmp_path: Path) -> None:
+    rng = random.Random(7)
+    interrupted = 0
+    for number in range(KILLS):
+        with start(tmp_path) as kernel:
+            if number:
+                hello = "%agent --model rehearsal/rehearsal hello"
+                answer = kernel.client.run(hello, timeout=60)
+                assert answer.status == "ok"
+                assert "Hello" in answer.story()
+            assert kernel.client.run(SCRIPT).status == "ok"
+            watch(kernel)
+            run = kernel.client.send("%agent -y --model rehearsal/busy go on")
+            kernel.client.wait(_is_a_record, timeout=60)
+            time.sleep(rng.uniform(0.0, 1.2))
+            os.kill(kernel.process.pid, signal.SIGKILL)
+            kernel.process.wait(5)
+            time.sleep(0.2)
+            highest = told(kernel)
+        assert highest, run
+        interrupted += _examine(tmp_path, highest)
+    assert interrupted > KILLS // 2
+
+
+def _is_a_record(message: dict[str, Any]) -> bool:
+    content = message["content"]
+    return message["header"]["msg_type"] == "palimpsest_notice" and "message.part" in str(content)
+
+
+def _examine(folder: Path, highest: dict[str, int]) -> int:
+    store = JsonlStore(prepare(folder))
+    count = 0
+    for session_id, seq in highest.items():
+        found = {record.seq for record in store.read(session_id)}
+        assert set(range(1, seq + 1)) <= found
+        state = store.open_live(session_id)
+        events = close_interrupted(state, now_ms=1)
+        count += len(events)
+        for event in events:
+            part = getattr(event, "part", None)
+            if isinstance(part, ToolPart):
+                assert isinstance(part.state, ToolFailed)
+                assert part.state.metadata["interrupted"] is True
+        for message in state.messages():
+            for part in message.parts:
+                if isinstance(part, TextPart) and part.text.startswith("0 1"):
+                    rising = part.text.split()
+                    assert rising == [str(n) for n in range(len(rising))]
+    assert len(store.list()) == 1, "the notebook goes on with one session"
+    return count

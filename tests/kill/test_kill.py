@@ -1,0 +1,31 @@
+"""A kernel that is killed loses nothing it acknowledged."""
+
+import os
+from pathlib import Path
+
+import pytest
+from tests.kill.harness import kill_many
+
+KILLS = int(os.environ.get("PALIMPSEST_KILLS", "200"))
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(60 + KILLS)
+def test_a_killed_journal_loses_nothing_that_it_acknowledged(tmp_path: Path) -> None:
+    tally = kill_many(tmp_path, KILLS)
+
+    assert tally.failures == []
+    assert tally.kills == KILLS
+    assert tally.acks > 2 * KILLS
+    assert tally.interrupted > KILLS
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(60 + KILLS)
+def test_a_kill_in_the_middle_of_a_turn_loses_nothing_that_was_told(tmp_path: Path) -> None:
+    tally = kill_many(tmp_path, KILLS, workload="tests.kill.turns:turns", seed=2)
+
+    assert tally.failures == []
+    assert tally.kills == KILLS
+    assert tally.acks > KILLS
+    assert tally.interrupted > KILLS // 2
