@@ -29,14 +29,18 @@ def conditions(
     columns: Sequence[Mention],
     values: Sequence[ValueMention],
     table: Table,
+    usual: Column | None = None,
 ) -> tuple[list[Filter], set[int]]:
-    """Return the conditions, and the starts of the mentions that only name a condition."""
+    """Return the conditions, and the starts of the mentions that only name a condition.
+
+    A number that is compared with nothing, as in *and over 5*, is compared with ``usual``.
+    """
     found, used = _of_values(columns, values)
     for at, word in enumerate(words):
         number = number_of(word.text)
         if number is None or _counts_rows(words, at):
             continue
-        condition = _of_number(words, columns, table, at, number)
+        condition = _of_number(words, columns, table, at, number, usual)
         if condition:
             found.append(condition[0])
             used |= condition[1]
@@ -69,12 +73,17 @@ def _counts_rows(words: Sequence[Word], at: int) -> bool:
 
 
 def _of_number(
-    words: Sequence[Word], columns: Sequence[Mention], table: Table, at: int, number: float
+    words: Sequence[Word],
+    columns: Sequence[Mention],
+    table: Table,
+    at: int,
+    number: float,
+    usual: Column | None,
 ) -> tuple[Filter, set[int]] | None:
     """Return the condition a number is part of, on the column named closest before it."""
     if any(mention.start <= at < mention.end for mention in columns):
         return None
-    test = _comparator(words, at)
+    test = _comparator(words, columns, at)
     nearest = min(
         (mention for mention in columns if mention.column.numeric),
         key=lambda mention: (mention.start > at, abs(mention.start - at)),
@@ -82,6 +91,8 @@ def _of_number(
     )
     if test and nearest:
         return Filter(nearest.column, test, number), {nearest.start}
+    if test and usual:
+        return Filter(usual, test, number), set()
     if not re.fullmatch(r"(?:1[5-9]|20)\d\d", words[at].text):
         return None
     for column in table.numeric:
@@ -91,11 +102,14 @@ def _of_number(
     return None
 
 
-def _comparator(words: Sequence[Word], at: int) -> str | None:
-    before = [word.text for word in words[max(0, at - 4) : at]]
+def _comparator(words: Sequence[Word], columns: Sequence[Mention], at: int) -> str | None:
+    """Return the comparison that the words before a number make."""
+    before = _before(words, columns, at)
     if before[-2:] == ["at", "least"] or before[-1:] in (["between"], [">="]):
         return ">="
-    if before[-2:] == ["at", "most"] or before[-1:] == ["<="] or _ends_range(before):
+    if before[-2:] == ["at", "most"] or before[-1:] == ["<="]:
+        return "<="
+    if before[-1:] == ["and"] and "between" in before and number_of(before[-2]) is not None:
         return "<="
     for text in reversed(before):
         if text in ABOVE:
@@ -109,11 +123,8 @@ def _comparator(words: Sequence[Word], at: int) -> str | None:
     return None
 
 
-def _ends_range(before: Sequence[str]) -> bool:
-    """Tell whether a number follows *between 40 and*."""
-    return (
-        len(before) >= 3
-        and before[-3] == "between"
-        and before[-1] == "and"
-        and number_of(before[-2]) is not None
-    )
+def _before(words: Sequence[Word], columns: Sequence[Mention], at: int) -> list[str]:
+    """Return the words before a number, without those of column names."""
+    start = max(0, at - 9)
+    named = {place for mention in columns for place in range(mention.start, mention.end)}
+    return [words[place].text for place in range(start, at) if place not in named][-6:]

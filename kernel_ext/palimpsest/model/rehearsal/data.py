@@ -52,7 +52,7 @@ def data_plan(
             topic=None,
         )
     table, linked = yield from link(desk, found)
-    spec = make_spec(wish, linked, table)
+    spec = make_spec(wish, linked, table, before)
     left = _left_over(desk, linked, table)
     if before:
         if not (
@@ -154,7 +154,7 @@ def _ignored(left: list[str]) -> str:
 
 
 def _not_linked(left: list[str], table: Table) -> str:
-    said = ", ".join(span(word) for word in left[:5]) or "Your words"
+    said = ", ".join(span(word) for word in left[:5])
     listed = ", ".join(span(column.label) for column in table.columns[:20])
     return (
         f"{said}: I found no such column or value in {span(table.name)}. Its columns are {listed}."

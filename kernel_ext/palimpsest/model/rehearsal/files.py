@@ -10,6 +10,28 @@ from palimpsest.model.rehearsal.prompt import Prompt
 from palimpsest.model.rehearsal.words import number_of
 
 FOLDER_WORDS = {
+    "show",
+    "list",
+    "what",
+    "display",
+    "see",
+    "open",
+    "print",
+    "view",
+    "me",
+    "new",
+    "full",
+    "entire",
+    "s",
+    "contents",
+    "content",
+    "listing",
+    "tree",
+    "please",
+    "is",
+    "are",
+    "with",
+    "for",
     "the", "this", "that", "my", "our", "project", "folder", "directory", "current", "here", "working", "it", "a",
     "there", "root", "workspace", "repository", "repo", "notebook", "same", "all", "files", "file", "which", "every", "any", "each",
 }  # fmt: skip
@@ -89,7 +111,11 @@ def _folder(prompt: Prompt) -> str | None:
     before = re.search(
         r"(?i)\b[`'\"]?([\w.-]+)[`'\"]?\s+(?:folder|directory|dir|subfolder)\b", prompt.prose
     )
-    for found in (before, match):
+    after = re.search(
+        r"(?i)\b(?:folder|directory|dir|subfolder)\s+(?:called\s+|named\s+)?[`'\"]?([\w.-]+)",
+        prompt.prose,
+    )
+    for found in (before, after, match):
         if (
             found
             and found[1].casefold().rstrip(".") not in FOLDER_WORDS
@@ -106,8 +132,8 @@ def read_plan(desk: Desk, *, summarise: bool = False) -> Plan:
         return Answer(
             f"I would need the `read` tool to open {span(path)}, and it is not offered in this step."
         )
-    lines = desk.prompt.matches(r"\bfirst (\w+) lines?\b|\b(\d+) lines\b")
-    limit = number_of(lines[1] or lines[2]) if lines else None
+    lines = desk.prompt.matches(r"\bfirst (\w+) lines?\b|\b(\d+) lines\b|\bfirst (line)\b")
+    limit = number_of(lines[1] or lines[2] or "one") if lines else None
     inputs = {"limit": int(limit)} if limit else {}
     result = yield desk.act(
         f"Rule: {'summarise' if summarise else 'read'} a file.", "read", path=path, **inputs
@@ -154,7 +180,8 @@ def _closest(desk: Desk, path: str) -> Generator[Act, Result, str | None]:
 
 
 def _outline(path: str, text: str) -> str:
-    lines = [re.sub(r"^\s*\d+[:\t|] ?", "", line) for line in text.splitlines()[1:]]
+    numbered = [line for line in text.splitlines() if re.match(r"\s*\d+[:\t|]", line)]
+    lines = [re.sub(r"^\s*\d+[:\t|] ?", "", line) for line in numbered or text.splitlines()]
     headings = [
         line.strip() for line in lines if re.match(r"\s*(?:#{1,4} |def |class |async def )", line)
     ]
@@ -189,6 +216,12 @@ def search_plan(desk: Desk) -> Plan:
     if glob:
         inputs["include"] = glob
     places = [path for path in (*desk.prompt.paths, *desk.prompt.folders) if path != term]
+    folder = re.search(
+        r"(?i)\b(?:search|grep|scan)\s+(?:the\s+)?([\w-]+)\s+(?:folder\s+|directory\s+)?for\b",
+        desk.prompt.prose,
+    )
+    if not places and folder and folder[1].casefold() not in FOLDER_WORDS | set(KINDS) | NO_TERMS:
+        places = [folder[1]]
     if places:
         inputs["path"] = places[0]
     result = yield desk.act(
@@ -222,7 +255,23 @@ def _kind_glob(prompt: Prompt) -> str | None:
     return f"*.{KINDS[match[1]]}" if match else None
 
 
+NO_TERMS = {
+    "for",
+    "in",
+    "of",
+    "with",
+    "containing",
+    "that",
+    "contain",
+    "lines",
+    "line",
+    "word",
+    "text",
+    "through",
+    "inside",
+}
 _TERM = (
+    r"(?i)\b(?:search|grep|look|scan|hunt|looking|searching)\b.*?\bfor\s+(?:(?:the|all|any|every)\s+)?(?:(?:word|text|string|term|phrase|name|lines?|occurrences?)\s+)?(?:(?:with|of|containing)\s+)?(\S+)",
     r"(?i)\b(?:search|grep|look|scan|hunt|find)\b(?:\s+(?:through|in|all|the|every|my|project|files?|code|everywhere|lines?|occurrences?|mentions?|uses?|usages?|of|any))*\s+(?:for\s+)?(?:the\s+(?:word|text|string|term|phrase|name)\s+|the\s+|all\s+|lines?\s+(?:with|containing)\s+)?(\S+)",
     r"(?i)\bwhere\s+(?:is|are|do we|does|did)\s+(?:the\s+(?:function|class|variable|word|name)\s+)?(\S+?)\s*(?:used|defined|mentioned|called|imported|set|come|appear|occur|declared)?(?:\s|\?|$)",
     r"(?i)\b(?:contain|contains|containing|mention|mentions|mentioning|use|uses|using|include|includes|import|imports|has|have|with)\s+(?:the\s+(?:word|text|string|term)\s+)?(\S+)",
@@ -236,13 +285,10 @@ def search_term(prompt: Prompt) -> str | None:
     if literal:
         return literal[0]
     for pattern in _TERM:
-        match = re.search(pattern, prompt.prose)
-        if (
-            match
-            and (term := match[1].strip(".,;:?!\"'`"))
-            and term.casefold() not in FOLDER_WORDS | {"for", "in", "of", "with"}
-        ):
-            return term
+        for match in re.finditer(pattern, prompt.prose):
+            term = match[1].strip(".,;:?!\"'`")
+            if term and term.casefold() not in FOLDER_WORDS | NO_TERMS and term not in prompt.paths:
+                return term
     return None
 
 
@@ -318,27 +364,38 @@ def _first_line(result: Result) -> str:
 
 
 _EDIT = (
-    r"(?is)\b(?:replace|substitute|swap|exchange)\s+(?:all\s+|every\s+|each\s+)?(?:occurrences?\s+of\s+)?(?:the\s+(?:word|text|line)\s+)?{A}\s+(?:with|by|for)\s+{B}",
-    r"(?is)\b(?:change|edit|rename|update|modify|turn|correct|fix)\s+(?:all\s+|every\s+)?(?:occurrences?\s+of\s+)?(?:the\s+(?:word|text|line)\s+)?{A}\s+(?:to|into|with)\s+{B}",
-    r"(?is)\b(?:use|put|write)\s+{B}\s+(?:instead of|in place of|for)\s+{A}",
+    r"\b(?:replace|substitute|swap|exchange)\s+{much}{A}\s+(?:with|by|for)\s+{B}",
+    r"\b(?:change|edit|rename|update|modify|turn|correct|fix)\s+{much}{A}\s+(?:to|into|with)\s+{B}",
+    r"\b(?:use|put|write)\s+{B}\s+(?:instead of|in place of)\s+{A}",
+)
+_MUCH = r"(?:all\s+|every\s+|each\s+)?(?:occurrences?\s+of\s+)?(?:the\s+)?(?:(?:word|text|line|string)\s+)?"
+_LITERAL = (
+    r"`(?P<{0}1>[^`]*)`|\"(?P<{0}2>[^\"]*)\"|'(?P<{0}3>[^']*)'|\u201c(?P<{0}4>[^\u201d]*)\u201d"
 )
 
 
 def edit_terms(prompt: Prompt) -> tuple[str, str] | None:
     """Return what to replace, and by what."""
-    quoted_a, quoted_b = (
-        r"(?:`(?P<a1>[^`]+)`|\"(?P<a2>[^\"]+)\"|'(?P<a3>[^']+)'|\u201c(?P<a4>[^\u201d]+)\u201d|(?P<a5>\S+))",
-        r"(?:`(?P<b1>[^`]*)`|\"(?P<b2>[^\"]*)\"|'(?P<b3>[^']*)'|\u201c(?P<b4>[^\u201d]*)\u201d|(?P<b5>\S+))",
-    )
+    path = "|".join(re.escape(path) for path in prompt.paths) or r"\Z"
+    end = rf"(?=\s+(?:everywhere\s+)?(?:in|inside|within)\s+(?:the\s+)?(?:file\s+)?[`'\"]?(?:{path})|\s+everywhere|[,;]\s|[.!?]?\s*\Z)"
+    first = f"(?:{_LITERAL.format('a')}|(?P<a5>\\S.*?))"
+    second = f"(?:{_LITERAL.format('b')}|(?P<b5>\\S.*?){end})"
     for pattern in _EDIT:
-        match = re.search(pattern.replace("{A}", quoted_a).replace("{B}", quoted_b), prompt.prose)
+        filled = pattern.replace("{much}", _MUCH).replace("{A}", first).replace("{B}", second)
+        match = re.search(f"(?is){filled}", prompt.prose)
         if match:
             groups = match.groupdict()
             old = next((v for k, v in groups.items() if k[0] == "a" and v is not None), "")
             new = next((v for k, v in groups.items() if k[0] == "b" and v is not None), "")
-            bare = groups.get("b5") is not None
-            return old, (new.rstrip(".,;!?") if bare else new)
+            return (_without_place(old, path), new) if old else None
     return None
+
+
+def _without_place(old: str, path: str) -> str:
+    """Drop *in notes.txt* from the end of what is to be replaced."""
+    return re.sub(
+        rf"\s+(?:in|inside|within)\s+(?:the\s+)?(?:file\s+)?[`'\"]?(?:{path})[`'\"]?\s*\Z", "", old
+    )
 
 
 def edit_plan(desk: Desk) -> Plan:

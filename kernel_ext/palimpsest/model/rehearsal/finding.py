@@ -229,7 +229,7 @@ def _named_file(desk: Desk, path: str, variables: tuple[Variable, ...]) -> Findi
 
 def _from_files(desk: Desk, variables: tuple[Variable, ...], *, must_fit: bool) -> Finding:
     """Look for a data file that the words fit."""
-    paths = yield from data_files(desk)
+    paths = yield from data_files(desk, must_fit=must_fit)
     if not desk.can("python"):
         return Answer(
             "I would need the `python` tool to load a file, and it is not offered in this step."
@@ -253,7 +253,7 @@ def _by_header(
     desk: Desk, paths: Sequence[str], *, must_fit: bool
 ) -> Generator[Act, Result, str | None]:
     """Return the file whose first line the words fit; the only one, if it need not fit."""
-    if len(paths) == 1 and not must_fit:
+    if len(paths) == 1 and not must_fit and not unlinked(desk.prompt.words, ()):
         return paths[0]
     scores: dict[str, float] = {}
     for path in paths:
@@ -279,14 +279,14 @@ def _names_file(path: str, stem: str) -> bool:
     return len(stem) > 3 and any(near(stem, piece) for piece in pieces)
 
 
-def data_files(desk: Desk) -> Generator[Act, Result, list[str]]:
+def data_files(desk: Desk, *, must_fit: bool = False) -> Generator[Act, Result, list[str]]:
     """Return the data files of the project."""
     if desk.can("glob"):
         result = yield desk.act(
             "No table fits, so I look for a data file in the project.", "glob", pattern="**/*.csv"
         )
         paths = paths_in(result.text)
-        if not paths:
+        if not paths and not must_fit:
             result = yield desk.act(
                 "There is no csv file, so I look for other tables.",
                 "glob",

@@ -71,7 +71,11 @@ def read_intent(prompt: Prompt, topic: Spec | None = None) -> Intent:
 
 def _talk(prompt: Prompt) -> Intent | None:
     words = frozenset(word.text for word in prompt.words)
-    if not prompt.words and not prompt.fences and not re.search(r"\S", prompt.text):
+    if (
+        not prompt.words
+        and not prompt.fences
+        and not re.match(r"\s*[$!]?\s*\w|\s*\?\s*$", prompt.text)
+    ):
         return Intent("unknown")
     if prompt.text.strip() == COMPACTED or prompt.matches(
         r"\bwhat (?:did|have) (?:we|you|i) (?:do|done|did|ask)|\bso far\b|\brecap\b|\bsumm\w+ (?:of )?(?:this|our|the) (?:conversation|session|chat|discussion|work)\b|\bwhat happened\b|\bwhat (?:have )?(?:we|i) (?:talk|discuss|ask)"
@@ -143,6 +147,7 @@ def _files(prompt: Prompt) -> Intent | None:
 
 _SEARCH = (
     r"\b(?:search|grep|scan)\b",
+    r"\b(?:find|look(?:ing)? for|locate|hunt for|where is) (?:the )?(?:word|text|string|phrase|term)\b",
     r"\b(?:find|look for|locate|looking for)\b(?=.*\b(?:in|across|through|inside)\b.*\b(?:files?|code|project|notebooks?|scripts?|repo|repository|folder|everywhere|source)\b)",
     r"\bwhich (?:\w+ )?(?:files?|scripts?|notebooks?|lines?) (?:\w+ )?(?:contain|mention|use|include|import|have|refer|say|define|call)s?\b",
     r"\b(?:where|which file) .*\b(?:used|defined|mentioned|called|imported|declared|occur|appear)s?\b",

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from palimpsest.model.rehearsal.tables import Column, Variable
-from palimpsest.model.rehearsal.vocabulary import BOUNDARIES, DATA, GLUE, KNOWN
+from palimpsest.model.rehearsal.vocabulary import BOUNDARIES, CHARTS, DATA, GLUE, KNOWN, PLOT
 from palimpsest.model.rehearsal.words import Word, joined, near, words_of
 
 SLIGHT = {
@@ -19,6 +19,23 @@ SLIGHT = {
 }  # fmt: skip
 """Units and fillers: they matter little when a name is compared."""
 SLIGHT_WEIGHT = 0.25
+NAME_LEADS = frozenset(
+    [
+        "of",
+        "in",
+        "is",
+        "show",
+        "describe",
+        "print",
+        "plot",
+        "inspect",
+        "variable",
+        "s",
+        "by",
+        "display",
+    ]
+)
+NAME_TRAILS = PLOT | CHARTS.keys() | {"please", "now", "for", "me", "as", "a"}
 ENOUGH = 0.3
 """The share of a column's name that must be said, fillers weighing less."""
 
@@ -180,18 +197,31 @@ def _same(said: Sequence[Word], tokens: Sequence[Word]) -> int:
 def link_variables(words: Sequence[Word], variables: Iterable[Variable]) -> dict[str, float]:
     """Return how well each variable's name is named by the words; unnamed ones are absent."""
     found: dict[str, float] = {}
+    windows = list(_windows(words))
     for variable in variables:
         column = Column(variable.name)
-        scores = [_fit([words[at] for at in window], column) for window in _windows(words)]
+        common = _is_common(variable.name)
+        scores = [
+            _fit([words[at] for at in window], column)
+            for window in windows
+            if not common or _stands_out(words, window)
+        ]
         best = max(scores, default=0.0)
-        if best >= ENOUGH and not _is_common(variable.name):
+        if best >= ENOUGH:
             found[variable.name] = best
     return found
 
 
 def _is_common(name: str) -> bool:
-    """Tell whether a name is also an everyday word, so that only ``@name`` can mean it."""
-    return name in KNOWN and name not in DATA
+    """Tell whether a name is also an everyday word, so that only its place can mean it."""
+    return (name in KNOWN or len(name) == 1) and name not in DATA
+
+
+def _stands_out(words: Sequence[Word], window: list[int]) -> bool:
+    """Tell whether words stand where only a name can: after *of* or a verb, at the end."""
+    before = words[window[0] - 1].text if window[0] else ""
+    rest = {word.text for word in words[window[-1] + 1 :]}
+    return before in NAME_LEADS and rest <= NAME_TRAILS
 
 
 def unlinked(words: Sequence[Word], taken: Iterable[tuple[int, int]]) -> set[int]:

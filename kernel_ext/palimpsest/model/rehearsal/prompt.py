@@ -184,7 +184,8 @@ def is_path(text: str) -> bool:
     name = text.rsplit("/", 1)[-1]
     if "\n" in text or len(text) > 200 or "*" in text or "://" in text:
         return False
-    if name in BARE_FILES or re.fullmatch(r"\.\w[\w.-]*", name):
+    is_hidden = re.fullmatch(r"\.\w[\w.-]*", name) and name[1:] not in EXTENSIONS
+    if name in BARE_FILES or is_hidden or name == ".env":
         return True
     # A name with spaces is a path only when all of it is name-like: "notes of May.txt".
     return bool(_EXTENSION.search(name)) and bool(re.fullmatch(r"[\w .~/+@-]+", text))

@@ -15,6 +15,7 @@ COMMANDS = {
     "mkdir", "cp", "mv", "touch", "which", "whoami", "date", "uname", "env", "curl", "wget", "make", "npm", "node", "conda", "tar", "sort",
     "uniq", "sed", "awk", "tree", "chmod", "hostname", "uptime", "free", "nvidia-smi", "rm", "test", "true", "false", "sleep", "printf", "seq",
 }  # fmt: skip
+RUN_NAME = r"(?i)^(?:please )?(?:run|execute|evaluate|eval)\b"
 RUN = r"(?i)\b(?:run|execute|evaluate|eval|exec|try|do|compute|calculate)\b"
 
 
@@ -60,7 +61,7 @@ def python_code(prompt: Prompt) -> str | None:
         len(prompt.ticks) == 1 and len(prompt.prose) <= len(prompt.ticks[0]) + 3
     ):
         for given in prompt.ticks:
-            if is_python(given):
+            if is_python(given) and (not given.isidentifier() or re.search(RUN_NAME, prompt.prose)):
                 return given
     match = re.search(
         r"(?is)\b(?:run|execute|evaluate|eval|exec|compute|calculate|work out)\b(?:\s+(?:this|the|following|python|code|expression|statement|for me|line|in python|value of|result of))*\s*:?\s*(.+?)\s*\Z",

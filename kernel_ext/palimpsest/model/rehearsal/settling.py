@@ -40,6 +40,8 @@ def _group_words(spec: Spec, _: frozenset[str]) -> Spec:
 
 def _name_operation(spec: Spec, _: frozenset[str]) -> Spec:
     """Columns alone are compared, counted, filtered or described."""
+    if spec.op == "table":
+        return replace(spec, op="statistic" if spec.measures and spec.groups else "head")
     if spec.op in {"", "compare"}:
         if spec.groups:
             return replace(spec, op="statistic" if spec.measures or spec.op else "count")
@@ -61,6 +63,8 @@ def _count_most(spec: Spec, _: frozenset[str]) -> Spec:
 
 def _count_values(spec: Spec, said: frozenset[str]) -> Spec:
     """*How many species* asks for different values, *count the species* for the rows of each."""
+    if spec.op == "distinct" and (spec.measures or spec.groups) and said & {"many", "number"}:
+        return replace(spec, op="nunique")
     if spec.op != "count" or len(spec.measures) != 1 or spec.groups:
         return spec
     column = spec.measures[0]
@@ -78,18 +82,35 @@ def _find_row(spec: Spec, said: frozenset[str]) -> Spec:
     return spec
 
 
+def _over_time(spec: Spec, said: frozenset[str]) -> Spec:
+    """*Over time* means the column of dates, or of years."""
+    asks = said & TIME_WORDS and spec.op in {"plot", "statistic", "count"}
+    if not asks or any(c.temporal for c in (*spec.groups, *spec.measures)):
+        return spec
+    columns = spec.table.columns
+    dates = [column for column in columns if column.temporal] + [
+        column for column in columns if {token.stem for token in column.tokens} & TIME_NAMES
+    ]
+    if not dates or dates[0] in (*spec.groups, *spec.measures):
+        return spec
+    return replace(spec, groups=(dates[0], *spec.groups), chart=spec.chart or "line")
+
+
 def _rank_something(spec: Spec, _: frozenset[str]) -> Spec:
     if spec.op == "top" and not spec.measures:
         return replace(spec, op="count" if spec.groups else "head")
     return spec
 
 
+TIME_WORDS = {"time", "trend", "evolution", "history", "timeline"}
+TIME_NAMES = {"year", "date", "month", "day", "time", "week", "timestamp"}
 RULES: tuple[Rule, ...] = (
     _rank_numbers,
     _group_words,
     _name_operation,
     _count_most,
     _count_values,
+    _over_time,
     _find_row,
     _rank_something,
 )

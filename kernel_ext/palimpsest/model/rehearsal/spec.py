@@ -48,22 +48,28 @@ class Linked:
         return self.prompt.words
 
 
-def make_spec(wish: Wish, linked: Linked, table: Table) -> Spec:
-    """Return what to compute, from the words alone."""
-    filters, used = conditions(linked.words, linked.columns, linked.values, table)
+def make_spec(wish: Wish, linked: Linked, table: Table, before: Spec | None = None) -> Spec:
+    """Return what to compute, from the words alone; ``before`` helps where they name no column."""
+    usual = usual_column(before) if before else None
+    filters, used = conditions(linked.words, linked.columns, linked.values, table, usual)
     groups, measures = _roles(linked, [m for m in linked.columns if m.start not in used])
     split = _split_values(filters)
     if split and split not in groups:
         groups = (*groups, split)
+    statistic = wish.statistic
     if not any(column.numeric or column.temporal for column in (*measures, *groups)):
-        measures = (*measures, *_by_quality(linked.words, table))
+        meant = _by_quality(linked.words, table)
+        if meant and (measures or groups):
+            # The heaviest species is the one that is heaviest on average.
+            statistic = statistic or "mean"
+        measures = (*measures, *meant)
     return Spec(
         table=table,
         op=wish.op or "",
         measures=measures,
         groups=groups,
         filters=tuple(filters),
-        statistic=wish.statistic,
+        statistic=statistic,
         chart=wish.chart,
         number=wish.number,
         order=wish.order,
@@ -72,6 +78,13 @@ def make_spec(wish: Wish, linked: Linked, table: Table) -> Spec:
             linked.prompt.matches(r"\b(?:against|vs\.?|versus|by|as a function of|over)\b")
         ),
     )
+
+
+def usual_column(before: Spec) -> Column | None:
+    """Return the column that a bare comparison means after a spec."""
+    compared = [item.column for item in before.filters if item.column.numeric]
+    measured = [column for column in before.measures if column.numeric]
+    return next(iter(compared + measured), None)
 
 
 def _roles(
@@ -152,7 +165,6 @@ def merge(before: Spec, new: Spec, wish: Wish) -> Spec:
         "shape",
         "distinct",
         "correlation",
-        "rows",
     }
     fields = {item.column.key for item in new.filters}
     kept = tuple(item for item in before.filters if item.column.key not in fields)
@@ -178,6 +190,9 @@ def _answers_alone(before: Spec, new: Spec) -> bool:
 def _merged_op(before: Spec, new: Spec) -> str:
     if new.chart:
         return "plot"
+    if new.op == "table":
+        counted = not any(column.numeric for column in before.measures)
+        return before.op if before.op != "plot" else "count" if counted else "statistic"
     if new.op in {"", "rows", "compare"} or (new.op == "describe" and not new.measures):
         return before.op
     if new.op == "statistic" and not new.statistic and before.op in {"plot", "statistic"}:

@@ -1,5 +1,7 @@
 """Answer what is asked of a variable that is no table: Series, arrays, lists, dicts, text, numbers."""
 
+from dataclasses import replace
+
 from palimpsest.model.rehearsal.acting import Answer, Desk, Plan
 from palimpsest.model.rehearsal.answers import NAMES, table
 from palimpsest.model.rehearsal.finding import Thing
@@ -25,6 +27,9 @@ PLOTS = {"hist": "hist({0}, bins=20)", "bar": "bar(range(len({0})), {0})", "box"
 def answer_thing(desk: Desk, wish: Wish, thing: Thing) -> Plan:
     """Describe, measure, count or draw one variable."""
     name, kind = thing.variable.name, thing.variable.kind
+    asks_size = desk.prompt.has("length", "long", "len", "size", "big")
+    if wish.op in {None, "describe", "shape"} and asks_size:
+        wish = replace(wish, op="count")
     code, what = thing_code(name, kind, wish)
     if not code or not desk.can("python"):
         return (yield from show(desk, thing))
@@ -70,7 +75,7 @@ def thing_code(name: str, kind: str, wish: Wish) -> tuple[str, str]:
 def _size(name: str, kind: str, wish: Wish) -> tuple[str, str]:
     if kind in {"int", "float", "bool", "NoneType", "complex"}:
         return "", ""
-    if kind == "ndarray" and wish.op == "shape":
+    if kind == "ndarray":
         return f"{name}.shape", "shape"
     if kind == "str" and "word" in wish.why:
         return f"len({name}.split())", "number of words"
@@ -109,10 +114,10 @@ def _plot(name: str, kind: str, wish: Wish) -> str:
     numbers = (
         f'{name}.agg(["count", "mean", "min", "max"])'
         if kind == "Series"
-        else f"len({name}), min({name}), max({name})"
+        else f'print(len({name}), "values from", min({name}), "to", max({name}))'
     )
     if kind == "ndarray":
-        numbers = f"{name}.size, {name}.min(), {name}.max()"
+        numbers = f'print({name}.size, "values from", {name}.min(), "to", {name}.max())'
         drawn = drawn.replace(f"hist({name}", f"hist({name}.ravel()")
     return f"{start}plt.{drawn}\nplt.show()\n{numbers}"
 
@@ -121,7 +126,7 @@ def worded(name: str, what: str, wish: Wish, result: Result) -> str:
     """Put the result about a variable into words."""
     value = scalar(result.value)
     if what == "drawing":
-        return f"I drew {span(name)}. The numbers behind it:\n\n{quoted(result.value)}"
+        return f"I drew {span(name)}. The numbers behind it:\n\n{quoted(result.words)}"
     if value is not None and what != "part":
         return f"The {what} of {span(name)} is **{tidy(value)}**."
     rows: list[tuple[str, ...]] = [(label, tidy(number)) for label, number in series(result.value)]

@@ -4,463 +4,166 @@ Words are stems (see ``words.stem``). A word of the vocabulary names a column on
 with the column's other words, or when it is the column's whole name.
 """
 
-MEANS = {"mean", "average", "avg", "typical", "averaged", "mittel"}
-STATISTICS: dict[str, str] = {
-    **dict.fromkeys(sorted(MEANS), "mean"),
-    **dict.fromkeys(["median", "middle"], "median"),
-    **dict.fromkeys(["sum", "total", "totalled", "overall"], "sum"),
-    **dict.fromkeys(["min", "minimum", "minimal"], "min"),
-    **dict.fromkeys(["max", "maximum", "maximal"], "max"),
-    **dict.fromkeys(["std", "deviation", "stdev", "spread", "variability"], "std"),
-    **dict.fromkeys(["var", "variance"], "var"),
-}
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+def _table(rows: str) -> dict[str, str]:
+    """Read lines of ``value: word word word`` as a table from word to value."""
+    table: dict[str, str] = {}
+    for row in rows.strip().splitlines():
+        value, _, words = row.partition(":")
+        table |= dict.fromkeys(words.split(), value.strip())
+    return table
+
+
+STATISTICS = _table(
+    """
+    mean: average averaged avg mean mittel typical
+    median: median middle
+    sum: sum total totalled overall
+    min: min minimum minimal
+    max: max maximum maximal
+    std: std deviation stdev spread variability
+    var: var variance
+    """
+)
 """Words that ask for a statistic, and the pandas method that gives it."""
-
-MOST = {
-    "highest", "largest", "biggest", "most", "greatest", "top", "best", "maximum", "max", "high",
-    "heaviest", "longest", "tallest", "oldest", "richest", "fastest", "hottest", "deepest",
-    "widest", "priciest", "warmest", "strongest", "busiest", "newest", "latest", "leading",
-}  # fmt: skip
-LEAST = {
-    "lowest", "smallest", "least", "fewest", "bottom", "worst", "minimum", "min", "low", "tiniest",
-    "lightest", "shortest", "youngest", "poorest", "slowest", "coldest", "shallowest", "narrowest",
-    "cheapest", "coolest", "weakest", "earliest",
-}  # fmt: skip
-QUALITIES = {
-    "heaviest": "mass weight", "lightest": "mass weight", "longest": "length duration",
-    "shortest": "length height duration", "tallest": "height", "oldest": "age", "youngest": "age",
-    "fastest": "speed velocity", "slowest": "speed velocity", "hottest": "temperature temp",
-    "warmest": "temperature temp", "coldest": "temperature temp", "coolest": "temperature temp",
-    "deepest": "depth", "shallowest": "depth", "widest": "width", "narrowest": "width",
-    "priciest": "price cost", "cheapest": "price cost", "richest": "income wealth",
-    "poorest": "income wealth", "newest": "year date", "latest": "year date", "earliest": "year date",
-}  # fmt: skip
+MOST = _words(
+    """
+    best biggest busiest deepest fastest greatest heaviest high highest hottest largest latest
+    leading longest max maximum most newest oldest priciest richest strongest tallest top
+    warmest widest
+    """
+)
+LEAST = _words(
+    """
+    bottom cheapest coldest coolest earliest fewest least lightest low lowest min minimum
+    narrowest poorest shallowest shortest slowest smallest tiniest weakest worst youngest
+    """
+)
+QUALITIES = _table(
+    """
+    mass weight: heaviest lightest
+    length duration: longest
+    length height duration: shortest
+    height: tallest
+    age: oldest youngest
+    speed velocity: fastest slowest
+    temperature temp: hottest warmest coldest coolest
+    depth: deepest shallowest
+    width: widest narrowest
+    price cost: priciest cheapest
+    income wealth: richest poorest
+    year date: newest latest earliest
+    """
+)
 """Which words of a column an adjective speaks of."""
-
-CHARTS: dict[str, str] = {
-    **dict.fromkeys(["histogram", "hist", "distribution", "density", "distributed"], "hist"),
-    **dict.fromkeys(["scatter", "scatterplot", "correlation"], "scatter"),
-    **dict.fromkeys(["bar", "barplot", "barchart", "column"], "bar"),
-    **dict.fromkeys(["box", "boxplot", "whisker", "boxe"], "box"),
-    **dict.fromkeys(["line", "lineplot", "trend", "curve", "linechart"], "line"),
-    **dict.fromkeys(["pie", "piechart"], "pie"),
-}
-PLOT = {
-    "plot", "chart", "graph", "draw", "visualise", "visualize", "visualisation", "visualization",
-    "histogram", "hist", "scatter", "scatterplot", "boxplot", "barplot", "barchart", "diagram",
-    "figure", "sketch", "graphically", "plotted", "piechart", "lineplot", "plotting", "charted",
-    "drawing", "picture", "graphic",
-}  # fmt: skip
-COUNT = {"count", "number", "many", "tally", "frequency", "often", "counting", "counted", "amount"}
-ROWS = {
-    "row",
-    "record",
-    "entry",
-    "observation",
-    "line",
-    "sample",
-    "case",
-    "item",
-    "element",
-    "datapoint",
-}
-MISSING = {"missing", "nan", "null", "na", "empty", "incomplete", "blank", "none", "gap"}
-DISTINCT = {"distinct", "unique", "different", "distinctive"}
-DESCRIBE = {
-    "describe", "description", "summarise", "summarize", "summary", "overview", "statistic", "stat",
-    "explore", "inspect", "info", "information", "profile", "structure", "schema", "look", "detail",
-    "about", "explain", "examine", "describing", "understand", "introduce", "characterise",
-    "characterize", "analyse", "analyze", "eda",
-}  # fmt: skip
-COLUMNS = {"column", "field", "feature", "variable", "attribute", "header", "dtype", "type", "col"}
-HEAD = {"head", "first", "preview", "peek", "glimpse", "snippet", "sample", "tail", "last", "few"}
-CORRELATE = {
-    "correlation",
-    "correlate",
-    "correlated",
-    "relationship",
-    "relate",
-    "related",
-    "corr",
-    "association",
-}
-COMPARE = {"compare", "comparison", "comparing", "differ", "difference", "versu", "vs"}
-GROUP = {"group", "grouped", "per", "by", "each", "every", "across", "within", "among", "split", "breakdown", "break", "broken", "grouping", "aggregate"}  # fmt: skip
-DATA = {
-    "data",
-    "dataset",
-    "dataframe",
-    "frame",
-    "table",
-    "df",
-    "csv",
-    "set",
-    "tibble",
-    "spreadsheet",
-}
-
-BY = {"by", "per", "each", "every", "across", "within", "among", "between", "over", "grouped", "depending", "against", "versus", "vs", "split", "according"}  # fmt: skip
+CHARTS = _table(
+    """
+    hist: histogram hist distribution density distributed
+    scatter: scatter scatterplot correlation
+    bar: bar barplot barchart column
+    box: box boxplot whisker boxe
+    line: line lineplot trend curve linechart
+    pie: pie piechart
+    """
+)
+"""Words that name a chart, and the chart."""
+PLOT = _words(
+    """
+    barchart barplot boxplot chart charted diagram draw drawing figure graph graphic graphically
+    hist histogram lineplot picture piechart plot plotted plotting scatter scatterplot sketch
+    visualisation visualise visualization visualize
+    """
+)
+COUNT = _words("amount count counted counting frequency many number often tally")
+ROWS = _words("case datapoint element entry item line observation record row sample")
+MISSING = _words("blank empty gap incomplete missing na nan none null")
+DISTINCT = _words("different distinct distinctive unique")
+DESCRIBE = _words(
+    """
+    analyse analyze characterise characterize describe describing description detail eda examine
+    explain explore info information inspect introduce overview profile schema stat statistic
+    structure summarise summarize summary understand
+    """
+)
+COLUMNS = _words("attribute col column dtype feature field header type variable")
+HEAD = _words("few first glimpse head last peek preview sample snippet tail")
+CORRELATE = _words("association corr correlate correlated correlation relate related relationship")
+COMPARE = _words("compare comparing comparison differ difference versu vs")
+GROUP = _words(
+    """
+    across aggregate among break breakdown broken by each every group grouped grouping per split
+    within
+    """
+)
+DATA = _words("csv data dataframe dataset df frame set spreadsheet table tibble")
+BY = _words(
+    """
+    according across against among between by depending each every grouped over per split versus
+    vs within
+    """
+)
 """A categorical column after one of these is what to group by."""
-BOUNDARIES = BY | {"and", "or", ",", ";", "with", "than", "where", "against", "only", "but"}
+BOUNDARIES = BY | _words("and or , ; with than where against only but")
 """A column's words never stand on both sides of one of these."""
-JOINERS = {
-    "and",
-    ",",
-    "the",
-    "of",
-    "each",
-    "every",
-    "both",
-    "also",
-    "or",
-    "then",
-    "different",
-    "all",
-    "a",
-    "an",
-    "kind",
-    "type",
-    "&",
-}
+JOINERS = _words("& , a all also an and both different each every kind of or the then type")
 """Words that may stand between ``by`` and its columns."""
-
-ABOVE = {"over", "above", "more", "greater", "larger", "bigger", "longer", "heavier", "exceeding", "higher", "taller", "older", "after", ">", "exceed", "least", ">="}  # fmt: skip
-BELOW = {"under", "below", "less", "fewer", "smaller", "shorter", "lighter", "lower", "younger", "before", "<", "most", "<="}  # fmt: skip
-
-GLUE = {
-    "a",
-    "an",
-    "the",
-    "this",
-    "that",
-    "these",
-    "those",
-    "is",
-    "are",
-    "was",
-    "were",
-    "be",
-    "been",
-    "being",
-    "am",
-    "do",
-    "doe",
-    "did",
-    "done",
-    "doing",
-    "have",
-    "ha",
-    "had",
-    "having",
-    "i",
-    "me",
-    "my",
-    "mine",
-    "we",
-    "us",
-    "our",
-    "you",
-    "your",
-    "it",
-    "its",
-    "he",
-    "she",
-    "they",
-    "them",
-    "their",
-    "of",
-    "in",
-    "on",
-    "at",
-    "to",
-    "for",
-    "from",
-    "with",
-    "without",
-    "and",
-    "or",
-    "but",
-    "then",
-    "so",
-    "please",
-    "can",
-    "could",
-    "would",
-    "will",
-    "shall",
-    "should",
-    "may",
-    "might",
-    "must",
-    "just",
-    "also",
-    "now",
-    "here",
-    "there",
-    "what",
-    "which",
-    "who",
-    "whom",
-    "whose",
-    "how",
-    "when",
-    "where",
-    "why",
-    "if",
-    "as",
-    "not",
-    "no",
-    "yes",
-    "some",
-    "any",
-    "all",
-    "both",
-    "every",
-    "each",
-    "few",
-    "much",
-    "more",
-    "most",
-    "very",
-    "too",
-    "quite",
-    "like",
-    "want",
-    "wanna",
-    "need",
-    "wish",
-    "let",
-    "make",
-    "made",
-    "give",
-    "get",
-    "got",
-    "show",
-    "see",
-    "view",
-    "display",
-    "tell",
-    "know",
-    "say",
-    "print",
-    "return",
-    "output",
-    "calculate",
-    "compute",
-    "work",
-    "find",
-    "figure",
-    "out",
-    "up",
-    "down",
-    "into",
-    "onto",
-    "over",
-    "under",
-    "above",
-    "below",
-    "between",
-    "against",
-    "versu",
-    "vs",
-    "per",
-    "by",
-    "about",
-    "use",
-    "using",
-    "thank",
-    "thanks",
-    "hi",
-    "hello",
-    "hey",
-    "ok",
-    "okay",
-    "well",
-    "good",
-    "great",
-    "nice",
-    "only",
-    "one",
-    "ones",
-    "other",
-    "another",
-    "same",
-    "again",
-    "instead",
-    "still",
-    "ever",
-    "put",
-    "can't",
-    "don't",
-    "i'd",
-    "i'll",
-    "what's",
-    "there's",
-    "s",
-    "t",
-    "re",
-    "ll",
-    "d",
-    "ve",
-    "m",
-    "that's",
-    "it's",
-    "way",
-    "go",
-    "try",
-    "check",
-    "look",
-    "whether",
-    "exist",
-    "exists",
-    "total",
-    "overall",
-    "whole",
-    "entire",
-    "full",
-    "available",
-    "current",
-    "currently",
-    "present",
-    "contain",
-    "contained",
-    "include",
-    "included",
-    "inside",
-    "across",
-    "among",
-    "within",
-    "than",
-    "least",
-    "along",
-    "together",
-    "side",
-    "exactly",
-    "really",
-    "actually",
-    "simply",
-    "quickly",
-    "quick",
-    "kindly",
-    "question",
-    "answer",
-    "result",
-    "help",
-    "start",
-    "begin",
-    "first",
-    "next",
-    "last",
-    "finally",
-    "break",
-    "broken",
-    "split",
-    "group",
-    "grouped",
-    "grouping",
-    "aggregate",
-    "aggregated",
-    "kind",
-    "type",
-    "sort",
-    "sorted",
-    "order",
-    "ordered",
-    "rank",
-    "ranked",
-    "list",
-    "listed",
-    "many",
-    "number",
-    "count",
-    "amount",
-    "lot",
-    "bit",
-    "s'",
-    "'",
-    ",",
-    ";",
-    "=",
-    "==",
-    "does",
-    "has",
-    "vs.",
-    "value",
-    "values",
-    "column",
-    "columns",
-    "row",
-    "rows",
-    "data",
-    "dataset",
-    "dataframe",
-    "frame",
-    "table",
-    "df",
-    "depending",
-    "depend",
-    "according",
-    "relate",
-    "related",
-    "relationship",
-    "correlated",
-    "correlation",
-    "compare",
-    "comparison",
-    "compared",
-    "differ",
-    "difference",
-    "new",
-    "create",
-    "created",
-    "generate",
-    "add",
-    "build",
-    "change",
-    "turn",
-    "switch",
-    "wondering",
-    "curious",
-    "interested",
-    "could've",
-    "whats",
-    "hows",
-    "hm",
-    "hmm",
-    "um",
-    "oh",
-    "ah",
-    "sure",
-    "fine",
-    "alright",
-    "right",
-    "think",
-    "thing",
-    "things",
-    "something",
-    "anything",
-    "everything",
-    "own",
-    "possible",
-    "equal",
-    "equals",
-    "his",
-    "her",
-    "distribution",
-    "distributed",
-    "time",
-    "nicely",
-    "simple",
-    "small",
-    "big",
-    "basic",
-    "short",
-    "brief",
-}
+ABOVE = _words(
+    """
+    > >= above after bigger exceed exceeding greater heavier higher larger least longer more
+    older over taller
+    """
+)
+BELOW = _words("< <= before below fewer less lighter lower most shorter smaller under younger")
+GLUE = _words(
+    """
+    load loaded loading import imported file files analyse explore mainly roughly
+    ' , ; = == a about above according across actually add again against aggregate aggregated ah
+    all along alright also am among amount an and another answer any anything are as at
+    available basic be been begin being below between bit both break brief broken build but by
+    calculate can can't change check column columns compare compared comparison compute contain
+    contained correlated correlation could could've count create created curious current
+    currently d data dataframe dataset depend depending df did differ difference display
+    distributed distribution do doe does doing don't done down each entire equal equals ever
+    every everything exactly exist exists few figure finally find fine first for frame from full
+    generate get give go good got great group grouped grouping ha had has have having he help
+    her here his hm hmm how hows i i'd i'll if in include included inside instead interested
+    into is it it's its just kind kindly know last least let like list listed ll look lot m made
+    make many may me might mine more most much must my need new next nice nicely not now number
+    of oh ok okay on one ones only onto or order ordered other our out output over overall own
+    per please possible present print put question quick quickly quite rank ranked re really
+    relate related relationship result return right row rows s s' same say see shall she should
+    show side simple simply so some something sort sorted split start still sure switch t table
+    tell than thank thanks that that's the their them then there there's these they thing things
+    think this those time to together too total try turn type um under up us use using value
+    values ve versu very view vs vs. wanna want was way we well were what what's whats when
+    where whether which who whole whom whose why will wish with within without wondering work
+    would you your
+    """
+)
 """Words that hold a sentence together and name nothing in the data."""
-
 OPERATIONS = (
-    set(STATISTICS) | MOST | LEAST | set(CHARTS) | PLOT | COUNT | ROWS | MISSING | DISTINCT
-    | DESCRIBE | COLUMNS | HEAD | CORRELATE | COMPARE | GROUP | DATA | BY | ABOVE | BELOW
-)  # fmt: skip
+    frozenset(STATISTICS)
+    | frozenset(CHARTS)
+    | MOST
+    | LEAST
+    | PLOT
+    | COUNT
+    | ROWS
+    | MISSING
+    | DISTINCT
+    | DESCRIBE
+    | COLUMNS
+    | HEAD
+    | CORRELATE
+    | COMPARE
+    | GROUP
+    | DATA
+    | BY
+    | ABOVE
+    | BELOW
+)
 KNOWN = GLUE | OPERATIONS

@@ -1,5 +1,6 @@
 """What a prompt asks of data, before the data is known."""
 
+from collections.abc import Set
 from dataclasses import dataclass
 
 from palimpsest.model.rehearsal.prompt import Prompt
@@ -27,12 +28,19 @@ SHARE = {"share", "percentage", "percent", "proportion", "fraction", "%"}
 CUES = (
     r"^(?:(?:ok(?:ay)?|great|nice|thanks|good|hm+|well|so|please|alright|cool)[,.!]*\s+)*"
     r"(?:and|now|what about|how about|and what about|only|just|instead|same|the same|but|also|again|then|"
-    r"make (?:it|that|this)|as an?|turn (?:it|that|this)|with|without|for|by|per|show (?:it|that|this|me that)|"
+    r"make (?:it|that|this)|as|turn (?:it|that|this)|with|without|for|by|per|show (?:it|that|this|me that)|"
     r"do (?:it|that|this|the same)|plot (?:it|that|this)|draw (?:it|that|this)|repeat|restrict|limit|"
     r"split (?:it|that|this)|break (?:it|that|this)|group (?:it|that|this)|sort (?:it|that|this)|change (?:it|that|this)|use)\b"
 )
 """How a prompt begins that goes on with the previous one."""
-BACK_REFERENCE = r"\b(?:it|that|this|them|those|these|the same|instead|as well|too|again)\b"
+ALONE = (
+    r"^(?:and )?(?:the )?(?:mean|average|median|max|maximum|min|minimum|sum|total|std|highest|lowest|"
+    r"(?:top|bottom) \w+|counts?|numbers?)[?.! ]*$"
+)
+"""A prompt of one statistic goes on with what was computed before."""
+BACK_REFERENCE = (
+    r"\b(?:which one|it|that|this|them|those|these|the same|instead|as well|too|again)\b"
+)
 
 
 @dataclass(frozen=True)
@@ -73,6 +81,8 @@ def read_wish(prompt: Prompt) -> Wish:
 
 def continues(prompt: Prompt) -> bool:
     """Tell whether the prompt reads like the continuation of another."""
+    if prompt.matches(ALONE):
+        return True
     if prompt.matches(CUES):
         return len(prompt.words) <= 14
     return len(prompt.words) <= 8 and bool(prompt.matches(BACK_REFERENCE))
@@ -100,23 +110,25 @@ def _telling(prompt: Prompt) -> list[Word]:
     return list(prompt.words[skipped:])
 
 
-_RULES: tuple[tuple[str, set[str], str], ...] = (
-    ("plot", PLOT, r"\b(bar|line|pie|box|scatter)s?[ -](?:plot|chart|graph)|\bas (?:a |an )?(?:bar|line|pie|box|scatter)s?\b|\bdistribution of\b|\bhow (?:is|are) .* distributed\b"),
+TABLE = r"\bas (?:a )?(?:table|numbers)\b|\bin numbers\b|\bjust the numbers\b|\b(?:no|without) (?:a |the )?(?:plot|chart)\b"
+_RULES: tuple[tuple[str, Set[str], str], ...] = (
+    ("table", set(), TABLE),
+    ("plot", PLOT, r"\b(bar|line|pie|box|scatter)s?[ -](?:plot|chart|graph)|\bas (?:a |an )?(?:bar|line|pie|box|scatter)s?\b|\bdistribution of\b|\bhow .*\bdistributed\b"),
     ("columns", set(), r"\b(?:what|which|list|show|name|names of|give me|display|print|see)\b.*\b(?:columns?|fields?|features?|headers?|dtypes|col(?:umn)? names)\b(?! (?:is|are|has|have) (?:highest|missing))|\bcolumn (?:names|types)\b|\bdata types\b|^(?:the )?(?:columns?|fields?|dtypes)\b"),
-    ("shape", {"shape", "dimension"}, r"\bhow (?:big|large|long|wide) (?:is|are)\b|\bhow many (?:columns|fields|features)\b|\bnumber of (?:columns|fields|features)\b|\bsize of\b|\brows and columns\b"),
+    ("shape", {"shape", "dimension"}, r"\bhow (?:big|large|long|wide) (?:is|are) (?!.*\b(?:mean|average|median|deviation|sum|total|variance|correlation|max\w*|min\w*)\b)|\bhow many (?:columns|fields|features)\b|\bnumber of (?:columns|fields|features)\b|\bsize of\b|\brows and columns\b"),
     ("missing", {"missing", "nan", "null", "incomplete"}, r"\b(?:empty|blank|na) (?:values?|cells?|entries|fields?)\b|\bnas\b|\bgaps in\b"),
     ("correlation", CORRELATE, ""),
     ("share", SHARE, r"%"),
     ("count", COMMON, r"\bmost often\b|\bleast often\b"),
     ("distinct", DISTINCT, r"\bwhich values\b|\bwhat values\b|\bvalues of\b|\bpossible values\b"),
-    ("top", set(), r"\b(?:top|bottom|first|last)\s+(?:\d+|two|three|four|five|six|seven|eight|nine|ten)\b(?!\s*(?:rows|lines|records|entries|observations|samples)\b(?!.*\bby\b))|\b(?:\d+|two|three|four|five|six|seven|eight|nine|ten) (?:\w+ )?(?:highest|largest|biggest|smallest|lowest|heaviest|lightest|longest|shortest|tallest|oldest|youngest|cheapest|priciest)\b|\b(?:sort|rank|order|sorted|ranked|ordered)\b|\b(?:row|record|entry) (?:with|has|that has)\b"),
+    ("top", set(), r"\b(?:top|bottom|first|last)\s+(?:\d+|two|three|four|five|six|seven|eight|nine|ten)\b(?!\s*(?:rows|lines|records|entries|observations|samples)\b(?!.*\bby\b))|\b(?:\d+|two|three|four|five|six|seven|eight|nine|ten) (?:\w+ )?(?:highest|largest|biggest|smallest|lowest|heaviest|lightest|longest|shortest|tallest|oldest|youngest|cheapest|priciest)\b|\b(?:sort|rank|order|sorted|ranked|ordered)\b|\b(?:rows?|records?|entry|entries) (?:with|has|have|that has|that have) (?:the )?(?:\d+ )?(?:highest|largest|biggest|most|greatest|lowest|smallest|least|maximum|minimum|max|min|best|worst)\b"),
     ("head", set(), r"\b(?:first|last|head|tail|top|few|some|sample|example|preview|peek|glimpse)\b.*\b(?:rows?|lines?|records?|entries|observations?|of)\b|\bhead\b|\btail\b|\bpreview\b|\bglimpse\b|\bpeek\b"),
     ("statistic", set(STATISTICS), ""),
     ("count", COUNT, ""),
     ("statistic", MOST | LEAST | set(QUALITIES), ""),
     ("rows", set(), r"\b(?:rows?|records?|entries|observations?|those|ones|all|data) (?:where|with|that|which|whose|for which|in which|of|from)\b|\bfilter\b|\bonly (?:the|those)\b|\bsubset\b|\bselect\b|\bwhere\b.*(?:[<>=]|\b(?:is|are|equals?)\b)|(?:\b(?:above|over|below|under|exceeding|(?:greater|less|more|fewer|larger|smaller|longer|shorter|heavier|lighter|higher|lower|older|younger) than|at (?:least|most)|between)|[<>]=?)\s*\d"),
     ("compare", COMPARE, r"\bbreak ?down\b|\bgroup(?:ed)? by\b"),
-    ("describe", DESCRIBE, r"\bwhat(?:'s| is| are| does)?\b.*\b(?:in|inside|look like|contain|hold)\b|\btell me (?:something |more |everything )?(?:about|what)\b|\bquick look\b|\bget to know\b|\bwhat kind of data\b|\bwalk me through\b"),
+    ("describe", DESCRIBE, r"\bwhat(?:'s| is| are| does)?\b.*\b(?:in|inside|look like|contain|hold)\b|\b(?:tell|show|teach) me (?:something |more |everything )?about\b|\babout (?:the |this |my |our )?(?:data|table|frame|dataset|df|@)|\blook at\b|\blooks? like\b|\bwhat (?:is|are) .*\babout\b|\bhave a look\b|\bquick look\b|\bget to know\b|\bwhat kind of data\b|\bwalk me through\b"),
 )  # fmt: skip
 
 

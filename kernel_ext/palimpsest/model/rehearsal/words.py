@@ -29,7 +29,8 @@ def words_of(text: str) -> tuple[Word, ...]:
     """Cut text into words; ``bill_length`` and ``BillLength`` are two words each."""
     found = []
     for token in _TOKEN.findall(text.replace("\N{RIGHT SINGLE QUOTATION MARK}", "'")):
-        for piece in _CAMEL.split(token):
+        whole = token.casefold() in {"nan", "nans"}
+        for piece in [token] if whole else _CAMEL.split(token):
             lower = piece.casefold()
             found.append(Word(lower, stem(lower)))
     return tuple(found)

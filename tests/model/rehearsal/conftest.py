@@ -1,0 +1,5 @@
+"""The tests draw into memory, not onto a screen."""
+
+import os
+
+os.environ.setdefault("MPLBACKEND", "Agg")
