@@ -13,7 +13,8 @@ import pytest
 PACKAGE = Path(__file__).resolve().parent.parent / "kernel_ext" / "palimpsest"
 
 LAYERS = (
-    {"app", "boot"},
+    {"boot"},
+    {"app"},
     {"frontends"},
     {"review", "session"},
     {"loop"},

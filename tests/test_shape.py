@@ -32,15 +32,14 @@ def test_the_init_of_a_folder_is_its_docstring(path: Path) -> None:
     assert len(tree.body) == 1
 
 
-def test_the_tree_in_the_readme_is_the_one_on_disk() -> None:
-    found = TREE.search((ROOT / "README.md").read_text(encoding="utf-8"))
-    if found is None:
-        return
-    told = {line.split()[0] for line in found[1].splitlines()[1:] if line.strip()}
+def test_the_tree_for_contributors_is_the_one_on_disk() -> None:
+    found = TREE.search((ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8"))
+
+    assert found
+    told = {line.split()[0] for line in found[1].splitlines()[1:]}
     there = {
         path.name + ("/" if path.is_dir() else "")
         for path in PACKAGE.iterdir()
-        if path.name not in {"__pycache__", "py.typed"}
+        if path.suffix in {"", ".py"} and path.name != "__pycache__"
     }
-
     assert told == there
