@@ -81,7 +81,8 @@ class Extension:
         from palimpsest.frontends.turn import Place
 
         notebook = current_notebook(self.shell)
-        return Place(self.cells.cell_id, self.shell.execution_count, notebook)
+        # IPython counts on as soon as a cell begins.
+        return Place(self.cells.cell_id, self.shell.execution_count - 1, notebook)
 
     def _on_request(self, stream: Any, ident: Any, parent: Any) -> Any:
         """Answer a front end; on the control thread, so it only hands over."""

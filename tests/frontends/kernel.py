@@ -7,7 +7,8 @@ import sys
 import threading
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -150,7 +151,23 @@ class Client:
                 found: Message = message
                 return found
 
-    def send(self, code: str, *, stdin: bool = False, **metadata: Any) -> str:
+    @contextmanager
+    def subshell(self) -> Iterator[str]:
+        """Yield the id of a subshell, in which cells run beside those of the main shell."""
+        made = self._control("create_subshell_request", {})
+        yield str(made["subshell_id"])
+        self._control("delete_subshell_request", {"subshell_id": made["subshell_id"]})
+
+    def _control(self, kind: str, content: Message) -> Message:
+        message = self.session.msg(kind, content)
+        self.session.send(self._sockets["control"], message)
+        reply = self._receive("control", message["header"]["msg_id"], 10)
+        found: Message = reply["content"]
+        return found
+
+    def send(
+        self, code: str, *, stdin: bool = False, subshell: str | None = None, **metadata: Any
+    ) -> str:
         """Send a cell without waiting."""
         content = {
             "code": code,
@@ -161,6 +178,8 @@ class Client:
             "stop_on_error": True,
         }
         message = self.session.msg("execute_request", content, metadata=metadata)
+        if subshell is not None:
+            message["header"]["subshell_id"] = subshell
         self.session.send(self._sockets["shell"], message)
         return str(message["header"]["msg_id"])
 
@@ -199,14 +218,10 @@ class Client:
         """Wait until some output holds a text."""
         return self.wait(lambda m: text in str(m["content"]), timeout)
 
-    def request(self, timeout: float = 10, **command: Any) -> Message:
+    def request(self, **command: Any) -> Message:
         """Send a control request and return the reply's content."""
         command.setdefault("id", uuid.uuid4().hex)
-        message = self.session.msg("palimpsest_request", command)
-        self.session.send(self._sockets["control"], message)
-        reply = self._receive("control", message["header"]["msg_id"], timeout)
-        content: Message = reply["content"]
-        return content
+        return self._control("palimpsest_request", command)
 
     def question(self, timeout: float = 10) -> str:
         """Wait until the kernel asks for input; returns the words."""

@@ -165,6 +165,7 @@ class Capture:
         undo = [
             _patch(publisher, "publish", self._publisher(publish)),
             _patch(publisher, "clear_output", self._clear),
+            _patch(shell.events, "trigger", self._keep_figures(shell.events)),
             _patch(shell, "_showtraceback", self._traceback),
             _patch(shell, "showtraceback", self._traceback_unless(shell.showtraceback)),
             self._catch_kept(streams[0], "stdout"),
@@ -204,12 +205,15 @@ class Capture:
             self.images.append(image)
         return self._on_native() if self._on_native is not None else False
 
-    def _caught(self, name: str, text: str) -> bool:
+    def _mine(self) -> bool:
+        """Tell whether it is the agent's code that calls, or a thread that it started."""
         thread = threading.current_thread()
         if thread is self._main:
-            mine = IN_RUN.get() is self._token
-        else:
-            mine = thread not in self._older_threads
+            return IN_RUN.get() is self._token
+        return thread not in self._older_threads
+
+    def _caught(self, name: str, text: str) -> bool:
+        mine = self._mine()
         if mine:
             self._keep(name, text)
         return mine
@@ -235,7 +239,7 @@ class Capture:
 
     def _publisher(self, publish: Callable[..., Any]) -> Callable[..., Any]:
         def tee(data: Any, metadata: Any = None, *args: Any, **kwargs: Any) -> Any:
-            if threading.current_thread() is self._main and IN_RUN.get() is not self._token:
+            if not self._mine():
                 return publish(data, metadata, *args, **kwargs)
             if kwargs.get("update"):
                 return publish(data, metadata, *args, **kwargs) if self._on_native else None
@@ -244,6 +248,24 @@ class Capture:
             return publish(data, metadata, *args, **kwargs)
 
         return tee
+
+    def _keep_figures(self, events: Any) -> Callable[..., None]:
+        """Keep other threads from showing the figures of this run as their own.
+
+        matplotlib's figures belong to nobody, and every cell and every widget message that ends
+        on a subshell meanwhile would take them (spec/kernel.md A5).
+        """
+        trigger = events.trigger
+
+        def trigger_mine(event: str, *arguments: Any, **options: Any) -> None:
+            if event != "post_execute" or threading.current_thread() is self._main:
+                trigger(event, *arguments, **options)
+                return
+            for one in list(events.callbacks[event]):
+                if one.__name__ != "flush_figures":
+                    _call(one, events.shell)
+
+        return trigger_mine
 
     def _clear(self, wait: bool = False) -> None:  # noqa: FBT001, FBT002, ARG002  # IPython's signature
         """Clear what was printed, never the cell: our own story stands there."""
@@ -273,6 +295,14 @@ class Capture:
                 publish(data if text is None else {**data, "text/plain": text}, metadata)
 
         return show
+
+
+def _call(callback: Callable[[], Any], shell: Any) -> None:
+    """Call one of IPython's listeners as IPython does: what it raises is shown, not raised."""
+    try:
+        callback()
+    except (Exception, KeyboardInterrupt):  # noqa: BLE001  # a listener may raise anything
+        shell.showtraceback()
 
 
 def _patch(target: Any, name: str, value: Any) -> Callable[[], None]:

@@ -1,0 +1,202 @@
+"""The magics work in every host: nbclient, Papermill, a terminal, and the oldest ipykernel we support."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import nbclient
+import nbconvert
+import nbformat
+import pexpect
+import pytest
+from tests.frontends.kernel import ROOT, Kernel
+
+pytestmark = pytest.mark.slow
+MIME = "application/vnd.palimpsest.segment+json"
+SETUP = (
+    "from palimpsest.model.script import says, calls\nfrom tests.frontends.room import load\n"
+    "room = load(get_ipython())"
+)
+PLOT = (
+    "import matplotlib.pyplot as plt\nplt.plot([1])\nprint(chr(60) + 'u>drawn' + chr(60) + '/u>')"
+)
+SCRIPT = (
+    f"room.script(says('I **plot** ' + chr(60) + 'b>it' + chr(60) + '/b>.').calls('python', code={PLOT!r}), says('Done.'),"
+    "calls('python', code='refused = 1').says(''), says('Then not.'))"
+)
+
+
+def notebook(*cells: str) -> nbformat.NotebookNode:
+    made = nbformat.v4.new_notebook()
+    made.cells = [nbformat.v4.new_code_cell(cell) for cell in cells]
+    made.metadata.kernelspec = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    return made
+
+
+@pytest.fixture(scope="module")
+def environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A folder to work in, and kernels that find our code."""
+    folder = tmp_path_factory.mktemp("hosts")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONPATH", f"{ROOT / 'kernel_ext'}:{ROOT}")
+        patch.setenv("IPYTHONDIR", str(folder / ".ipython"))
+        patch.delenv("PYTEST_CURRENT_TEST", raising=False)
+        patch.chdir(folder)
+        yield folder
+
+
+@pytest.mark.filterwarnings(
+    "ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning"
+)
+class TestSavedNotebooks:
+    """What nbclient and Papermill write is a whole and valid document."""
+
+    @pytest.fixture(scope="class")
+    def executed(self, environment: Path) -> nbformat.NotebookNode:
+        made = notebook(SETUP, SCRIPT, "%%agent -y\nPlot.", "answer = %agent Do it?", "str(answer)")
+        nbclient.NotebookClient(
+            made, timeout=60, resources={"metadata": {"path": environment}}
+        ).execute()
+        return made
+
+    def test_nbclient_saves_the_whole_story(self, executed: nbformat.NotebookNode) -> None:
+        nbformat.validate(executed)
+        asked, refused, value = executed.cells[2:]
+        kinds = [next(iter(sorted(output.data))) for output in asked.outputs]
+
+        assert kinds == [MIME, "image/png", MIME]
+        assert "I **plot**" in asked.outputs[0].data["text/markdown"]
+        assert "Done." in asked.outputs[-1].data["text/markdown"]
+        assert "nobody was there to ask" in refused.outputs[0].data["text/markdown"]
+        assert value.outputs[0].data["text/plain"] == "'Then not.'"
+        assert not any(output.data[MIME]["open"] for output in asked.outputs if MIME in output.data)
+
+    @pytest.mark.parametrize("exporter", [nbconvert.HTMLExporter, nbconvert.MarkdownExporter])
+    def test_nbconvert_shows_it_escaped_and_in_order(
+        self, executed: nbformat.NotebookNode, exporter: type[nbconvert.Exporter]
+    ) -> None:
+        body, _ = exporter().from_notebook_node(executed)
+
+        assert body.index("plot") < body.index("Done.") < body.index("Then not.")
+        assert "<b>it</b>" not in body
+        assert "drawn" in body
+        if exporter is nbconvert.HTMLExporter:
+            assert "<u>drawn" not in body
+        else:
+            assert "```text\n[stdout]\n<u>drawn</u>" in body
+
+    def test_papermill_runs_it_with_parameters(self, environment: Path) -> None:
+        made = notebook(
+            "size = 1", SETUP, "room.script(says('So be it.'))", "%%agent\nWhat is {size}?"
+        )
+        made.cells[0].metadata.tags = ["parameters"]
+        nbformat.write(made, environment / "in.ipynb")
+
+        done = subprocess.run(
+            [sys.executable, "-m", "papermill", "in.ipynb", "out.ipynb", "-p", "size", "7"],
+            check=False,
+            capture_output=True,
+            text=True,
+        )
+
+        assert done.returncode == 0, done.stderr
+        out = nbformat.read(environment / "out.ipynb", as_version=4)
+        assert "So be it." in out.cells[-1].outputs[0].data["text/markdown"]
+
+
+class TestTerminal:
+    """IPython in a terminal: plain text, in order, with questions at the prompt."""
+
+    @pytest.fixture
+    def terminal(self, environment: Path) -> Iterator["pexpect.spawn[str]"]:
+        child: pexpect.spawn[str] = pexpect.spawn(
+            sys.executable,
+            ["-m", "IPython", "--simple-prompt", "--colors=NoColor", "--no-banner"],
+            cwd=str(environment),
+            env={**os.environ, "TERM": "dumb", "COLUMNS": "200"},
+            encoding="utf-8",
+            timeout=30,
+        )
+        child.expect_exact("In [1]: ")
+        for line in SETUP.splitlines():
+            child.sendline(line)
+            child.expect(r"In \[\d+\]: ")
+        yield child
+        child.close(force=True)
+
+    def script(self, terminal: "pexpect.spawn[str]", answers: str) -> None:
+        terminal.sendline(f"room.script({answers})")
+        terminal.expect(r"In \[\d+\]: ")
+
+    def test_prints_the_answer(self, terminal: "pexpect.spawn[str]") -> None:
+        self.script(terminal, "says('Hello there.')")
+        terminal.sendline("%agent hi?")
+        terminal.expect_exact("Hello there.")
+        terminal.expect(r"In \[\d+\]: ")
+
+    def test_asks_and_runs_python_here(self, terminal: "pexpect.spawn[str]") -> None:
+        self.script(
+            terminal,
+            "calls('python', code='import asyncio; await asyncio.sleep(0); x = 6 * 7; x').says(''), says('Done.')",
+        )
+        terminal.sendline("%agent hi")
+        terminal.expect_exact("3 reject")
+        terminal.sendline("1")
+        terminal.expect_exact("42")
+        terminal.expect_exact("Done.")
+        terminal.expect(r"In \[\d+\]: ")
+        terminal.sendline("x + 1")
+        terminal.expect_exact("43")
+
+    def test_ctrl_c_stops(self, terminal: "pexpect.spawn[str]") -> None:
+        self.script(
+            terminal,
+            "says('Let me think.\\n').stalls(), calls('python', code='import time; time.sleep(30)')",
+        )
+        terminal.sendline("%agent hi")
+        terminal.expect_exact("Let me think.")
+        terminal.sendintr()
+        terminal.expect_exact("Stopped")
+        terminal.expect(r"In \[\d+\]: ")
+        terminal.sendline("%agent -y hi")
+        terminal.expect(pexpect.TIMEOUT, timeout=0.7)
+        terminal.sendintr()
+        terminal.expect_exact("Stopped")
+        terminal.expect(r"In \[\d+\]: ")
+        terminal.sendline("1 + 1")
+        terminal.expect_exact("2")
+
+    def test_wrong_input_gets_one_line(self, terminal: "pexpect.spawn[str]") -> None:
+        terminal.sendline("%agent --modle x hi")
+        terminal.expect_exact("Did you mean '--model'?")
+        terminal.expect(r"In \[\d+\]: ")
+        assert "Traceback" not in (terminal.before or "")
+
+
+def test_loads_by_itself_where_the_magic_is_declared_lazily(tmp_path: Path) -> None:
+    with Kernel(cwd=tmp_path) as kernel:
+        kernel.run("get_ipython().magics_manager.lazy_magics['agent'] = 'tests.frontends.lazy'")
+        assert "So lazy." in kernel.run("%agent hi").story()
+        assert "So lazy." in kernel.run("%%agent\nhi").story()
+
+
+@pytest.mark.soak
+def test_the_oldest_ipykernel_runs_the_blocking_magic_and_asks(tmp_path: Path) -> None:
+    old = tmp_path / "old"
+    install = [sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--target", str(old)]
+    subprocess.run([*install, "ipykernel==6.31.0"], check=True)
+    path = f"{old}:{ROOT / 'kernel_ext'}:{ROOT}"
+    with Kernel(cwd=tmp_path, env={"PYTHONPATH": path}) as kernel:
+        assert kernel.value("__import__('ipykernel').__version__") == "'6.31.0'"
+        kernel.load_room()
+        kernel.script("calls('python', code='6 * 7').says('')", "says('Done.').drips(0.2)")
+
+        run_id = kernel.send("%%time\n%agent hi", stdin=True)
+        kernel.question()
+        kernel.answer("1")
+        run = kernel.finish(run_id)
+
+        assert "42" in run.story()
+        assert "Done." in run.story()
