@@ -62,6 +62,7 @@ PROVIDER_PREFIX = re.compile(r"^[A-Za-z]\w*Exception\s*-\s*")
 STATUS_PREFIX = re.compile(r"^Error code: \d+ - ")
 ADVICE_SUFFIX = re.compile(r"\.? Handle with `litellm\.\w+`\.?")
 SILENCE = re.compile(r"timeout on reading|timed? ?out|read ?timeout", re.IGNORECASE)
+SILENT_CLASSES = frozenset({"ReadTimeout", "APITimeoutError", "SocketTimeoutError", "Timeout"})
 INVENTED_STATUS = 500
 """What litellm calls a failure to which no server gave a status."""
 
@@ -78,6 +79,8 @@ class Seen:
     headers: dict[str, str]
     body: str | None
     mid_stream: bool
+    silent: bool
+    """Nothing came for too long."""
 
 
 def classify(exception: BaseException, provider: str, api_base: str | None = None) -> ErrorValue:
@@ -140,6 +143,7 @@ def read(exception: BaseException) -> Seen:
         headers=_headers(chain),
         body=scrub(json.dumps(body))[:LONGEST_BODY] if body else None,
         mid_stream=mid_stream,
+        silent=_is_silent(exception, message),
     )
 
 
@@ -233,6 +237,21 @@ def _code(body: dict[str, Any] | None) -> str | None:
     return None
 
 
+def _is_silent(exception: BaseException, message: str) -> bool:
+    """Look for a read timeout, which litellm renames but which is still what it came from."""
+    seen: set[int] = set()
+    waiting: list[BaseException | None] = [exception]
+    while waiting:
+        current = waiting.pop()
+        if current is None or id(current) in seen:
+            continue
+        seen.add(id(current))
+        if type(current).__name__ in SILENT_CLASSES:
+            return True
+        waiting += [current.__cause__, current.__context__]
+    return bool(SILENCE.search(message))
+
+
 def _is_overflow(seen: Seen) -> bool:
     if "ContextWindowExceededError" in seen.classes:
         return True
@@ -287,8 +306,8 @@ def _is_retryable(seen: Seen) -> bool:
 
 
 def _spoken(seen: Seen, provider: str) -> str:
-    if "Timeout" in seen.classes or SILENCE.search(seen.message):
-        return f"The provider {provider!r} said nothing for too long: {seen.message}"
+    if seen.silent:
+        return f"The provider {provider!r} said nothing for too long, so the request was given up."
     if seen.code == "insufficient_quota":
         return f"The account at {provider!r} has no quota left: {seen.message}"
     if seen.mid_stream:

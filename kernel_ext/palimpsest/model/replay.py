@@ -1,0 +1,113 @@
+"""Answer from a recorded session: each request gets what the model said at that step.
+
+Nothing is asked of anybody, so a session can be lived through again under other tools or
+another policy. What the transcript keeps is enough: the parts of an assistant message are
+turned back into the events that made them.
+"""
+
+import json
+from collections.abc import AsyncGenerator, Iterable, Iterator, Sequence
+
+from palimpsest.model.joining import called
+from palimpsest.model.model import (
+    ModelRequest,
+    ReasoningDelta,
+    ReasoningEnded,
+    ReasoningStarted,
+    StepFinished,
+    StepStarted,
+    StreamEvent,
+    TextDelta,
+    TextEnded,
+    TextStarted,
+    ToolInputDelta,
+    ToolInputEnded,
+    ToolInputStarted,
+)
+from palimpsest.transcript.errors import ModelFailed, UnknownError
+from palimpsest.transcript.messages import AssistantMessage, Message
+from palimpsest.transcript.parts import (
+    Part,
+    ReasoningPart,
+    StepFinishPart,
+    StepStartPart,
+    TextPart,
+    ToolPart,
+)
+
+
+class ReplayModel:
+    """Plays recorded steps in order; ``requests`` holds what it was asked meanwhile."""
+
+    def __init__(self, steps: Iterable[Sequence[StreamEvent]]) -> None:
+        self.requests: list[ModelRequest] = []
+        self._steps = list(steps)
+
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[StreamEvent, None]:
+        """Play the next step."""
+        at = len(self.requests)
+        self.requests.append(request)
+        if at >= len(self._steps):
+            message = (
+                f"The recording ends after {len(self._steps)} steps; this is request {at + 1}."
+            )
+            raise ModelFailed(UnknownError(message=message))
+        for event in self._steps[at]:
+            yield event
+
+
+def recorded_steps(messages: Iterable[Message]) -> list[tuple[StreamEvent, ...]]:
+    """Return the steps of a session; an answer that failed or never finished is left out."""
+    steps: list[tuple[StreamEvent, ...]] = []
+    for message in messages:
+        info = message.info
+        if isinstance(info, AssistantMessage) and info.error is None and not info.summary:
+            steps.extend(_steps_of(message.parts, info))
+    return steps
+
+
+def _steps_of(parts: Sequence[Part], info: AssistantMessage) -> Iterator[tuple[StreamEvent, ...]]:
+    events: list[StreamEvent] = []
+    calls: list[ToolPart] = []
+    for part in parts:
+        if isinstance(part, StepStartPart):
+            # What a failed attempt left in the message was never an answer.
+            events, calls = [StepStarted()], []
+        elif isinstance(part, StepFinishPart):
+            yield (*events, *map(_called, calls), _finished(part, info))
+            events, calls = [], []
+        else:
+            events.extend(_events_of(part))
+            if isinstance(part, ToolPart):
+                calls.append(part)
+
+
+def _events_of(part: Part) -> Iterator[StreamEvent]:
+    match part:
+        case TextPart(synthetic=False):
+            yield TextStarted(part.id)
+            yield TextDelta(part.id, part.text)
+            yield TextEnded(part.id, part.metadata)
+        case ReasoningPart():
+            yield ReasoningStarted(part.id)
+            if part.text:
+                yield ReasoningDelta(part.id, part.text)
+            yield ReasoningEnded(part.id, part.metadata)
+        case ToolPart():
+            yield ToolInputStarted(part.call_id, part.tool)
+            yield ToolInputDelta(part.call_id, _raw(part))
+            yield ToolInputEnded(part.call_id)
+        case _:
+            return
+
+
+def _called(part: ToolPart) -> StreamEvent:
+    return called(part.call_id, part.tool, _raw(part))
+
+
+def _raw(part: ToolPart) -> str:
+    return json.dumps(part.state.input, ensure_ascii=False)
+
+
+def _finished(part: StepFinishPart, info: AssistantMessage) -> StepFinished:
+    return StepFinished(part.reason or info.finish or "unknown", part.tokens, part.cost)

@@ -1,0 +1,59 @@
+"""Build requests to the fault server, and run them through the adapter."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from palimpsest.model.fault_server import FaultServer
+from palimpsest.model.litellm_model import LitellmModel
+from palimpsest.model.model import Model, ModelRequest, StreamEvent
+from palimpsest.transcript.errors import ErrorValue, ModelFailed
+from palimpsest.transcript.values import ModelInfo, ModelRef, Price, ToolSpec
+
+PYTHON = ToolSpec(
+    name="python",
+    description="Run code.",
+    parameters={"type": "object", "properties": {"code": {"type": "string"}}},
+)
+SYSTEM = {"role": "system", "content": "Be brief."}
+HELLO = {"role": "user", "content": "Hello"}
+NAMES = {"openai": "gpt-4o", "anthropic": "claude-sonnet-4-5"}
+
+
+def info(provider: str, server: FaultServer | None = None, **fields: Any) -> ModelInfo:
+    """Describe a model that lives on the fault server."""
+    base = None
+    if server is not None:
+        base = server.anthropic_base if provider == "anthropic" else server.openai_base
+    name = fields.pop("name", NAMES.get(provider, "some-model"))
+    defaults: dict[str, Any] = {
+        "window": 8_000,
+        "output_limit": 1_000,
+        "price": Price(input=3.0, output=15.0, cache_read=0.3, cache_write=3.75),
+        "api_base": base,
+    }
+    return ModelInfo(ref=ModelRef(provider=provider, name=name), **(defaults | fields))
+
+
+def request(
+    model: ModelInfo,
+    *messages: dict[str, Any],
+    tools: Sequence[ToolSpec] = (PYTHON,),
+    **parameters: Any,
+) -> ModelRequest:
+    """Ask something; without messages, a greeting."""
+    return ModelRequest(
+        model=model, messages=messages or (SYSTEM, HELLO), tools=tuple(tools), parameters=parameters
+    )
+
+
+async def run(
+    asked: ModelRequest, model: Model | None = None
+) -> tuple[list[StreamEvent], ErrorValue | None]:
+    """Return all events, and the error with which the stream failed."""
+    events: list[StreamEvent] = []
+    try:
+        async for event in (model or LitellmModel(read_timeout_seconds=2.0)).stream(asked):
+            events.append(event)  # noqa: PERF401 - what came before a failure counts
+    except ModelFailed as failed:
+        return events, failed.error
+    return events, None
