@@ -1,0 +1,65 @@
+"""A turn on a full disk says so once, goes on in memory, and loses nothing when there is room again."""
+
+import contextlib
+from collections.abc import Sequence
+from pathlib import Path
+
+from tests.loop.studio import Studio, ask
+from tests.store.test_faults import mounted
+
+from palimpsest.model.script import calls, says
+from palimpsest.model.scripted import ScriptedModel
+from palimpsest.review.requests import rebuild_all
+from palimpsest.store.opening import open_store
+from palimpsest.transcript.events import Record, SessionError
+from palimpsest.transcript.parts import ToolCompleted, ToolPart
+
+
+async def test_a_turn_survives_a_full_disk(tmp_path: Path) -> None:
+    long = "\n".join(f"{n} {'x' * 90}" for n in range(2_000))
+    with mounted(tmp_path, "-t", "tmpfs", "-o", "size=1m", "tmpfs"):
+        (tmp_path / "long.txt").write_text(long)
+        store, _ = open_store(tmp_path)
+        model = ScriptedModel(
+            says("First."), calls("read", path="long.txt"), says("Long."), says("Here.")
+        )
+        studio = Studio(tmp_path, model, store=store)
+        session = await studio.session()
+        errors: list[str] = []
+
+        def listen(records: Sequence[Record]) -> None:
+            errors.extend(
+                r.event.error.message for r in records if isinstance(r.event, SessionError)
+            )
+
+        session.subscribe(listen)
+        await ask(session, "Hello")
+        filler = tmp_path / "filler"
+        _fill(filler)
+        full = await ask(session, "Read it.")
+        filler.unlink()
+        assert await session.journal.flush(sync=True)
+        answer = await ask(session, "Now?")
+        records = await studio.records(session)
+        rebuilt = list(rebuild_all(store, session.id, records))
+        await studio.workspace.close()
+        again = await Studio(tmp_path, ScriptedModel(), store=open_store(tmp_path)[0]).session()
+        texts = [type(p).__name__ for m in again.snapshot().messages for p in m.parts]
+        await again.close()
+
+    assert len(errors) == 1
+    assert "disk is full" in errors[0]
+    assert (full.text, full.error) == ("Long.", None)
+    (part,) = [p for m in full.messages for p in m.parts if isinstance(p, ToolPart)]
+    assert isinstance(part.state, ToolCompleted)
+    assert answer.text == "Here."
+    assert all(found.matches for found in rebuilt)
+    assert "TextPart" in texts
+
+
+def _fill(path: Path) -> None:
+    with path.open("wb", buffering=0) as file:
+        for size in (65_536, 4_096, 64):
+            with contextlib.suppress(OSError):
+                while True:
+                    file.write(b"x" * size)
