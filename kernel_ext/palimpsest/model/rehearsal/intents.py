@@ -173,29 +173,32 @@ def _is_search(prompt: Prompt) -> bool:
 
 
 def _is_file_listing(prompt: Prompt) -> bool:
-    if prompt.matches(r"^(?:ls|dir|tree)\b(?!\s*=)") or (
-        prompt.globs and not prompt.matches(r"\b(?:search|grep|replace|contain|mention)")
-    ):
+    if prompt.matches(r"^(?:ls|dir|tree)\b(?!\s*=)"):
         return True
-    nouns = prompt.matches(
-        r"\b(?:files|folders?|director(?:y|ies)|csvs|notebooks|scripts|subfolders|documents|file names|filenames|project tree|tree)\b"
-    )
-    if (
-        prompt.matches(r"\b(?:find|locate|is there)\b.*\bfile\b")
-        and not prompt.quotes
-        and not prompt.matches(r"\bin (?:the )?file\b")
-    ):
+    if prompt.globs and not prompt.matches(r"\b(?:search|grep|replace|contain|mention)"):
         return True
-    if not nouns or prompt.matches(
-        r"\b(?:search|grep|contain\w*|mention\w*|occurrences?|defined|import)\b"
-    ):
+    if _asks_for_a_file(prompt) or _shows_a_folder(prompt):
+        return True
+    if not prompt.matches(_FILE_NOUNS) or prompt.matches(_CONTENT_WORDS):
         return False
     if prompt.paths and not prompt.matches(r"\b(?:find|locate)\b"):
         return False
-    bare = len(prompt.words) <= 4
-    return (
-        bool(prompt.matches(LISTING)) or bool(prompt.matches(r"\bwhat's\b|\bcontents?\b")) or bare
-    )
+    return bool(prompt.matches(LISTING + r"|\bwhat's\b|\bcontents?\b")) or len(prompt.words) <= 4
+
+
+_FILE_NOUNS = r"\b(?:files|folders?|director(?:y|ies)|csvs|notebooks|scripts|subfolders|documents|file names|filenames|project tree|tree)\b"
+_CONTENT_WORDS = r"\b(?:search|grep|contain\w*|mention\w*|occurrences?|defined|import)\b"
+
+
+def _asks_for_a_file(prompt: Prompt) -> bool:
+    asks = prompt.matches(r"\b(?:find|locate|is there)\b.*\bfile\b") and not prompt.quotes
+    return bool(asks) and not prompt.matches(r"\bin (?:the )?file\b")
+
+
+def _shows_a_folder(prompt: Prompt) -> bool:
+    if not prompt.folders or prompt.paths or len(prompt.words) > 6:
+        return False
+    return bool(prompt.matches(LISTING + r"|\bwhat's\b|\bopen\b"))
 
 
 _READ = r"\b(?:read|show|open|cat|print|display|view|see|what's|what is|what does|contents?|look|say|says|head|first|lines|let me see|give me|load up|type out|inside|in it|check|tell me|dump)\b"

@@ -74,13 +74,13 @@ def _plot_scatter(spec: Spec, numbers: tuple[Column, ...]) -> tuple[list[str], s
     x, y = (numbers[1], numbers[0]) if spec.against else (numbers[0], numbers[1])
     rows = source(spec)
     colour = ""
-    if spec.groups:
-        codes = f'{rows}[{quote(spec.groups[0].key)}].astype("category").cat.codes'
-        colour = f', c={codes}, colormap="viridis"'
     kind = chart_of(spec)
-    drawing = [
-        f"{rows}.plot.{kind}(x={quote(x.key)}, y={quote(y.key)}{colour if kind == 'scatter' else ''})"
-    ]
+    drawn = rows
+    if spec.groups and kind == "scatter":
+        name = quote(spec.groups[0].key)  # a category gets a colour bar with its names
+        drawn = f'{rows}.astype({{{name}: "category"}})'
+        colour = f', c={name}, colormap="viridis"'
+    drawing = [f"{drawn}.plot.{kind}(x={quote(x.key)}, y={quote(y.key)}{colour})"]
     return drawing, f"{rows}[{quote(x.key)}].corr({rows}[{quote(y.key)}])"
 
 

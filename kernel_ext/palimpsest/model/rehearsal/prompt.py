@@ -188,7 +188,7 @@ def is_path(text: str) -> bool:
     if name in BARE_FILES or is_hidden or name == ".env":
         return True
     # A name with spaces is a path only when all of it is name-like: "notes of May.txt".
-    return bool(_EXTENSION.search(name)) and bool(re.fullmatch(r"[\w .~/+@-]+", text))
+    return bool(_EXTENSION.search(name[1:])) and bool(re.fullmatch(r"[\w .~/+@-]+", text))
 
 
 def is_data_file(path: str) -> bool:

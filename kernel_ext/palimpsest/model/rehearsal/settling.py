@@ -32,7 +32,8 @@ def _group_words(spec: Spec, _: frozenset[str]) -> Spec:
     """Let columns of words group where numbers are measured."""
     words = tuple(c for c in spec.measures if not c.numeric and not c.temporal)
     numbers = tuple(c for c in spec.measures if c not in words)
-    wants_groups = spec.op in {"statistic", "top", "compare", ""} or (spec.op == "plot" and numbers)
+    plotted = spec.op == "plot" and (numbers or spec.groups)
+    wants_groups = spec.op in {"statistic", "top", "compare", ""} or plotted
     if words and wants_groups and (numbers or spec.op != "statistic" or not spec.statistic):
         return replace(spec, measures=numbers, groups=(*spec.groups, *words))
     return spec
