@@ -54,7 +54,8 @@ class TestSavedNotebooks:
     """What nbclient and Papermill write is a whole and valid document."""
 
     @pytest.fixture(scope="class")
-    def executed(self, environment: Path) -> nbformat.NotebookNode:
+    @staticmethod
+    def executed(environment: Path) -> nbformat.NotebookNode:
         made = notebook(SETUP, SCRIPT, "%%agent -y\nPlot.", "answer = %agent Do it?", "str(answer)")
         nbclient.NotebookClient(
             made, timeout=60, resources={"metadata": {"path": environment}}
