@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from palimpsest.model.custom import CustomFailure
 from palimpsest.model.overflow import is_overflow
 from palimpsest.model.providers import key_variable
 from palimpsest.transcript.errors import (
@@ -85,7 +86,7 @@ class Seen:
 
 def classify(exception: BaseException, provider: str, api_base: str | None = None) -> ErrorValue:
     """Return the error value that says what happened and what to do about it."""
-    seen = read(exception)
+    seen = read(_own_failure(exception) or exception)
     if seen.classes & {"CancelledError", "AbortError"}:
         return AbortedError()
     if _is_overflow(seen):
@@ -106,6 +107,22 @@ def classify(exception: BaseException, provider: str, api_base: str | None = Non
         response_body=seen.body,
         metadata={"code": seen.code} if seen.code else None,
     )
+
+
+def _own_failure(exception: BaseException) -> CustomFailure | None:
+    """Return the failure of a model of our own; litellm wraps it as one without a status."""
+    seen: set[int] = set()
+    waiting: list[BaseException | None] = [exception]
+    while waiting:
+        current = waiting.pop()
+        if isinstance(current, CustomFailure):
+            return current
+        if current is not None and id(current) not in seen:
+            seen.add(id(current))
+            inner = getattr(current, "original_exception", None)
+            waiting += [current.__cause__, current.__context__]
+            waiting += [inner] if isinstance(inner, BaseException) else []
+    return None
 
 
 def auth_sentence(provider: str, detail: str = "") -> str:

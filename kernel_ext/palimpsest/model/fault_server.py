@@ -149,11 +149,6 @@ class FaultServer:
     ) -> None:
         await self._close()
 
-    async def serve_forever(self) -> None:
-        """Serve until cancelled."""
-        async with self:
-            await asyncio.Event().wait()
-
     async def _listen(self) -> None:
         self._server = await asyncio.start_server(self._connected, "127.0.0.1", self._port)
         self._port = self._server.sockets[0].getsockname()[1]
@@ -233,6 +228,9 @@ async def _hang_up_noticed(reader: asyncio.StreamReader, request: Request) -> As
     watcher = asyncio.create_task(watch())
     try:
         yield
+    except ConnectionError:
+        request.closed_after = time.monotonic() - request.at
+        raise
     finally:
         watcher.cancel()
         with suppress(asyncio.CancelledError):
@@ -310,12 +308,15 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--port", type=int, default=8765)
     options = parser.parse_args(arguments)
     server = FaultServer(*read_scenario(options.scenario), port=options.port)
-    print(  # noqa: T201 - the one thing a person needs to know
-        f"OPENAI_BASE_URL=http://127.0.0.1:{options.port}/v1  ANTHROPIC_BASE_URL=http://127.0.0.1:{options.port}",
-        flush=True,
-    )
     with suppress(KeyboardInterrupt):
-        asyncio.run(server.serve_forever())
+        asyncio.run(_serve_and_tell(server))
+
+
+async def _serve_and_tell(server: FaultServer) -> None:
+    async with server:
+        places = f"OPENAI_BASE_URL={server.openai_base}  ANTHROPIC_BASE_URL={server.anthropic_base}"
+        print(places, flush=True)  # noqa: T201 - the one thing a person needs to know
+        await asyncio.Event().wait()
 
 
 if __name__ == "__main__":

@@ -1,0 +1,92 @@
+"""Every token is counted once, and an unknown price stays unknown."""
+
+from typing import Any
+
+import pytest
+
+from palimpsest.model.usage import cost, estimate, normalise
+from palimpsest.transcript.values import Price, PriceTier, Usage
+
+SONNET = Price(input=3.0, output=15.0, cache_read=0.3, cache_write=3.75)
+
+
+@pytest.mark.parametrize(
+    ("report", "expected"),
+    [
+        (
+            {"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110},
+            Usage(input=100, output=10, total=110),
+        ),
+        (
+            {
+                "prompt_tokens": 170,
+                "completion_tokens": 9,
+                "cache_read_input_tokens": 100,
+                "cache_creation_input_tokens": 50,
+                "prompt_tokens_details": {"cached_tokens": 100},
+            },
+            Usage(input=20, output=9, cache_read=100, cache_write=50),
+        ),
+        (
+            {
+                "prompt_tokens": 10,
+                "completion_tokens": 30,
+                "completion_tokens_details": {"reasoning_tokens": 20},
+                "total_tokens": 40,
+            },
+            Usage(input=10, output=10, reasoning=20, total=40),
+        ),
+        (
+            {
+                "prompt_tokens": 10,
+                "completion_tokens": 30,
+                "completion_tokens_details": {"reasoning_tokens": 20},
+                "total_tokens": 60,
+            },
+            Usage(input=10, output=30, reasoning=20, total=60),
+        ),
+        (
+            {"prompt_tokens": 50, "completion_tokens": 5, "prompt_cache_hit_tokens": 40},
+            Usage(input=10, output=5, cache_read=40),
+        ),
+        (
+            {"prompt_tokens": 5, "completion_tokens": 1, "cache_read_input_tokens": 9},
+            Usage(input=0, output=1, cache_read=9),
+        ),
+        ({"prompt_tokens": float("nan"), "completion_tokens": 3}, Usage(output=3)),
+        ({"prompt_tokens": 0, "completion_tokens": 0}, None),
+        ({}, None),
+        (None, None),
+    ],
+)
+def test_reads_what_providers_report(report: Any, expected: Usage | None) -> None:
+    assert normalise(report) == expected
+
+
+def test_costs_are_added_by_kind() -> None:
+    usage = Usage(input=600, output=300, reasoning=200, cache_read=300, cache_write=100)
+
+    assert cost(usage, SONNET) == pytest.approx(0.009765)
+
+
+def test_an_unknown_price_is_an_unknown_cost() -> None:
+    assert cost(Usage(input=1), Price()) is None
+    assert cost(Usage(input=1), Price(input=1.0)) is None
+    assert cost(Usage(input=1), Price(input=0.0, output=0.0)) == 0.0
+
+
+def test_a_long_prompt_has_its_own_price() -> None:
+    long = Price(input=6.0, output=22.5)
+    price = SONNET.model_copy(update={"tiers": (PriceTier(above=200_000, price=long),)})
+
+    assert cost(Usage(input=250_000, output=1_000), price) == pytest.approx(1.5225)
+    assert cost(Usage(input=200_000), price) == pytest.approx(0.6)
+
+
+def test_an_estimate_keeps_what_was_reported_of_the_prompt() -> None:
+    reported = Usage(input=7, cache_read=3)
+
+    assert estimate("xx", "abc", "d", len) == Usage(input=2, output=3, reasoning=1, estimated=True)
+    assert estimate("xx", "abc", "d", len, reported) == Usage(
+        input=7, cache_read=3, output=3, reasoning=1, estimated=True
+    )
