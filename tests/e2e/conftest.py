@@ -39,7 +39,20 @@ def front_end() -> Path:
 
 
 @pytest.fixture(scope="session")
-def lab(tmp_path_factory: pytest.TempPathFactory, front_end: Path) -> Iterator[Lab]:
+def program() -> str:
+    """The browser of this machine; one without skips, CI does not."""
+    path = browser_path()
+    if path is None:
+        needed("No browser was found: install chromium, or name one with PALIMPSEST_BROWSER.")
+    return str(path)
+
+
+@pytest.fixture(scope="session")
+def lab(
+    program: str,  # noqa: ARG001  # asked first: without a browser no server is needed
+    tmp_path_factory: pytest.TempPathFactory,
+    front_end: Path,
+) -> Iterator[Lab]:
     """JupyterLab as ``make lab`` starts it, on a copy of the notebooks."""
     home = tmp_path_factory.mktemp("lab")
     folder = home / "work"
@@ -73,14 +86,15 @@ def lab(tmp_path_factory: pytest.TempPathFactory, front_end: Path) -> Iterator[L
         server.send_signal(signal.SIGTERM)
 
 
-@pytest.fixture(scope="session")
-def browser() -> Iterator[Browser]:
-    """A headless browser; a machine without one skips, CI does not."""
-    path = browser_path()
-    if path is None:
-        needed("No browser was found: install chromium, or name one with PALIMPSEST_BROWSER.")
+@pytest.fixture(scope="module")
+def browser(program: str) -> Iterator[Browser]:
+    """A headless browser.
+
+    It lives as long as its module: while it does, playwright's event loop counts as running, and
+    async tests of other folders could not begin.
+    """
     with sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=path, args=[*FLAGS])
+        started = playwright.chromium.launch(executable_path=program, args=[*FLAGS])
         yield started
         started.close()
 
