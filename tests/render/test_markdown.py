@@ -189,14 +189,14 @@ def test_closes_a_fence_that_was_left_open() -> None:
 
 def test_writes_indented_code_as_a_fence() -> None:
     assert safe_markdown("so:\n\n    a <b\n\n    c\n\nend") == (
-        "so:\n\n```text\na <b\n\nc\n```\n\nend"
+        "so:\n\n```\u00a0\na <b\n\nc\n```\n\nend"
     )
 
 
 def test_uses_a_fence_longer_than_any_inside() -> None:
     shown = render_parts((ran("read", "````\n```python\n````", path="README.md"),))
 
-    assert "`````text\n````\n```python\n````\n`````" in shown
+    assert "`````\u00a0\n````\n```python\n````\n`````" in shown
 
 
 def test_replaces_a_remote_image_by_a_link_that_names_the_host() -> None:

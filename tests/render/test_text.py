@@ -38,7 +38,7 @@ def test_tells_one_of_everything() -> None:
         "· 0.2 s · allowed once",
         "waiting for you: write data/penguins_clean.csv",
         "■ python · 1 / 0 · 1.4 s · stopped",
-        "$0.012 · 4.1 s · ████▋",
+        "$0.012 · 4.1 s · ███▋",
         "--- Compacted",
     ):
         assert words in shown
@@ -77,9 +77,9 @@ def test_says_what_to_do_about_an_error() -> None:
         (share_words(46_000, 200_000), "23% of 200k"),
         (share_words(100, 200_000), "under 1% of 200k"),
         (share_words(1_500, 1_200_000), "under 1% of 1.2M"),
-        (gauge_bar(0, 100, 4), "░░░░"),
-        (gauge_bar(50, 100, 4), "██░░"),
-        (gauge_bar(53, 100, 4), "██▏░"),
+        (gauge_bar(0, 100, 4), "····"),
+        (gauge_bar(50, 100, 4), "██··"),
+        (gauge_bar(53, 100, 4), "██▏·"),
         (gauge_bar(500, 100, 4), "████"),
     ],
 )

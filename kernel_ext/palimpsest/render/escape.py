@@ -35,7 +35,6 @@ _LANGUAGES = frozenset(
         "console",
         "cpp",
         "css",
-        "csv",
         "diff",
         "go",
         "html",
@@ -58,7 +57,6 @@ _LANGUAGES = frozenset(
         "sh",
         "shell",
         "sql",
-        "text",
         "toml",
         "ts",
         "typescript",
@@ -66,6 +64,12 @@ _LANGUAGES = frozenset(
         "yaml",
     ]
 )
+PLAIN = "\u00a0"
+"""The language of what has none: a no-break space.
+
+It is no blank to a Markdown reader, so the fence cannot be taken for a closing one; but nbconvert
+takes it for no language and keeps the text in a typewriter face, which it does not for "text".
+"""
 _OTHER_LANGUAGES = {"py": "python", "js": "javascript", "yml": "yaml", "md": "markdown"}
 
 
@@ -121,7 +125,7 @@ def code_block(text: str, language: str = "") -> str:
 def _language(name: str) -> str:
     name = name.strip().lower()
     name = _OTHER_LANGUAGES.get(name, name)
-    return name if name in _LANGUAGES else "text"
+    return name if name in _LANGUAGES else PLAIN
 
 
 def _longest_run(text: str) -> int:

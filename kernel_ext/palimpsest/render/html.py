@@ -13,6 +13,7 @@ from palimpsest.render.escape import clean, one_line
 from palimpsest.render.figures import Share, gauge
 from palimpsest.render.markup import to_html
 from palimpsest.render.story import (
+    LOOKING,
     Call,
     Caps,
     Item,
@@ -32,8 +33,8 @@ from palimpsest.transcript.messages import Message, Messages
 from palimpsest.transcript.parts import Attachment
 
 _PICTURE = re.compile(r"^data:image/(?:png|jpeg|gif|webp);base64,[A-Za-z0-9+/=\s]+$")
-_FOLDED = frozenset({"read", "list", "glob", "grep", "variables"})
-"""Calls that only look: their rows stay closed."""
+PAGE_CAPS = Caps(looking_lines=40)
+"""Rows of calls that only look are closed here, so more fits under them."""
 _TONES = {"completed": "good", "error": "bad", "refused": "bad", "waiting": "warm"}
 
 
@@ -53,7 +54,7 @@ def render_page(
         f"{html.escape(one_line(scrub(value)))}</span>"
         for key, value in facts
     )
-    body = "\n".join(_turns(messages, caps or Caps(), scrub, notes))
+    body = "\n".join(_turns(messages, caps or PAGE_CAPS, scrub, notes))
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
@@ -75,7 +76,9 @@ def render_message(
     first_step: int = 1,
 ) -> str:
     """Return one message as a piece of HTML without style."""
-    items = tell(message.parts, caps=caps, scrub=scrub, notes=notes, first_step=first_step)
+    items = tell(
+        message.parts, caps=caps or PAGE_CAPS, scrub=scrub, notes=notes, first_step=first_step
+    )
     made = [_item(item) for item in items]
     if message.info.role == "assistant" and message.info.error:
         made.append(_item(tell_error(message.info.error, scrub)))
@@ -146,7 +149,7 @@ def _call(item: Call) -> str:
     warm = " waiting" if item.status == "waiting" else ""
     if not body:
         return _join([f'<div class="call{warm}"><div class="row">{row}</div></div>', after])
-    opened = "" if item.tool in _FOLDED and item.status == "completed" else " open"
+    opened = "" if item.tool in LOOKING and item.status == "completed" else " open"
     return _join(
         [
             f'<details class="call{warm}"{opened}><summary class="row">{row}</summary>{body}</details>',
@@ -242,7 +245,7 @@ section { margin: 16px 0; display: flex; flex-direction: column; gap: 8px; }
 section > * { margin: 0; }
 .prompt { background: var(--tint); border-radius: 6px; padding: 8px 12px; margin-top: 24px; }
 .answer { border-left: 2px solid var(--accent); padding-left: 16px; }
-.answer + .answer { margin-top: -8px; padding-top: 8px; }
+.answer + .answer { margin-top: -16px; padding-top: 12px; }
 .said > :first-child { margin-top: 0; } .said > :last-child { margin-bottom: 0; }
 .said p { margin: 8px 0; } .said p { white-space: pre-line; }
 pre, code, .name, .subject { font-family: ui-monospace, "SF Mono", Menlo, "DejaVu Sans Mono", monospace;

@@ -141,7 +141,7 @@ def _step(item: Step) -> str:
     row = f"*{inline(item.words)}*"
     if item.used is None or item.window is None:
         return row
-    bar = gauge_bar(item.used, item.window)
+    bar = gauge_bar(item.used, item.window, free="\u00a0")  # the code's tint shows what is free
     return f"{row} · `{bar}` *{share_words(item.used, item.window)}*"
 
 

@@ -5,7 +5,8 @@ so that no view can forget them. What is left out is counted and the reader is t
 """
 
 import json
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -18,9 +19,16 @@ from palimpsest.render.words import (
     size,
     step_words,
     subject,
+    telling_line,
 )
 from palimpsest.transcript.decisions import Decision
 from palimpsest.transcript.errors import ErrorValue
+from palimpsest.transcript.events import (
+    DecisionMade,
+    PermissionAsked,
+    PermissionReplied,
+    Record,
+)
 from palimpsest.transcript.parts import (
     AgentPart,
     Attachment,
@@ -44,6 +52,9 @@ from palimpsest.transcript.values import Ask, Reply
 
 Scrub = Callable[[str], str]
 
+LOOKING = frozenset({"read", "list", "glob", "grep", "variables"})
+"""Calls that only look."""
+
 
 @dataclass(frozen=True, slots=True)
 class Caps:
@@ -53,6 +64,8 @@ class Caps:
     """Input and output of one tool call together."""
     lines: int = 40
     """Lines of one input or output: a saved page is read by scrolling."""
+    looking_lines: int = 8
+    """The same for calls that only look: what they saw is not the story."""
     turn: int = 256_000
     """All tool calls of one turn together."""
     text: int = 256_000
@@ -73,6 +86,16 @@ class Notes:
     replies: tuple[tuple[str, Reply], ...] = ()
     """Answers, by the question's id."""
     decisions: tuple[Decision, ...] = ()
+
+    @classmethod
+    def of(cls, records: Iterable[Record]) -> "Notes":
+        """Collect what a session's records say."""
+        events = [record.event for record in records]
+        return cls(
+            tuple(e.ask for e in events if isinstance(e, PermissionAsked)),
+            tuple((e.ask_id, e.reply) for e in events if isinstance(e, PermissionReplied)),
+            tuple(e.decision for e in events if isinstance(e, DecisionMade)),
+        )
 
     def asked(self, part: ToolPart) -> tuple[Ask | None, Reply | None]:
         """Return the newest question of a tool call, and its answer."""
@@ -255,12 +278,15 @@ class _Teller:
     def _call(self, part: ToolPart) -> Call:
         state = part.state
         ask, reply = self.notes.asked(part)
+        lines = self.caps.looking_lines if part.tool in LOOKING else self.caps.lines
         room = max(0, min(self.caps.call, self.caps.turn - self.spent))
-        shown_in, shown_out = _share(*self._texts(part), room, self.caps.lines)
+        shown_in, shown_out = _share(
+            *self._texts(part, ask), room, lines, whole_tail=part.tool not in LOOKING
+        )
         call = Call(
             status=_status(part, ask, reply),
             tool=self._line(part.tool),
-            subject=self._line(self._subject(part)),
+            subject=one_line(self.scrub(self._subject(part)), 90),
             seconds=_seconds(getattr(state, "time", None)),
             input=shown_in,
             output=shown_out,
@@ -275,10 +301,15 @@ class _Teller:
 
     def _subject(self, part: ToolPart) -> str:
         title = getattr(part.state, "title", None)
+        code = part.state.input.get("code")
+        if isinstance(code, str) and code.strip():
+            return telling_line(code)
         return title or subject(part.state.input)
 
-    def _texts(self, part: ToolPart) -> tuple[Piece | None, Piece | None]:
+    def _texts(self, part: ToolPart, ask: Ask | None) -> tuple[Piece | None, Piece | None]:
         text, language = _input_text(part)
+        if ask and ask.diff and _is_open(part):
+            text, language = ask.diff, "diff"
         given = self.scrub(clean(text))
         came = self.scrub(clean(_output_text(part)))
         if given.strip() == self._subject(part).strip():
@@ -298,6 +329,11 @@ class _Teller:
 
 
 _ACTIONS = {"truncate": "Truncated", "clear": "Cleared", "summarise": "Summarised"}
+_LABEL = re.compile(
+    r"^\[(stdout|stderr|result|images|shown to the user|error|interrupted)\]$", re.MULTILINE
+)
+_NOTES = ("images", "shown to the user")
+_FIGURE = re.compile(r"^<Figure size [^>\n]*>$", re.MULTILINE)
 _CODE_FIELDS = {"code": "python", "command": "bash"}
 
 
@@ -348,7 +384,8 @@ def _json(value: Any) -> str:
 def _output_text(part: ToolPart) -> str:
     match part.state:
         case ToolCompleted():
-            return part.state.output
+            output = part.state.output
+            return _without_labels(output) if part.tool == "python" else output
         case ToolFailed():
             printed = part.state.metadata.get("output")
             return f"{printed}\n{part.state.error}" if printed else part.state.error
@@ -356,6 +393,16 @@ def _output_text(part: ToolPart) -> str:
             return str(part.state.metadata.get("output", ""))
         case _:
             return ""
+
+
+def _without_labels(output: str) -> str:
+    """Leave out what the python tool says to the model only: labels, and notes about figures."""
+    sections = _LABEL.split(output)
+    if sections[0].strip() or len(sections) < 3:
+        return output
+    labelled = zip(sections[1::2], sections[2::2], strict=True)
+    bodies = [_FIGURE.sub("", body).strip("\n") for label, body in labelled if label not in _NOTES]
+    return "\n\n".join(body for body in bodies if body.strip())
 
 
 def _kept(part: ToolPart, *pieces: Piece | None) -> str:
@@ -375,16 +422,16 @@ def _seconds(time: Span | None) -> float | None:
 
 
 def _share(
-    given: Piece | None, came: Piece | None, room: int, lines: int
+    given: Piece | None, came: Piece | None, room: int, lines: int, *, whole_tail: bool
 ) -> tuple[Piece | None, Piece | None]:
     """Cut both so that they fit the room; the output gets at least half when it needs it."""
-    came = _fewer_lines(came, lines, whole_tail=True) if came else None
+    came = _fewer_lines(came, lines, whole_tail=whole_tail) if came else None
     need = len(came.text.encode()) if came else 0
     if given:
         given = _fewer_lines(given, lines, whole_tail=False)
         given = _cut(given, max(room - need, room // 2), whole_tail=False)
     left = room - (len(given.text.encode()) if given else 0)
-    return given, _cut(came, left, whole_tail=True) if came else None
+    return given, _cut(came, left, whole_tail=whole_tail) if came else None
 
 
 def _fewer_lines(piece: Piece, most: int, *, whole_tail: bool) -> Piece:

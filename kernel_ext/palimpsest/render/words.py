@@ -32,6 +32,7 @@ _SUBJECT_KEYS = (
     "query",
     "description",
 )
+_OPENINGS = ("import ", "from ", "#", "%", "@", "plt.figure", "plt.style")
 _CENT_DIGITS = 3
 
 
@@ -98,12 +99,12 @@ def share_words(used: int, window: int) -> str:
     return f"{shown}% of {short_count(window)}"
 
 
-def gauge_bar(used: int, window: int, width: int = 20) -> str:
-    """Return the used share of the window as a bar of characters."""
+def gauge_bar(used: int, window: int, width: int = 16, free: str = "·") -> str:
+    """Return the used share of the window as a bar of characters; ``free`` fills the rest."""
     eighths = min(width * 8, round(8 * width * max(used, 0) / window))
     full, rest = divmod(eighths, 8)
     bar = "█" * full + " ▏▎▍▌▋▊▉"[rest].strip()
-    return bar + "░" * (width - len(bar))
+    return bar + free * (width - len(bar))
 
 
 def reply_words(reply: Reply) -> str:
@@ -124,6 +125,13 @@ def subject(arguments: Mapping[str, Any]) -> str:
         if isinstance(value, str) and value.strip():
             return value.strip().split("\n", 1)[0]
     return next((v for v in arguments.values() if isinstance(v, str) and v.strip()), "")
+
+
+def telling_line(code: str) -> str:
+    """Return the first line of code that does something: no import, comment or bracket."""
+    lines = [line.strip() for line in code.strip().split("\n")]
+    telling = (line for line in lines if len(line) > 1 and not line.startswith(_OPENINGS))
+    return next(telling, lines[0])
 
 
 def error_words(error: ErrorValue) -> tuple[str, str]:

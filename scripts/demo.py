@@ -1,0 +1,144 @@
+"""Run notebooks/00-start.ipynb through a real kernel, without a browser, into build/.
+
+Questions of the agent are answered as a person would, over the kernel's stdin channel, with
+"once"; each question and answer is printed. Written are the executed notebook, the same as a page,
+and the session as a page of its own, read back from the log without a kernel. The rehearsal model
+answers, whatever keys the environment holds.
+"""
+
+import asyncio
+import base64
+import json
+import os
+import re
+import shutil
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import nbformat
+from nbclient import NotebookClient
+from nbconvert import HTMLExporter
+
+from palimpsest.render.html import render_page
+from palimpsest.render.story import Notes
+from palimpsest.store.jsonl import JsonlStore
+from palimpsest.store.layout import prepare
+from palimpsest.transcript.messages import Message
+from palimpsest.transcript.parts import Attachment, ToolCompleted, ToolPart
+
+ROOT = Path(__file__).resolve().parent.parent
+BUILD = ROOT / "build"
+NAME = "00-start"
+STYLE = """
+.jp-RenderedMarkdown.jp-OutputArea-output { border-left: 2px solid #5b49b4; padding: 4px 0 4px 16px; }
+.jp-RenderedMarkdown.jp-OutputArea-output pre { font-family: var(--jp-code-font-family);
+  font-size: 12px; line-height: 1.4; background: #f7f7f8; padding: 6px 10px; margin: 6px 0;
+  word-break: normal; }
+.jp-RenderedMarkdown.jp-OutputArea-output pre code { background: none; }
+.jp-RenderedMarkdown.jp-OutputArea-output blockquote { margin: 4px 0; color: #63636b; }
+"""
+"""What nbconvert leaves out: code of Markdown outputs in a typewriter face, and our thin rule."""
+ANSWER = "1"
+"""Allow once."""
+
+
+class Demo(NotebookClient):
+    """A notebook client that answers what the kernel asks on stdin."""
+
+    asked: int = 0
+
+    async def async_start_new_kernel_client(self) -> Any:
+        """Start the client and listen for questions beside it."""
+        client = await super().async_start_new_kernel_client()
+        client.allow_stdin = True
+        self._listening = asyncio.ensure_future(self._answer(client))
+        return client
+
+    async def _answer(self, client: Any) -> None:
+        while True:
+            message = await client.get_stdin_msg()
+            if message["msg_type"] == "input_request":
+                self.asked += 1
+                print(f"{message['content']['prompt'].rstrip()} {ANSWER}\n", flush=True)
+                client.input(ANSWER)
+
+
+def run(folder: Path) -> tuple[nbformat.NotebookNode, int]:
+    """Execute the notebook in ``folder``; returns it and how many questions were answered."""
+    notebook = nbformat.read(folder / f"{NAME}.ipynb", as_version=4)  # type: ignore[no-untyped-call]
+    client = Demo(
+        notebook,
+        timeout=120,
+        kernel_name="python3",
+        resources={"metadata": {"path": str(folder)}},
+    )
+    client.execute()
+    return notebook, client.asked
+
+
+def page(notebook: nbformat.NotebookNode) -> str:
+    """Return the notebook as a page without scripts, so that it needs no network to be read."""
+    exporter = HTMLExporter(template_name="lab", exclude_input_prompt=False)
+    body, _ = exporter.from_notebook_node(notebook)
+    body = re.sub(r"<script\b.*?</script>", "", body, flags=re.DOTALL | re.IGNORECASE)
+    return body.replace("</head>", f"<style>{STYLE}</style></head>", 1)
+
+
+def session_page(folder: Path) -> str:
+    """Return the session that the notebook left behind as a page, from its log."""
+    store = JsonlStore(prepare(folder))
+    (summary,) = store.list()
+    state = store.load(summary.id)
+    notes = Notes.of(store.read(summary.id))
+    messages = tuple(_with_figures(message, store) for message in state.messages())
+    models = {message.info.model.id for message in messages}
+    facts = (("model", ", ".join(sorted(models))), ("messages", str(len(messages))))
+    return render_page(messages, summary.title, facts=facts, notes=notes)
+
+
+def _with_figures(message: Message, store: JsonlStore) -> Message:
+    """Put the pictures themselves in the place of their references."""
+    parts = []
+    for part in message.parts:
+        if isinstance(part, ToolPart) and isinstance(part.state, ToolCompleted):
+            figures = tuple(_inlined(one, store) for one in part.state.attachments)
+            state = part.state.model_copy(update={"attachments": figures})
+            parts.append(part.model_copy(update={"state": state}))
+        else:
+            parts.append(part)
+    return message.model_copy(update={"parts": tuple(parts)})
+
+
+def _inlined(figure: Attachment, store: JsonlStore) -> Attachment:
+    if not figure.url.startswith("blob:"):
+        return figure
+    content = base64.b64encode(store.get_blob(figure.url.removeprefix("blob:"))).decode()
+    return figure.model_copy(update={"url": f"data:{figure.mime};base64,{content}"})
+
+
+def main() -> None:
+    """Run, check and write."""
+    began = time.monotonic()
+    folder = BUILD / "demo"
+    shutil.rmtree(folder, ignore_errors=True)
+    shutil.copytree(
+        ROOT / "notebooks",
+        folder,
+        ignore=shutil.ignore_patterns(".palimpsest", "notes.md", ".ipynb*"),
+    )
+    (folder / ".palimpsest").mkdir(mode=0o700)  # so that no folder above is taken for the project
+    os.environ["PALIMPSEST_CONFIG_CONTENT"] = json.dumps({"model": "rehearsal/rehearsal"})
+    notebook, asked = run(folder)
+    nbformat.validate(notebook)  # type: ignore[no-untyped-call]
+    nbformat.write(notebook, BUILD / f"{NAME}.ipynb")  # type: ignore[no-untyped-call]
+    (BUILD / f"{NAME}.html").write_text(page(notebook), encoding="utf-8")
+    (BUILD / f"{NAME}-session.html").write_text(session_page(folder), encoding="utf-8")
+    print(f"{asked} questions answered, {time.monotonic() - began:.1f} s. Written:")
+    for suffix in (".ipynb", ".html", "-session.html"):
+        print(f"  build/{NAME}{suffix}")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
