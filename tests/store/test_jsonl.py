@@ -3,10 +3,14 @@
 from pathlib import Path
 
 import pytest
+from tests.store.builders import OWNER, SESSION, assistant, text, tool
 from tests.store.conformance import StoreConformance
 
+from palimpsest.store.journal import Journal
 from palimpsest.store.jsonl import JsonlStore
 from palimpsest.store.layout import prepare
+from palimpsest.store.state import State
+from palimpsest.transcript.parts import Span, TextPart, ToolPart, ToolRunning
 
 
 class TestJsonlStore(StoreConformance):
@@ -16,3 +20,30 @@ class TestJsonlStore(StoreConformance):
     def store(self, tmp_path: Path) -> JsonlStore:
         """Return a fresh store."""
         return JsonlStore(prepare(tmp_path), heartbeat_seconds=0.02, watch_seconds=0.1)
+
+
+def test_half_characters_and_odd_values_do_not_stop_the_log(tmp_path: Path) -> None:
+    store = JsonlStore(prepare(tmp_path))
+    book = Journal(
+        store.acquire(SESSION, OWNER, create=True), State(), clock=lambda: 1, tick_seconds=0.5
+    )
+    odd = {"half": "\ud800", "object": Path("a"), "key": {1: (2, None)}, "nan": float("inf")}
+    running = ToolRunning(input=odd, time=Span(start=1))
+    book.append(assistant("msg_1"), text("prt_1", "msg_1"), tool("prt_2", "msg_1", running))
+    for words in ("a \ud83d", "\udc27 b", "\ud800"):
+        book.delta("msg_1", "prt_1", "text", words)
+    assert book.flush_sync()
+    book.close()
+    state = store.load(SESSION)
+
+    words, call = state.part("msg_1", "prt_1"), state.part("msg_1", "prt_2")
+    assert isinstance(words, TextPart)
+    assert words.text == "a \U0001f427 b\ufffd"
+    assert isinstance(call, ToolPart)
+    assert call.state.input == {
+        "half": "\ufffd",
+        "object": repr(Path("a")),
+        "key": {"1": [2, None]},
+        "nan": float("inf"),
+    }
+    assert store.problems(SESSION) == []

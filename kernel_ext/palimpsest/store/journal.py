@@ -271,6 +271,10 @@ class Journal:
             self._fail(str(refused))
         except (UserError, OSError) as refused:
             self._fail(str(refused))
+        except Exception as error:
+            # Whatever it is, the thread must live: everything stays in memory and is tried again.
+            LOG.exception("Records could not be written.")
+            self._fail(f"Records could not be written: {error}.")
         else:
             self._unwritten.clear()
             self._written_seq = last

@@ -268,23 +268,28 @@ class State:
             self._messages.info_line(line, head)
         elif (reader := self._readers.get(head[OTHER])) is not None:
             reader(line)
-        elif (event := event_of(line, self._report)) is not None:
-            handler = self._handlers.get(type(event))
-            if handler is not None:
-                handler(event, int(head[1]))
+        else:
+            self._parse(line, numbered=True)
 
     def _apply_parsed(self, line: bytes) -> None:
-        if not line or line.isspace():
-            return
+        """Take in a line that is not in our own form, such as one that a person edited."""
+        if line and not line.isspace():
+            self._parse(line, numbered=False)
+
+    def _parse(self, line: bytes, *, numbered: bool) -> None:
+        """Parse a line and handle its event; ``numbered`` says that its number was looked at."""
         try:
             record = record_of(line)
         except Unreadable as problem:
             self._report(line, str(problem))
             return
-        if record is not None:
-            self.apply(record)
-        else:
+        if record is None:
+            # A newer version wrote it. Its number is taken; a torn line's is not.
             self.seq = max(self.seq, seq_of(line) or 0)
+        elif not numbered:
+            self.apply(record)
+        elif (handler := self._handlers.get(type(record.event))) is not None:
+            handler(record.event, record.seq)
 
     def _report(self, line: bytes, what: str) -> None:
         self.unreadable.append((seq_of(line), what))
