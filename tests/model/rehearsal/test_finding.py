@@ -156,6 +156,12 @@ def test_works_with_python_as_the_only_tool(tmp_path: Path) -> None:
     assert f"**{data.frame[data.mass].mean():.2f}**" in answer.text
 
 
+def test_does_not_take_a_dict_of_the_user_for_the_list_of_variables(tmp_path: Path) -> None:
+    answer = House(tmp_path, scores={"ann": 3}).ask("which variables are there?")
+
+    assert "`scores: dict" in answer.text
+
+
 def test_asks_which_of_two_columns_was_meant(tmp_path: Path) -> None:
     frame = pd.DataFrame({"beak_length": [1.0, 2.0], "beak_depth": [3.0, 5.0]})
     answer = House(tmp_path, birds=frame).ask("mean beak")

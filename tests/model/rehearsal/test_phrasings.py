@@ -394,3 +394,26 @@ def test_says_which_words_it_did_not_link(data: Unseen, tmp_path: Path) -> None:
 
     assert "`purple`" in answer.text
     assert "no value" in answer.text
+
+
+def test_names_the_statistic_that_the_code_computes(data: Unseen, tmp_path: Path) -> None:
+    answer = asked(data, "what is the highest in {table}?", tmp_path)
+
+    assert answer.code == f"{data.name}.max(numeric_only=True)"
+    assert rows_of(answer.text)[data.mass] == [
+        pytest.approx(data.frame[data.mass].max(), rel=CLOSE)
+    ]
+
+
+@pytest.mark.parametrize("by", ["", " by {kind}"])
+def test_states_several_statistics_at_once(data: Unseen, by: str, tmp_path: Path) -> None:
+    answer = asked(data, "min and median of {mass}" + by, tmp_path)
+
+    column = data.frame.groupby(data.kind)[data.mass] if by else data.frame[data.mass]
+    truth = column.agg(["min", "median"]).to_numpy().flatten()
+    stated = [number for row in rows_of(answer.text).values() for number in row]
+    assert stated == pytest.approx(list(truth), rel=CLOSE)
+
+
+def test_says_when_no_column_fits_an_adjective(data: Unseen, tmp_path: Path) -> None:
+    assert "`tallest`" in asked(data, "what is the tallest?", tmp_path).text

@@ -6,7 +6,7 @@ Every number in an answer is one that the output shows; what cannot be read for 
 from collections.abc import Sequence
 
 from palimpsest.model.rehearsal import outputs
-from palimpsest.model.rehearsal.coding import ADDITIVE, shown_columns
+from palimpsest.model.rehearsal.coding import ADDITIVE, shown_columns, statistics_of
 from palimpsest.model.rehearsal.conditions import Filter
 from palimpsest.model.rehearsal.outputs import Result, frame, quoted, scalar, series, span, tidy
 from palimpsest.model.rehearsal.spec import Spec
@@ -91,33 +91,36 @@ def _is_number(text: str) -> bool:
 def _statistic(spec: Spec, result: Result) -> str | None:
     if spec.groups:
         return _grouped(spec, result)
-    method = spec.statistic or ("max" if spec.order == "most" else "min" if spec.order else "mean")
-    name = NAMES.get(method, method)
+    name = NAMES.get(spec.statistic or "", spec.statistic or "value")
     value = scalar(result.value)
     if len(spec.measures) == 1 and value is not None:
         return f"The {name} of {names(spec.measures)}{where(spec)} is **{tidy(value)}**."
     rows: Cells = [(label, tidy(number)) for label, number in series(result.value)]
     if not rows:
         return None
+    if spec.several:
+        if len(spec.measures) != 1:
+            return None
+        title = f"{names(spec.measures)}{where(spec)}:"
+        return f"{title}\n\n{table(['statistic', spec.measures[0].label], rows)}"
     return f"The {name} of each column{where(spec)}:\n\n{table(['column', name], rows)}"
 
 
 def group_headers(spec: Spec) -> list[str] | None:
     """Return the columns that the code for a grouped statistic shows after the groups."""
-    one = len(spec.measures) == 1
-    if not spec.measures:
+    if not spec.measures or (spec.several and len(spec.measures) > 1):
         return None
-    if spec.statistic is None and one and spec.op in {"statistic", "plot"}:
-        if spec.order and spec.op == "statistic":
-            return ["mean", "max" if spec.order == "most" else "min"]
-        return ["count", "mean", "min", "max"]
+    if spec.statistic is None and len(spec.measures) == 1:
+        return statistics_of(spec)
     return [column.label for column in spec.measures]
 
 
 def _grouped(spec: Spec, result: Result) -> str | None:
     headers = group_headers(spec)
     if headers is None:
-        return f"The {spec.statistic or 'mean'} of every column of numbers by {names(spec.groups)}{where(spec)}:\n\n{quoted(result.value)}"
+        if spec.several:
+            return None
+        return f"The {spec.statistic} of every column of numbers by {names(spec.groups)}{where(spec)}:\n\n{quoted(result.value)}"
     rows = grouped_rows(spec, result.value, headers)
     if not rows:
         return None
@@ -385,14 +388,14 @@ def _behind(
         rows = [(label, tidy(number)) for label, number in series(result.value)]
         return table(["statistic", numbers[0].label], rows) if rows else None
     plain = chart in {"line", "bar", "pie"} or spec.statistic or len(numbers) > 1
-    headers = [c.label for c in numbers] if plain else ["count", "mean", "min", "max"]
+    headers = [c.label for c in numbers] if plain else statistics_of(spec)
     rows = grouped_rows(spec, result.value, headers)
     if not rows:
         return None
     what = spec.statistic or "mean"
     labels = [column.label for column in spec.groups]
     shown = [f"{what} of {header}" for header in headers] if plain else headers
-    at = 1 if plain else 1 + headers.index("mean")
+    at = 1 if plain or "mean" not in headers else 1 + headers.index("mean")
     return "\n\n".join(
         [
             table([*labels, *shown], rows),

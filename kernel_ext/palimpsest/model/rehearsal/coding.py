@@ -76,15 +76,15 @@ def _statistic(spec: Spec) -> str:
     if not spec.groups:
         return _plain_statistic(spec, rows)
     grouped = f"{rows}.groupby({keys(spec.groups)})"
-    if spec.statistic is None and spec.order and one:
-        extreme = "max" if spec.order == "most" else "min"
-        down = spec.order != "most"
-        return f'{grouped}{inner}.agg(["mean", "{extreme}"]).sort_values("{extreme}", ascending={down}).reset_index()'
-    method = spec.statistic or "mean"
+    if spec.statistic is None:
+        shown = f"{grouped}{inner}.agg({several(spec)})"
+        if spec.order and one and not spec.several:
+            last, rising = quote(statistics_of(spec)[-1]), spec.order == "least"
+            shown = f"{shown}.sort_values({last}, ascending={rising})"
+        return f"{shown}.reset_index()"
+    method = spec.statistic
     if not spec.measures:
         return f"{grouped}.{method}(numeric_only=True).reset_index()"
-    if spec.statistic is None and one:
-        return f'{grouped}{inner}.agg(["count", "mean", "min", "max"]).reset_index()'
     if one and spec.order:
         down = spec.order == "least"
         tail = f".sort_values({quote(spec.measures[0].key)}, ascending={down})"
@@ -94,10 +94,26 @@ def _statistic(spec: Spec) -> str:
 
 
 def _plain_statistic(spec: Spec, rows: str) -> str:
+    picked = f"[{keys(spec.measures)}]" if spec.measures else '.select_dtypes("number")'
+    if spec.several:
+        return f"{rows}{picked}.agg({several(spec)})"
     if not spec.measures:
-        return f"{rows}.{spec.statistic or 'mean'}(numeric_only=True)"
-    method = spec.statistic or ("max" if spec.order == "most" else "min" if spec.order else "mean")
-    return f"{rows}[{keys(spec.measures)}].{method}()"
+        return f"{rows}.{spec.statistic}(numeric_only=True)"
+    return f"{rows}{picked}.{spec.statistic}()"
+
+
+def several(spec: Spec) -> str:
+    """Return the statistics to show of one measure, as a list in source."""
+    return f"[{', '.join(quote(name) for name in statistics_of(spec))}]"
+
+
+def statistics_of(spec: Spec) -> list[str]:
+    """Return the statistics to show of one measure by groups."""
+    if spec.several:
+        return list(spec.several)
+    if spec.order and spec.op == "statistic":
+        return ["mean", "max" if spec.order == "most" else "min"]
+    return ["count", "mean", "min", "max"]
 
 
 def _count(spec: Spec) -> str:

@@ -17,6 +17,7 @@ from palimpsest.model.rehearsal.settling import settle
 from palimpsest.model.rehearsal.spec import Linked, Spec, make_spec, merge
 from palimpsest.model.rehearsal.tables import Column, Table, Variable, literal_in, parse_dtypes
 from palimpsest.model.rehearsal.things import answer_thing
+from palimpsest.model.rehearsal.vocabulary import QUALITIES
 from palimpsest.model.rehearsal.wishes import Wish, continues
 from palimpsest.model.rehearsal.words import words_of
 
@@ -54,6 +55,7 @@ def data_plan(
     table, linked = yield from link(desk, found)
     spec = make_spec(wish, linked, table, before)
     left = _left_over(desk, linked, table)
+    left += [word.text for word in linked.words if word.text in QUALITIES and not spec.measures]
     if before:
         if not (
             spec.measures
@@ -71,7 +73,9 @@ def data_plan(
         spec = replace(spec, table=table)
     spec = settle(spec, desk.prompt.words)
     spec, notes = suit(spec)
-    notes = [note for note in (found.note, *notes, *_rivals(linked, spec), _ignored(left)) if note]
+    notes = [
+        note for note in (found.note, *notes, *_rivals(linked, spec), _ignored(left, spec)) if note
+    ]
     return (yield from compute(desk, spec, notes, found.variables))
 
 
@@ -146,8 +150,8 @@ def _left_over(desk: Desk, linked: Linked, table: Table) -> list[str]:
     return [desk.prompt.words[at].text for at in sorted(unlinked(desk.prompt.words, spans))]
 
 
-def _ignored(left: list[str]) -> str:
-    if not left:
+def _ignored(left: list[str], spec: Spec) -> str:
+    if not left or spec.op == "shape":
         return ""
     words = ", ".join(span(word) for word in left[:5])
     return f"I could link {words} to no column and no value, so it is not part of this answer."

@@ -86,7 +86,9 @@ def find_data(desk: Desk, seen: tuple[Variable, ...] | None = None) -> Finding:
         found = _choose(desk, known, named, variables)
         if found:
             return found
-        if not unlinked(desk.prompt.words, ()):
+        # A single strange word is rather a value of this table than a column of another.
+        strange = len(unlinked(desk.prompt.words, ()))
+        if not strange or (strange == 1 and len(tables) == 1):
             return _best_guess(desk, known, variables)
     loaded = yield from _from_files(desk, variables, must_fit=bool(tables))
     if isinstance(loaded, Answer) and tables:

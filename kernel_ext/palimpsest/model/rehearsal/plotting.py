@@ -1,6 +1,6 @@
 """Write short matplotlib code for a spec: a drawing, and the numbers behind it."""
 
-from palimpsest.model.rehearsal.coding import keys, quote, source, write_table_code
+from palimpsest.model.rehearsal.coding import keys, quote, several, source, write_table_code
 from palimpsest.model.rehearsal.spec import Spec
 from palimpsest.model.rehearsal.tables import Column
 
@@ -120,7 +120,7 @@ def _plot_grouped(spec: Spec, numbers: tuple[Column, ...], plt: str) -> tuple[li
         return drawing, f"{grouped}[{keys(numbers)}].{method}().reset_index()"
     return (
         drawing,
-        f'{grouped}[{quote(measure.key)}].agg(["count", "mean", "min", "max"]).reset_index()',
+        f"{grouped}[{quote(measure.key)}].agg({several(spec)}).reset_index()",
     )
 
 

@@ -97,6 +97,19 @@ def _over_time(spec: Spec, said: frozenset[str]) -> Spec:
     return replace(spec, groups=(dates[0], *spec.groups), chart=spec.chart or "line")
 
 
+def _name_statistic(spec: Spec, _: frozenset[str]) -> Spec:
+    """Say which statistic it is, so that code and words cannot differ.
+
+    A single measure by groups is left open: there several statistics are shown.
+    """
+    if spec.op != "statistic" or spec.statistic or spec.several:
+        return spec
+    if spec.groups and len(spec.measures) == 1:
+        return spec
+    usual = {"most": "max", "least": "min"}.get(spec.order or "", "mean")
+    return replace(spec, statistic=usual)
+
+
 def _rank_something(spec: Spec, _: frozenset[str]) -> Spec:
     if spec.op == "top" and not spec.measures:
         return replace(spec, op="count" if spec.groups else "head")
@@ -113,5 +126,6 @@ RULES: tuple[Rule, ...] = (
     _count_values,
     _over_time,
     _find_row,
+    _name_statistic,
     _rank_something,
 )

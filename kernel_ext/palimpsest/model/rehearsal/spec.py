@@ -26,6 +26,8 @@ class Spec:
     groups: tuple[Column, ...] = ()
     filters: tuple[Filter, ...] = ()
     statistic: str | None = None
+    several: tuple[str, ...] = ()
+    """The statistics, when the words name more than one."""
     chart: str | None = None
     number: int | None = None
     order: str | None = None
@@ -70,6 +72,7 @@ def make_spec(wish: Wish, linked: Linked, table: Table, before: Spec | None = No
         groups=groups,
         filters=tuple(filters),
         statistic=statistic,
+        several=wish.several,
         chart=wish.chart,
         number=wish.number,
         order=wish.order,
@@ -174,7 +177,8 @@ def merge(before: Spec, new: Spec, wish: Wish) -> Spec:
         measures=measures or (() if fresh else before.measures),
         groups=groups or (() if fresh or _answers_alone(before, new) else before.groups),
         filters=(*kept, *new.filters),
-        statistic=new.statistic or before.statistic,
+        statistic=new.statistic or (None if new.several else before.statistic),
+        several=new.several or (() if new.statistic else before.several),
         chart=new.chart or (before.chart if new.op in {"", "plot"} and not new.groups else None),
         number=new.number or before.number,
         order=new.order or before.order,

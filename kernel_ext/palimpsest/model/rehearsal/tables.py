@@ -90,7 +90,8 @@ DATA_KINDS = {
 
 def parse_variables(text: str) -> tuple[Variable, ...]:
     """Read a list of variables, one a line as ``name: type - summary``, or a dict of type names."""
-    literal = literal_in(text)
+    # Only a text that is a dict as a whole: a line may well show a dict of the user.
+    literal = literal_in(text) if text.lstrip().startswith("{") else None
     if isinstance(literal, dict):
         pairs = [(str(name), str(kind)) for name, kind in literal.items()]
         return tuple(

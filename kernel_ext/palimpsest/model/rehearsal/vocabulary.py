@@ -45,16 +45,16 @@ LEAST = _words(
 )
 QUALITIES = _table(
     """
-    mass weight: heaviest lightest
+    mass weight: heaviest lightest heavy
     length duration: longest
     length height duration: shortest
-    height: tallest
-    age: oldest youngest
+    height: tallest tall
+    age: oldest youngest old
     speed velocity: fastest slowest
     temperature temp: hottest warmest coldest coolest
     depth: deepest shallowest
     width: widest narrowest
-    price cost: priciest cheapest
+    price cost: priciest cheapest expensive
     income wealth: richest poorest
     year date: newest latest earliest
     """
@@ -148,6 +148,7 @@ GLUE = _words(
 OPERATIONS = (
     frozenset(STATISTICS)
     | frozenset(CHARTS)
+    | frozenset(QUALITIES)
     | MOST
     | LEAST
     | PLOT

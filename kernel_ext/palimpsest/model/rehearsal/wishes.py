@@ -53,6 +53,8 @@ class Wish:
     why: str
     """The words that decided it, for the reasoning."""
     statistic: str | None = None
+    several: tuple[str, ...] = ()
+    """The statistics, when the words name more than one."""
     chart: str | None = None
     number: int | None = None
     order: str | None = None
@@ -67,10 +69,16 @@ def read_wish(prompt: Prompt) -> Wish:
     op, why = _operation(prompt)
     words = [word.stem for word in prompt.words]
     texts = [word.text for word in prompt.words]
+    known = (
+        STATISTICS.get(word) or STATISTICS.get(text)
+        for word, text in zip(words, texts, strict=True)
+    )
+    statistics = list(dict.fromkeys(name for name in known if name))
     return Wish(
         op=op,
         why=why,
-        statistic=_first(words, STATISTICS) or _first(texts, STATISTICS),
+        statistic=statistics[0] if len(statistics) == 1 else None,
+        several=tuple(statistics) if len(statistics) > 1 else (),
         chart=_chart(prompt),
         number=_how_many(prompt),
         order=_order(words, texts),
@@ -113,8 +121,8 @@ def _telling(prompt: Prompt) -> list[Word]:
 TABLE = r"\bas (?:a )?(?:table|numbers)\b|\bin numbers\b|\bjust the numbers\b|\b(?:no|without) (?:a |the )?(?:plot|chart)\b"
 _RULES: tuple[tuple[str, Set[str], str], ...] = (
     ("table", set(), TABLE),
-    ("plot", PLOT, r"\b(bar|line|pie|box|scatter)s?[ -](?:plot|chart|graph)|\bas (?:a |an )?(?:bar|line|pie|box|scatter)s?\b|\bdistribution of\b|\bhow .*\bdistributed\b"),
-    ("columns", set(), r"\b(?:what|which|list|show|name|names of|give me|display|print|see)\b.*\b(?:columns?|fields?|features?|headers?|dtypes|col(?:umn)? names)\b(?! (?:is|are|has|have) (?:highest|missing))|\bcolumn (?:names|types)\b|\bdata types\b|^(?:the )?(?:columns?|fields?|dtypes)\b"),
+    ("plot", PLOT, r"\b(bar|line|pie|box|scatter)s?[ -](?:plot|chart|graph)|\bas (?:a |an )?(?:bar|line|pie|box|scatter)s?\b|\bdistribution\b|\bpie of\b|\bas (?:a )?pie\b|\bhow .*\bdistributed\b"),
+    ("columns", set(), r"\b(?:what|which|list|show|name|names of|give me|display|print|see)\b.*\b(?:columns|fields|features|headers?|dtypes|col(?:umn)? names)\b(?! (?:is|are|has|have) (?:highest|missing))|\bcolumn (?:names|types)\b|\bdata types\b|^(?:the )?(?:columns?|fields?|dtypes)\b"),
     ("shape", {"shape", "dimension"}, r"\bhow (?:big|large|long|wide) (?:is|are) (?!.*\b(?:mean|average|median|deviation|sum|total|variance|correlation|max\w*|min\w*)\b)|\bhow many (?:columns|fields|features)\b|\bnumber of (?:columns|fields|features)\b|\bsize of\b|\brows and columns\b"),
     ("missing", {"missing", "nan", "null", "incomplete"}, r"\b(?:empty|blank|na) (?:values?|cells?|entries|fields?)\b|\bnas\b|\bgaps in\b"),
     ("correlation", CORRELATE, ""),
@@ -130,10 +138,6 @@ _RULES: tuple[tuple[str, Set[str], str], ...] = (
     ("compare", COMPARE, r"\bbreak ?down\b|\bgroup(?:ed)? by\b"),
     ("describe", DESCRIBE, r"\bwhat(?:'s| is| are| does)?\b.*\b(?:in|inside|look like|contain|hold)\b|\b(?:tell|show|teach) me (?:something |more |everything )?about\b|\babout (?:the |this |my |our )?(?:data|table|frame|dataset|df|@)|\blook at\b|\blooks? like\b|\bwhat (?:is|are) .*\babout\b|\bhave a look\b|\bquick look\b|\bget to know\b|\bwhat kind of data\b|\bwalk me through\b"),
 )  # fmt: skip
-
-
-def _first(words: list[str], table: dict[str, str]) -> str | None:
-    return next((table[word] for word in words if word in table), None)
 
 
 def _chart(prompt: Prompt) -> str | None:
