@@ -93,7 +93,7 @@ def test_a_session_id_cannot_leave_the_folder(store: JsonlStore) -> None:
 def test_a_damaged_blob_is_not_handed_out(store: JsonlStore) -> None:
     ref = store.put_blob(b"abc")
     path = store.layout.blobs / ref.sha256[:2] / ref.sha256
-    path.write_bytes(b"abd")
+    path.write_bytes(b"xyz")
 
     with pytest.raises(NotFound, match="is damaged"):
         store.get_blob(ref.sha256)
