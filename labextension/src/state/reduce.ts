@@ -2,11 +2,27 @@
  * The fold, as the kernel has it in store/state.py; both are tested on the same fixtures.
  */
 import type { Notice, Part } from '../protocol/generated';
-import type { IPlace, ITranscript } from './transcript';
+import type { IDraft, ITranscript } from './transcript';
+
+/** The part types that are known here; a part of another type is passed over. */
+const PARTS: Record<Part['type'], true> = {
+  agent: true,
+  compaction: true,
+  file: true,
+  patch: true,
+  reasoning: true,
+  retry: true,
+  snapshot: true,
+  'step-finish': true,
+  'step-start': true,
+  subtask: true,
+  text: true,
+  tool: true
+};
 
 /**
  * Applies one notice. A notice that was applied before changes nothing; types that are not known
- * pass through, so that an older page survives a newer kernel.
+ * are passed over, so that an older page survives a newer kernel.
  */
 export function reduce(transcript: ITranscript, notice: Notice): ITranscript {
   if (notice.seq <= transcript.seq) {
@@ -23,18 +39,20 @@ function change(now: ITranscript, notice: Notice): Partial<ITranscript> {
         info: notice.info
       }));
     case 'message.part.updated':
-      return at(now, notice.part.message_id, place => ({
-        ...place,
-        parts: put(place.parts, notice.part)
-      }));
+      return notice.part.type in PARTS
+        ? at(now, notice.part.message_id, draft => ({
+            ...draft,
+            parts: put(draft.parts, notice.part)
+          }))
+        : {};
     case 'message.part.delta':
       return append(now, notice.message_id, notice.part_id, part =>
         extended(part, notice.field.split('.'), notice.delta)
       );
     case 'message.part.removed':
-      return known(now, notice.message_id, place => ({
-        ...place,
-        parts: place.parts.filter(part => part.id !== notice.part_id)
+      return known(now, notice.message_id, draft => ({
+        ...draft,
+        parts: draft.parts.filter(part => part.id !== notice.part_id)
       }));
     case 'message.removed':
       return {
@@ -111,27 +129,27 @@ function differs<K extends string>(name: K, other: Record<K, string>) {
   return (one: Record<K, string>) => one[name] !== other[name];
 }
 
-/** Changes the place of a message; a message that is not known yet gets one at the end. */
+/** Changes a message; one that is not known yet gets a place at the end. */
 function at(
   { places }: ITranscript,
   id: string,
-  changed: (place: IPlace) => IPlace
+  changed: (draft: IDraft) => IDraft
 ): Partial<ITranscript> {
   const index = places.findLastIndex(place => place.id === id);
-  const place = places[index];
+  const message = changed(places[index]?.message ?? { parts: [] });
   return {
     places:
-      place === undefined
-        ? [...places, changed({ id, parts: [] })]
-        : places.with(index, changed(place))
+      index < 0
+        ? [...places, { id, message }]
+        : places.with(index, { id, message })
   };
 }
 
-/** Changes the place of a message that is known, or nothing. */
+/** Changes a message that is known, or nothing. */
 function known(
   now: ITranscript,
   id: string,
-  changed: (place: IPlace) => IPlace
+  changed: (draft: IDraft) => IDraft
 ): Partial<ITranscript> {
   return now.places.some(place => place.id === id) ? at(now, id, changed) : {};
 }
@@ -143,9 +161,9 @@ function append(
   partId: string,
   changed: (part: Part) => Part
 ): Partial<ITranscript> {
-  return known(now, messageId, place => ({
-    ...place,
-    parts: place.parts.map(part => (part.id === partId ? changed(part) : part))
+  return known(now, messageId, draft => ({
+    ...draft,
+    parts: draft.parts.map(part => (part.id === partId ? changed(part) : part))
   }));
 }
 

@@ -17,8 +17,13 @@ import type {
 /** The place of a message; parts may arrive before the info does. */
 export interface IPlace {
   id: string;
+  message: IDraft;
+}
+
+/** A message as far as it is known. */
+export interface IDraft {
   info?: MessageInfo;
-  parts: readonly Part[];
+  parts: Part[];
 }
 
 export interface ITranscript {
@@ -53,7 +58,7 @@ export const EMPTY: ITranscript = {
 
 /** Returns the messages in the order in which they first appeared; one without info waits. */
 export function messages(transcript: ITranscript): Message[] {
-  return transcript.places.filter((place): place is IPlace & Message => {
-    return place.info !== undefined;
-  });
+  return transcript.places
+    .map(place => place.message)
+    .filter((draft): draft is Message => draft.info !== undefined);
 }
