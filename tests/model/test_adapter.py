@@ -166,10 +166,11 @@ async def test_a_refusal_is_a_content_filter(server: FaultServer, provider: str)
     assert finish(events).reason == "content-filter"
 
 
-async def test_an_unknown_finish_is_unknown(server: FaultServer) -> None:
+@both
+async def test_an_unknown_finish_is_unknown(server: FaultServer, provider: str) -> None:
     server.script(says("One").finishes("pause_turn"))
 
-    events, _ = await run(request(info("openai", server)))
+    events, _ = await run(request(info(provider, server)))
 
     assert finish(events).reason == "unknown"
 

@@ -6,7 +6,7 @@ model. Nothing here knows litellm: a handler yields four kinds of chunks, or rai
 """
 
 from collections.abc import AsyncIterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from palimpsest.transcript.values import ToolSpec, Usage
@@ -61,17 +61,6 @@ class CustomFailure(Exception):
         self.status = status
         self.message = message
         self.headers = headers or {}
-
-
-@dataclass(frozen=True, slots=True)
-class CustomRequest:
-    """What a handler was asked, for handlers that like to keep it."""
-
-    messages: tuple[dict[str, Any], ...]
-    tools: tuple[ToolSpec, ...] = ()
-    parameters: dict[str, Any] = field(default_factory=dict)
-    session_id: str | None = None
-    purpose: str = "step"
 
 
 class StreamingHandler(Protocol):

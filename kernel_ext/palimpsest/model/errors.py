@@ -327,7 +327,7 @@ def _spoken(seen: Seen, provider: str) -> str:
         return f"The provider {provider!r} said nothing for too long, so the request was given up."
     if seen.code == "insufficient_quota":
         return f"The account at {provider!r} has no quota left: {seen.message}"
-    if seen.mid_stream:
+    if seen.mid_stream and seen.status is None:
         return f"The connection broke in the middle of the answer: {seen.message}"
     return seen.message
 

@@ -37,15 +37,26 @@ FINISHES = {
     "function_call": "stop",
     "length": "length",
     "max_tokens": "length",
+    "model_context_window_exceeded": "length",
     "content_filter": "content-filter",
     "content_filtered": "content-filter",
     "safety": "content-filter",
     "refusal": "content-filter",
+    "blocklist": "content-filter",
+    "prohibited_content": "content-filter",
+    "recitation": "content-filter",
+    "spii": "content-filter",
 }
 """Tool calls are told by their presence, so a finish that only announces them counts as a stop."""
 
 BROKEN_FINISHES = frozenset(
-    {"error", "network_error", "malformed_function_call", "missing_thought_signature"}
+    {
+        "error",
+        "network_error",
+        "malformed_function_call",
+        "missing_thought_signature",
+        "unexpected_tool_call",
+    }
 )
 """Finishes by which a provider says that it failed."""
 

@@ -39,12 +39,17 @@ OVERFLOW_PATTERNS = tuple(
         r"larger than the (?:maximum )?context (?:length|window|size)",
         r"^4(?:00|13)\s*(?:status code)?\s*\(no body\)",
         r"prompt contains too many tokens",
-        r"上下文(?:过长|长度超|超出|窗口)",
+        r"maximum context length",
+        r"too large for (?:the |this )?model",
+        r"longer than the .{0,20}context",
+        r"exceed\w* (?:the )?model(?:'s)? token limit",
+        r"context overflow:",
+        r"上下文(?:过长|长度|超出|超过|窗口)",
     )
 )
 
 NOT_OVERFLOW = re.compile(
-    r"rate.?limit|too many requests|requests per|tokens per (?:minute|day|hour)|\btpm\b|throttl|quota",
+    r"rate.?limit|too many requests|requests per|tokens per (?:minute|day|hour)|\btpm\b|throttl|quota|credit balance|billing",
     re.IGNORECASE,
 )
 

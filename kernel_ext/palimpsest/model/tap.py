@@ -5,7 +5,7 @@ rebuild the answer at the end, which stops the loop for a tenth of a second or m
 sits between the two: it notes the real finish and usage, and knows when the bytes are at an end.
 """
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 from palimpsest.model.usage import field
@@ -16,6 +16,21 @@ class Forgetting(list[Any]):
 
     def append(self, item: Any) -> None:
         """Let the chunk go."""
+
+
+def native_finish(chunk: Any) -> str | None:
+    """Return the finish in a chunk of Anthropic's or Gemini's own; empty where it has none.
+
+    None means that the chunk is of another kind, and nothing is known.
+    """
+    if not isinstance(chunk, dict):
+        return None
+    if chunk.get("type") in {"message_start", "message_delta"}:
+        return str(field(chunk, "delta", "stop_reason") or "")
+    candidates = chunk.get("candidates")
+    if isinstance(candidates, list):
+        return str((candidates[0].get("finishReason") if candidates else None) or "")
+    return None
 
 
 class Tap:
@@ -30,6 +45,8 @@ class Tap:
         self._raw: Any = None
         self._iterator: Any = None
         self._attached = False
+        self._native = False
+        """The provider's own words were seen, so what litellm made of them does not count."""
 
     def attach(self, stream: Any) -> bool:
         """Put the tap into a litellm stream; True when the request is sent only at first reading."""
@@ -49,11 +66,28 @@ class Tap:
             return raw
         self._attached = True
         self._raw = raw
+        if hasattr(raw, "chunk_parser"):
+            raw.chunk_parser = self._listening(raw.chunk_parser)
         if hasattr(raw, "reasoning_content_chunks"):
             # Anthropic's reader would count the thinking with a tokenizer of its own: 27 MB.
             raw.reasoning_content_chunks = Forgetting()
         self._iterator = raw.__aiter__()
         return self
+
+    def _listening(self, parse: Callable[..., Any]) -> Callable[..., Any]:
+        """Read a provider's chunk before litellm translates it.
+
+        litellm calls every unknown end a stop, and a Gemini answer with a tool call finished.
+        """
+
+        def parser(*arguments: Any, **keywords: Any) -> Any:
+            found = native_finish(keywords.get("chunk", arguments[0] if arguments else None))
+            if found is not None:
+                self._native = True
+                self.finish = found or self.finish
+            return parse(*arguments, **keywords)
+
+        return parser
 
     def settle(self, stream: Any) -> None:
         """Take the wrapper's word where the raw stream could not be watched."""
@@ -67,7 +101,7 @@ class Tap:
         else:
             choices = getattr(chunk, "choices", None)
             finish = getattr(choices[0], "finish_reason", None) if choices else None
-        if finish:
+        if finish and not self._native:
             self.finish = str(finish)
         reported = field(chunk, "usage")
         if reported is not None:
