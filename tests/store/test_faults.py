@@ -29,6 +29,7 @@ from palimpsest.transcript.errors import LayoutTooNew, SessionHeld
 from palimpsest.transcript.events import SessionCreated, SessionError
 
 ROOT = Path(__file__).parents[2]
+ROB_SECONDS = float(os.environ.get("PALIMPSEST_ROB_SECONDS", "3"))
 
 
 class OtherKernel:
@@ -189,6 +190,37 @@ def test_a_kernel_that_was_only_stopped_goes_on_in_a_fork(tmp_path: Path) -> Non
     assert forked.forked_from.session_id == SESSION
     assert {line.id for line in store.list()} == {SESSION, fork_id}
     writer.close()
+
+
+@pytest.mark.slow
+def test_kernels_that_rob_each_other_lose_nothing(tmp_path: Path) -> None:
+    store = open_here(tmp_path)
+    begin(store)
+    paths = f"{ROOT}{os.pathsep}{ROOT / 'kernel_ext'}"
+    command = [sys.executable, "-m", "tests.store.robbing", str(tmp_path), SESSION]
+    robbers = [
+        subprocess.Popen(
+            [*command, f"kernel-{name}", str(ROB_SECONDS), name],
+            stdout=subprocess.PIPE,
+            cwd=ROOT,
+            env={**os.environ, "PYTHONPATH": paths},
+            text=True,
+        )
+        for name in "abc"
+    ]
+    kept: dict[str, list[str]] = {}
+    for robber in robbers:
+        for line in robber.communicate(timeout=ROB_SECONDS + 60)[0].splitlines():
+            said = json.loads(line)
+            kept.setdefault(said["session"], []).append(said["kept"])
+        assert robber.returncode == 0
+
+    missing = {name: set(said) - set(names(store, name)) for name, said in kept.items()}
+    assert {name: lost for name, lost in missing.items() if lost} == {}
+    assert len(kept) > 1
+    for line in store.list():
+        numbers = [record.seq for record in store.read(line.id)]
+        assert numbers == sorted(set(numbers))
 
 
 def test_what_an_old_writer_wrote_after_the_cut_is_not_read_but_kept(tmp_path: Path) -> None:
