@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.model.rehearsal.house import House
 from tests.model.rehearsal.unseen import numbers_in, unseen
 
-from palimpsest.model.rehearsal.finding import variable_name
+from palimpsest.model.rehearsal.loading import variable_name
 from palimpsest.model.rehearsal.prompt import Prompt
 
 THINGS: dict[str, Any] = {

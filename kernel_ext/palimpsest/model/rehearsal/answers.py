@@ -15,14 +15,11 @@ from palimpsest.model.rehearsal.tables import Column
 ROWS_IN_TABLE = 15
 NAMES = {"mean": "mean", "median": "median", "sum": "sum", "min": "smallest value", "max": "largest value", "std": "standard deviation", "var": "variance"}  # fmt: skip
 TESTS = {"==": "is", ">": "is over", ">=": "is at least", "<": "is under", "<=": "is at most", "in": "is one of"}  # fmt: skip
-CHART_NAMES = {"hist": "histogram", "scatter": "scatter plot", "bar": "bar chart", "box": "box plot", "line": "line chart", "pie": "pie chart"}  # fmt: skip
 Cells = list[tuple[str, ...]]
 
 
-def in_words(spec: Spec, result: Result, chart: str | None = None) -> str | None:
+def table_words(spec: Spec, result: Result) -> str | None:
     """Return the answer, or None when the output's numbers cannot be read."""
-    if spec.op == "plot":
-        return _plot(spec, result, chart)
     writer = _WRITERS.get(spec.op, _quote)
     return writer(spec, result)
 
@@ -66,7 +63,7 @@ def _cell(text: str) -> str:
     return " ".join(text.split())
 
 
-def _extremes(rows: Cells, at: int, what: str) -> str:
+def extremes(rows: Cells, at: int, what: str) -> str:
     """Say which rows are highest and lowest in a column of numbers."""
     numbers = [(float(row[at].replace(",", "")), row) for row in rows if _is_number(row[at])]
     if len(numbers) < 2:
@@ -132,14 +129,15 @@ def _grouped(spec: Spec, result: Result) -> str | None:
     parts = [
         f"{title} {names(spec.measures)} by {names(spec.groups)}{where(spec)}:",
         table([*labels, *shown], rows),
-        _extremes(
-            [_merged(row, len(labels)) for row in rows], at - len(labels) + 1, NAMES.get(what, what)
+        extremes(
+            [merged(row, len(labels)) for row in rows], at - len(labels) + 1, NAMES.get(what, what)
         ),
     ]
     return "\n\n".join(part for part in parts if part)
 
 
-def _merged(row: tuple[str, ...], labels: int) -> tuple[str, ...]:
+def merged(row: tuple[str, ...], labels: int) -> tuple[str, ...]:
+    """Join the labels of a row into its first cell."""
     return (", ".join(row[:labels]), *row[labels:])
 
 
@@ -163,7 +161,7 @@ def _count(spec: Spec, result: Result) -> str | None:
             else None
         )
     if spec.groups:
-        return _counted(spec, result.value)
+        return counted(spec, result.value)
     value = scalar(result.value)
     if value is None:
         return None
@@ -174,7 +172,8 @@ def _count(spec: Spec, result: Result) -> str | None:
     return f"{subject} where {tests}." if tests else f"{subject}."
 
 
-def _counted(spec: Spec, text: str, unit: str = "rows", column: Column | None = None) -> str | None:
+def counted(spec: Spec, text: str, unit: str = "rows", column: Column | None = None) -> str | None:
+    """Word a count of values."""
     column = column or (spec.groups or spec.measures)[0]
     rows: Cells = [
         (label if label not in {"NaN", "<NA>", "None", "NaT"} else "(missing)", tidy(value))
@@ -183,21 +182,19 @@ def _counted(spec: Spec, text: str, unit: str = "rows", column: Column | None = 
     if not rows:
         return None
     title = f"{'Rows' if unit == 'rows' else 'Share of rows, in percent,'} by {span(column.label)}{where(spec)}:"
-    extremes = _extremes(
+    most = extremes(
         [row for row in rows if row[0] != "(missing)"], 1, "count" if unit == "rows" else "share"
     )
-    return "\n\n".join(
-        part for part in (title, table([column.label, unit], rows), extremes) if part
-    )
+    return "\n\n".join(part for part in (title, table([column.label, unit], rows), most) if part)
 
 
 def _share(spec: Spec, result: Result) -> str | None:
-    return _counted(spec, result.value, "percent")
+    return counted(spec, result.value, "percent")
 
 
 def _distinct(spec: Spec, result: Result) -> str | None:
     if spec.groups + spec.measures:
-        return _counted(spec, result.value, column=(spec.groups + spec.measures)[0])
+        return counted(spec, result.value, column=(spec.groups + spec.measures)[0])
     rows: Cells = [(label, number) for label, number in series(result.value)]
     return (
         f"Different values of each column{where(spec)}:\n\n{table(['column', 'different values'], rows)}"
@@ -241,7 +238,7 @@ def _correlation(spec: Spec, result: Result) -> str | None:
         rows: Cells = [(label, tidy(number)) for label, number in series(result.value)]
         text = table(["column", "correlation"], rows)
         return (
-            f"Correlation (Pearson) of {names(numbers)} with the other columns{where(spec)}:\n\n{text}\n\n{_extremes(rows, 1, 'correlation')}"
+            f"Correlation (Pearson) of {names(numbers)} with the other columns{where(spec)}:\n\n{text}\n\n{extremes(rows, 1, 'correlation')}"
             if rows
             else None
         )
@@ -294,7 +291,7 @@ def _describe(spec: Spec, result: Result) -> str | None:
     if len(columns) == 1:
         rows: Cells = [(label, tidy(value)) for label, value in series(result.value)]
         if not columns[0].numeric:
-            return _counted(spec, result.value, column=columns[0])
+            return counted(spec, result.value, column=columns[0])
         return (
             f"{names(columns)}{where(spec)}:\n\n{table(['statistic', columns[0].label], rows)}"
             if rows
@@ -347,58 +344,3 @@ _WRITERS = {
     "describe": _describe,
     "shape": _shape,
 }
-
-
-def _plot(spec: Spec, result: Result, chart: str | None) -> str | None:
-    kind = CHART_NAMES.get(chart or "", "plot")
-    numbers = tuple(column for column in spec.measures if column.numeric)
-    subject = names(numbers or spec.groups or spec.measures) or "every column of numbers"
-    by = f" by {names(spec.groups)}" if spec.groups and numbers else ""
-    body = _behind(spec, result, numbers, chart)
-    if body is None:
-        return None
-    return f"I drew a {kind} of {subject}{by}{where(spec)}. The numbers behind it:\n\n{body}"
-
-
-def _behind(
-    spec: Spec, result: Result, numbers: tuple[Column, ...], chart: str | None
-) -> str | None:
-    """Word the numbers that the plotting code returned."""
-    if not numbers:
-        columns = spec.groups or spec.measures
-        if not columns:
-            found = frame(result.value, ["count", "mean", "min", "max"], labelled=True)
-            cells = [
-                (row[outputs.INDEX], *(tidy(row[h]) for h in ("count", "mean", "min", "max")))
-                for row in found or []
-            ]
-            return (
-                table(["column", "count", "mean", "min", "max"], cells)
-                if cells
-                else quoted(result.value)
-            )
-        if len(columns) > 1:
-            rows = grouped_rows(spec, result.value, ["count"])
-            return table([*(c.label for c in columns), "rows"], rows) if rows else None
-        return _counted(spec, result.value, column=columns[0])
-    value = scalar(result.value)
-    if value is not None:
-        return f"The correlation (Pearson) of {names(numbers[:2])} is **{tidy(value)}**."
-    if not spec.groups:
-        rows = [(label, tidy(number)) for label, number in series(result.value)]
-        return table(["statistic", numbers[0].label], rows) if rows else None
-    plain = chart in {"line", "bar", "pie"} or spec.statistic or len(numbers) > 1
-    headers = [c.label for c in numbers] if plain else statistics_of(spec)
-    rows = grouped_rows(spec, result.value, headers)
-    if not rows:
-        return None
-    what = spec.statistic or "mean"
-    labels = [column.label for column in spec.groups]
-    shown = [f"{what} of {header}" for header in headers] if plain else headers
-    at = 1 if plain or "mean" not in headers else 1 + headers.index("mean")
-    return "\n\n".join(
-        [
-            table([*labels, *shown], rows),
-            _extremes([_merged(row, len(labels)) for row in rows], at, NAMES.get(what, what)),
-        ]
-    ).strip()

@@ -7,11 +7,11 @@ from dataclasses import replace
 from typing import Any
 
 from palimpsest.model.rehearsal.acting import Act, Answer, Desk, Plan
-from palimpsest.model.rehearsal.answers import in_words
 from palimpsest.model.rehearsal.coding import quote
 from palimpsest.model.rehearsal.finding import Found, Thing, find_data
 from palimpsest.model.rehearsal.linking import Mention, link_columns, link_values, unlinked
 from palimpsest.model.rehearsal.outputs import Result, quoted, span
+from palimpsest.model.rehearsal.plot_words import in_words
 from palimpsest.model.rehearsal.plotting import chart_of, plot_lines, write_code
 from palimpsest.model.rehearsal.settling import settle
 from palimpsest.model.rehearsal.spec import Linked, Spec, make_spec, merge

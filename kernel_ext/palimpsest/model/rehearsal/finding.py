@@ -8,30 +8,20 @@ from dataclasses import dataclass
 from palimpsest.model.rehearsal.acting import Act, Answer, Desk
 from palimpsest.model.rehearsal.coding import quote
 from palimpsest.model.rehearsal.linking import link_columns, link_variables, unlinked
+from palimpsest.model.rehearsal.loading import free_name, load_code, variable_name
 from palimpsest.model.rehearsal.outputs import Result, quoted, span
 from palimpsest.model.rehearsal.prompt import is_data_file
 from palimpsest.model.rehearsal.tables import (
-    DTYPE,
     Column,
     Table,
     Variable,
+    parse_description,
     parse_dtypes,
     parse_many_dtypes,
     parse_variables,
 )
 from palimpsest.model.rehearsal.words import near, words_of
 
-READERS = {
-    "csv": "read_csv({path})",
-    "gz": "read_csv({path})",
-    "tsv": 'read_csv({path}, sep="\\t")',
-    "parquet": "read_parquet({path})",
-    "feather": "read_feather({path})",
-    "xlsx": "read_excel({path})",
-    "xls": "read_excel({path})",
-    "json": "read_json({path})",
-    "jsonl": "read_json({path}, lines=True)",
-}
 MOST_TABLES = 6
 MOST_HEADERS = 4
 """More files than this are listed for the user to choose from."""
@@ -143,33 +133,6 @@ def describe_tables(desk: Desk, names: Sequence[str]) -> Generator[Act, Result, 
         code=f"{{\n{inner},\n}}",
     )
     return [Table(name, columns) for name, columns in parse_many_dtypes(result.value).items()]
-
-
-_COUNTED = re.compile(
-    r"(?:\d[\d,]*)\s*(?:rows\s*)?(?:x|\u00d7|by|and|,)\s*(\d+)\s*columns|\(\d+, (\d+)\)|(\d+) columns",
-    re.IGNORECASE,
-)
-_INFO = re.compile(rf"^\s*\d+\s+(.+?)\s+\d+ non-null\s+({DTYPE})\s*$")
-_COLUMN = re.compile(rf"^[\s*\-\u2022|]*(.+?)(?:\s*[:|(]\s*|\s{{2,}}|\t)({DTYPE})(?![\w.])")
-
-
-def parse_description(text: str) -> tuple[Column, ...]:
-    """Read column names and types from a description, if every column is certainly there."""
-    found: dict[str, str] = {}
-    for line in text.splitlines():
-        match = _INFO.match(line) or _COLUMN.match(line)
-        if match:
-            name = match[1].strip()
-            name = (
-                name[1:-1] if len(name) > 2 and name[0] == name[-1] and name[0] in "`'\"" else name
-            )
-            if name not in {"dtype", "dtypes", "Name", "type"}:
-                found.setdefault(name, match[2])
-    sizes = _COUNTED.search(text)
-    told = next((int(group) for group in sizes.groups() if group), None) if sizes else None
-    # A name that looks like a number may be one; only Python's own text tells.
-    odd = any(re.match(r"-?\d|\(|True$|False$|None$|nan$", name) for name in found)
-    return tuple(Column(*item) for item in found.items()) if told == len(found) and not odd else ()
 
 
 def _choose(
@@ -350,62 +313,6 @@ def load_file(desk: Desk, path: str, variables: tuple[Variable, ...]) -> Finding
             f"I loaded {span(path)} into {span(name)}, but could not read its columns:\n\n{quoted(result.words)}"
         )
     return Found(Table(name, columns), variables, f"I loaded {span(path)} into {span(name)}.")
-
-
-def load_code(path: str, name: str, module: str) -> str:
-    """Return code that loads a file and gives the columns."""
-    ending = path.lower().rsplit(".", 1)[-1]
-    start = "import pandas as pd" if module == "pd" else "import pandas"
-    reader = READERS.get(ending, READERS["csv"]).format(path=quote(path))
-    return f"{start}\n\n{name} = {module}.{reader}\n{name}.dtypes.astype(str).to_dict()"
-
-
-def variable_name(path: str) -> str:
-    """Return a variable's name made from a file's name."""
-    stem = path.rsplit("/", 1)[-1].split(".", 1)[0]
-    name = re.sub(r"\W+", "_", stem).strip("_").lower() or "data"
-    name = f"data_{name}" if name[0].isdigit() else name
-    return (
-        f"{name}_data"
-        if name in {"pd", "plt", "np"} or not name.isidentifier() or _is_keyword(name)
-        else name
-    )
-
-
-def _is_keyword(name: str) -> bool:
-    try:
-        compile(f"{name} = 0", "name", "exec")
-    except SyntaxError:
-        return True
-    return name in {
-        "list",
-        "dict",
-        "set",
-        "str",
-        "int",
-        "float",
-        "type",
-        "id",
-        "input",
-        "print",
-        "len",
-        "sum",
-        "min",
-        "max",
-        "map",
-        "filter",
-        "range",
-    }
-
-
-def free_name(name: str, taken: set[str]) -> str:
-    """Return a name that no variable has."""
-    if name not in taken:
-        return name
-    number = 2
-    while f"{name}_{number}" in taken:
-        number += 1
-    return f"{name}_{number}"
 
 
 def _nothing(variables: tuple[Variable, ...]) -> str:

@@ -10,15 +10,7 @@ from dataclasses import dataclass, replace
 from palimpsest.model.rehearsal.acting import Answer, Desk, Plan
 from palimpsest.model.rehearsal.conversation import COMPACTED
 from palimpsest.model.rehearsal.data import data_plan
-from palimpsest.model.rehearsal.files import (
-    edit_plan,
-    edit_terms,
-    list_plan,
-    read_plan,
-    search_plan,
-    search_term,
-    write_plan,
-)
+from palimpsest.model.rehearsal.files import list_plan, read_plan, search_plan, search_term
 from palimpsest.model.rehearsal.finding import NAMED, describe_tables, list_variables
 from palimpsest.model.rehearsal.linking import link_columns, link_variables
 from palimpsest.model.rehearsal.outputs import span
@@ -40,6 +32,7 @@ from palimpsest.model.rehearsal.talk import (
 )
 from palimpsest.model.rehearsal.vocabulary import GLUE
 from palimpsest.model.rehearsal.wishes import Wish, continues, mentions_data, read_wish
+from palimpsest.model.rehearsal.writing import edit_plan, edit_terms, write_plan
 
 ANSWERS = {
     "help": help_answer,

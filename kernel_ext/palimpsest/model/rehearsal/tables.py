@@ -126,6 +126,33 @@ def _columns(pairs: dict[Any, Any]) -> tuple[Column, ...]:
     return tuple(Column(key, str(dtype)) for key, dtype in pairs.items())
 
 
+_COUNTED = re.compile(
+    r"(?:\d[\d,]*)\s*(?:rows\s*)?(?:x|\u00d7|by|and|,)\s*(\d+)\s*columns|\(\d+, (\d+)\)|(\d+) columns",
+    re.IGNORECASE,
+)
+_INFO = re.compile(rf"^\s*\d+\s+(.+?)\s+\d+ non-null\s+({DTYPE})\s*$")
+_COLUMN = re.compile(rf"^[\s*\-\u2022|]*(.+?)(?:\s*[:|(]\s*|\s{{2,}}|\t)({DTYPE})(?![\w.])")
+
+
+def parse_description(text: str) -> tuple[Column, ...]:
+    """Read column names and types from a description, if every column is certainly there."""
+    found: dict[str, str] = {}
+    for line in text.splitlines():
+        match = _INFO.match(line) or _COLUMN.match(line)
+        if match:
+            name = match[1].strip()
+            name = (
+                name[1:-1] if len(name) > 2 and name[0] == name[-1] and name[0] in "`'\"" else name
+            )
+            if name not in {"dtype", "dtypes", "Name", "type"}:
+                found.setdefault(name, match[2])
+    sizes = _COUNTED.search(text)
+    told = next((int(group) for group in sizes.groups() if group), None) if sizes else None
+    # A name that looks like a number may be one; only Python's own text tells.
+    odd = any(re.match(r"-?\d|\(|True$|False$|None$|nan$", name) for name in found)
+    return tuple(Column(*item) for item in found.items()) if told == len(found) and not odd else ()
+
+
 def literal_in(text: str) -> Any:
     """Return the Python literal in an output, past labels and other lines, or None."""
     starts = [m.start() for m in re.finditer(r"(?m)(?<![\w'\"])[\[{(]", text)][:20]
