@@ -76,7 +76,7 @@ class CellStory:
         """Closed segments in which a tool still runs."""
         self._stuck = ""
         self._context = contextvars.copy_context()
-        self._any_parts = False
+        self._any_words = False
 
     # What the pump asks (Host)
 
@@ -125,7 +125,7 @@ class CellStory:
         if snapshot is None or (self._feed.turn_id is None and snapshot.status.type == "idle"):
             return
         messages = self._messages(snapshot)
-        self._any_parts = self._any_parts or any(message.parts for message in messages)
+        self._any_words = self._any_words or _has_words(messages)
         self._settle(messages, snapshot)
         self._cut(messages, snapshot)
         words = self._stuck or self._waiting_words(snapshot, messages)
@@ -160,8 +160,8 @@ class CellStory:
         if steps != self._seen[1] or counting:
             return waited >= FIRST_SECONDS
         if self._watched():
-            return not self._any_parts and waited >= FIRST_SECONDS
-        if not self._any_parts:
+            return not self._any_words and waited >= FIRST_SECONDS
+        if not self._any_words:
             return waited >= FIRST_SECONDS
         return waited >= self._interval()
 
@@ -242,7 +242,7 @@ class CellStory:
             return "waits for your answer"
         if self._feed.turn_id is None and snapshot.status.type == "busy":
             return "waits for the turn that runs"
-        if not any(message.parts for message in messages):
+        if not _has_words(messages):
             return "waits for the model"
         return ""
 
@@ -252,6 +252,15 @@ def _runs(messages: Sequence[Message], segment: Segment) -> bool:
     return any(
         isinstance(part, ToolPart) and isinstance(part.state, ToolPending | ToolRunning)
         for message in slices(messages, segment)
+        for part in message.parts
+    )
+
+
+def _has_words(messages: Sequence[Message]) -> bool:
+    """Tell whether there is something to read yet; the first of it is shown without delay."""
+    return any(
+        isinstance(part, ToolPart) or bool(getattr(part, "text", ""))
+        for message in messages
         for part in message.parts
     )
 

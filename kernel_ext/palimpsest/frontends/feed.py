@@ -19,7 +19,7 @@ from palimpsest.transcript.events import (
     Record,
     SessionStatus,
 )
-from palimpsest.transcript.messages import Message, UserMessage
+from palimpsest.transcript.messages import Message, Origin, UserMessage
 from palimpsest.transcript.parts import StepFinishPart, TextPart
 from palimpsest.transcript.values import Reply
 
@@ -34,8 +34,10 @@ class TurnFeed:
     questions, answers and decisions; tell when a step ended.
     """
 
-    def __init__(self, prompt_id: str) -> None:
+    def __init__(self, prompt_id: str, origin: Origin) -> None:
         self.prompt_id = prompt_id
+        self._origin = origin
+        self._older: frozenset[str] = frozenset()
         self.session: LiveSession | None = None
         self.turn_id: str | None = None
         self.first_seq = 0
@@ -44,13 +46,17 @@ class TurnFeed:
         self.steps = 0
         """Steps, questions and status changes so far: what is worth showing at once."""
         self.notes = Notes()
+        self.wake: Callable[[], None] = lambda: None
+        """Called when there is something new, on the writer thread."""
         self._told_seq = 0
         self._unsubscribe: Callable[[], None] | None = None
 
     def attach(self, session: LiveSession) -> None:
         """Follow a session from now on."""
         self.session = session
-        self.first_seq = session.snapshot().seq + 1
+        snapshot = session.snapshot()
+        self.first_seq = snapshot.seq + 1
+        self._older = frozenset(message.id for message in snapshot.messages)
         self._unsubscribe = session.subscribe(self._told)
 
     async def caught_up(self, seq: int) -> None:
@@ -67,7 +73,12 @@ class TurnFeed:
 
     def snapshot(self) -> Snapshot | None:
         """Return the session's newest picture, if the session is known yet."""
-        return self.session.snapshot() if self.session is not None else None
+        if self.session is None:
+            return None
+        snapshot = self.session.snapshot()
+        if self.turn_id is None:
+            self.turn_id = self._find_turn(snapshot)
+        return snapshot
 
     def messages(self, snapshot: Snapshot, answer: Answer | None = None) -> Sequence[Message]:
         """Return the turn's messages without the prompt itself: answers, and prompts that joined."""
@@ -87,6 +98,18 @@ class TurnFeed:
         ends = [i for i, message in enumerate(found) if message.id == last]
         return found[: ends[-1] + 1] if ends else answer.messages
 
+    def _find_turn(self, snapshot: Snapshot) -> str | None:
+        """Find the prompt's message before its record is told.
+
+        Records come a tick later, and by then code that blocks may hold the main thread.
+        """
+        for message in snapshot.messages:
+            info = message.info
+            new = isinstance(info, UserMessage) and message.id not in self._older
+            if new and getattr(info, "origin", None) == self._origin:
+                return message.id
+        return None
+
     def _told(self, records: Sequence[Record]) -> None:
         """Note a batch of records; on the writer thread."""
         for record in records:
@@ -94,6 +117,7 @@ class TurnFeed:
         self.changes += len(records)
         if records:
             self._told_seq = records[-1].seq
+            self.wake()
 
     def _note(self, record: Record) -> None:
         event = record.event

@@ -97,7 +97,13 @@ class CellTurn:
         self._options = options
         self._place = place
         self._pages = pages
-        self._feed = TurnFeed(f"pmt_{uuid.uuid4().hex}")
+        self._origin = Origin(
+            kind="cell",
+            cell_id=place.cell_id,
+            execution_count=place.execution_count,
+            notebook=place.notebook,
+        )
+        self._feed = TurnFeed(f"pmt_{uuid.uuid4().hex}", self._origin)
         self._scrub = _scrubber()
         self._story = self._new_story()
         self._questions = Questions(pump.interrupts, self._watched, self._scrub)
@@ -136,6 +142,7 @@ class CellTurn:
         """Find the session and prompt it; on the engine thread."""
         session = await self._session()
         wait.session_id = session.id
+        self._feed.wake = wait.wake
         self._pages.adopt(session)
         self._feed.attach(session)
         unsubscribe = session.subscribe(self._replied)
@@ -156,7 +163,7 @@ class CellTurn:
         return await workspace.current(notebook)
 
     def _prompt_options(self) -> PromptOptions:
-        options, place = self._options, self._place
+        options = self._options
         return PromptOptions(
             model=options.model,
             variant=options.variant,
@@ -165,12 +172,7 @@ class CellTurn:
             tools=options.tools,
             max_steps=options.max_steps,
             yes=options.yes,
-            origin=Origin(
-                kind="cell",
-                cell_id=place.cell_id,
-                execution_count=place.execution_count,
-                notebook=place.notebook,
-            ),
+            origin=self._origin,
             prompt_id=self._feed.prompt_id,
         )
 
