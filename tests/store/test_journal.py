@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import pytest
 from tests.store.builders import OTHER, OWNER, SESSION, assistant, session, text
+from tests.store.conformance import begin
 
 from palimpsest.store.journal import Journal
 from palimpsest.store.memory import MemoryStore
@@ -157,6 +158,22 @@ def test_reading_the_state_sees_the_newest_words(journal: Journal) -> None:
     assert part.text == "x"  # type: ignore[union-attr]
 
 
+async def test_words_that_are_no_text_do_not_end_the_journal(
+    journal: Journal, store: MemoryStore, caplog: pytest.LogCaptureFixture
+) -> None:
+    journal.append(assistant("msg_1"), text("prt_1", "msg_1"))
+    await journal.flush()
+    journal.delta("msg_1", "prt_1", "text", 7)  # type: ignore[arg-type]
+    for _ in range(200):
+        if "is no record" in caplog.text:
+            break
+        await asyncio.sleep(0.01)
+    journal.append(assistant("msg_2"))
+
+    assert await journal.flush()
+    assert [record.seq for record in store.read(SESSION)] == [1, 2, 3]
+
+
 async def test_a_failing_listener_hurts_nobody_else(
     journal: Journal, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -263,6 +280,14 @@ def test_closing_writes_a_checkpoint_and_gives_the_session_back(
     store.acquire(SESSION, OTHER)
     with pytest.raises(StorageFailed, match="closed"):
         journal.append(assistant("msg_2"))
+
+
+def test_opening_and_closing_writes_nothing(store: MemoryStore) -> None:
+    begin(store)
+    writer = store.acquire(SESSION, OWNER)
+    Journal(writer, store.load(SESSION), clock=lambda: 7).close()
+
+    assert store.load(SESSION).seq == 5
 
 
 def test_many_threads_append_in_one_order(journal: Journal, store: MemoryStore) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 from tests.store.builders import (
@@ -327,6 +327,7 @@ def events(draw: st.DrawFn) -> Event:
     return draw(st.sampled_from(made))
 
 
+@settings(deadline=None)
 @given(st.lists(events(), max_size=30), st.data())
 def test_lines_and_records_agree_wherever_the_reading_stops(
     script: list[Event], data: st.DataObject
@@ -343,6 +344,7 @@ def test_lines_and_records_agree_wherever_the_reading_stops(
     assert lines.snapshot() == typed.snapshot()
 
 
+@settings(deadline=None)
 @given(st.lists(events(), max_size=30))
 def test_typed_deltas_after_lines_agree_too(script: list[Event]) -> None:
     written = records(script)
@@ -356,6 +358,7 @@ def test_typed_deltas_after_lines_agree_too(script: list[Event]) -> None:
     assert mixed.snapshot() == fold(written).snapshot()
 
 
+@settings(deadline=None)
 @given(st.text(min_size=1, max_size=60), st.lists(st.integers(0, 60)), st.sampled_from(STATES))
 def test_how_words_are_split_into_deltas_does_not_matter(
     words: str, cuts: list[int], state: Any

@@ -69,6 +69,7 @@ class Journal:
         self._queue: list[Record] = []
         self._unwritten: list[Record] = []
         self._untold: list[Record] = []
+        self._opened_seq = state.seq
         self._written_seq = state.seq
         self._synced_seq = state.seq
         self._sync_seq = 0
@@ -207,12 +208,13 @@ class Journal:
             self._wake.notify()
 
     def close(self, timeout: float = 10.0) -> None:
-        """Write what is left and a checkpoint, and give the session back."""
+        """Write what is left and, when anything was appended, a checkpoint; give the session back."""
         with self._wake:
             if self._closing:
                 return
             self._take_deltas()
-            self._checkpoints.append(None)
+            if self.state.seq > self._opened_seq:
+                self._checkpoints.append(None)
             self._closing = True
             self._wake.notify()
         self._thread.join(timeout)
@@ -223,8 +225,7 @@ class Journal:
         while True:
             with self._wake:
                 self._rest()
-                self._take_deltas()
-                self._queue_checkpoint()
+                self._gather()
                 closing, self._urgent = self._closing, False
                 batch, self._queue = self._queue, []
                 waiters, self._waiters = self._waiters, []
@@ -235,6 +236,14 @@ class Journal:
             if closing:
                 self._end()
                 return
+
+    def _gather(self) -> None:
+        try:
+            self._take_deltas()
+            self._queue_checkpoint()
+        except Exception:
+            # Such as words that are no text: their sender's mistake must not end the thread.
+            LOG.exception("What was to be journaled is no record.")
 
     def _rest(self) -> None:
         """Sleep while nothing is pending, then gather for a tick unless somebody waits."""

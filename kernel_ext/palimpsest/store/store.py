@@ -143,7 +143,7 @@ class Store(Protocol):
         ...
 
     def problems(self, session_id: str) -> Sequence[Problem]:
-        """Return what was unreadable when the session was last read."""
+        """Read every record of a session and return what is unreadable."""
         ...
 
     def put_blob(self, content: bytes, mime: str = "text/plain") -> BlobRef:
