@@ -86,8 +86,8 @@ def page(notebook: nbformat.NotebookNode) -> str:
     return body.replace("</head>", f"<style>{STYLE}</style></head>", 1)
 
 
-def session_page(folder: Path) -> str:
-    """Return the session that the notebook left behind as a page, from its log."""
+def session_page(folder: Path) -> tuple[str, list[str]]:
+    """Return the session that the notebook left behind as a page, from its log, and its errors."""
     store = JsonlStore(prepare(folder))
     (summary,) = store.list()
     state = store.load(summary.id)
@@ -95,7 +95,9 @@ def session_page(folder: Path) -> str:
     messages = tuple(_with_figures(message, store) for message in state.messages())
     models = {message.info.model.id for message in messages}
     facts = (("model", ", ".join(sorted(models))), ("messages", str(len(messages))))
-    return render_page(messages, summary.title, facts=facts, notes=notes)
+    infos = [message.info for message in messages if message.info.role == "assistant"]
+    errors = [info.error.message for info in infos if info.error]
+    return render_page(messages, summary.title, facts=facts, notes=notes), errors
 
 
 def _with_figures(message: Message, store: JsonlStore) -> Message:
@@ -118,27 +120,37 @@ def _inlined(figure: Attachment, store: JsonlStore) -> Attachment:
     return figure.model_copy(update={"url": f"data:{figure.mime};base64,{content}"})
 
 
+def copy_notebooks(folder: Path) -> None:
+    """Copy the notebooks and their data to a folder that is a project of its own."""
+    ignored = shutil.ignore_patterns(".palimpsest", "notes.md", ".ipynb*")
+    shutil.copytree(ROOT / "notebooks", folder, ignore=ignored)
+    (folder / ".palimpsest").mkdir(mode=0o700)  # so that no folder above is taken for the project
+
+
+def rehearse() -> None:
+    """Let kernels that are started from here use the rehearsal model, whatever keys there are."""
+    os.environ["PALIMPSEST_CONFIG_CONTENT"] = json.dumps({"model": "rehearsal/rehearsal"})
+
+
 def main() -> None:
     """Run, check and write."""
     began = time.monotonic()
     folder = BUILD / "demo"
     shutil.rmtree(folder, ignore_errors=True)
-    shutil.copytree(
-        ROOT / "notebooks",
-        folder,
-        ignore=shutil.ignore_patterns(".palimpsest", "notes.md", ".ipynb*"),
-    )
-    (folder / ".palimpsest").mkdir(mode=0o700)  # so that no folder above is taken for the project
-    os.environ["PALIMPSEST_CONFIG_CONTENT"] = json.dumps({"model": "rehearsal/rehearsal"})
+    copy_notebooks(folder)
+    rehearse()
     notebook, asked = run(folder)
     nbformat.validate(notebook)  # type: ignore[no-untyped-call]
     nbformat.write(notebook, BUILD / f"{NAME}.ipynb")  # type: ignore[no-untyped-call]
     (BUILD / f"{NAME}.html").write_text(page(notebook), encoding="utf-8")
-    (BUILD / f"{NAME}-session.html").write_text(session_page(folder), encoding="utf-8")
+    session, errors = session_page(folder)
+    (BUILD / f"{NAME}-session.html").write_text(session, encoding="utf-8")
     print(f"{asked} questions answered, {time.monotonic() - began:.1f} s. Written:")
     for suffix in (".ipynb", ".html", "-session.html"):
         print(f"  build/{NAME}{suffix}")
+    if errors:
+        sys.exit(f"A turn ended in an error: {errors[0][:300]}")
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

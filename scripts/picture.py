@@ -1,4 +1,4 @@
-"""Take docs/images/first-light.png: two questions of the demo and their answers.
+"""Take docs/images/first-light.png: a question of the demo and its answer.
 
 Needs what ``make demo`` wrote, and a Chromium (named in CHROMIUM, or found on the path).
 """
@@ -15,7 +15,7 @@ from demo import BUILD, NAME, ROOT, page
 from PIL import Image, ImageChops
 
 PICTURE = ROOT / "docs" / "images" / "first-light.png"
-CELLS = ("scatter", "heavy", "count")
+CELLS = ("scatter",)
 WIDTH, HEIGHT, MARGIN = 940, 4000, 16
 
 

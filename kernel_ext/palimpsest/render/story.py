@@ -64,7 +64,7 @@ class Caps:
     """Input and output of one tool call together."""
     lines: int = 40
     """Lines of one input or output: a saved page is read by scrolling."""
-    looking_lines: int = 8
+    looking_lines: int = 5
     """The same for calls that only look: what they saw is not the story."""
     turn: int = 256_000
     """All tool calls of one turn together."""
@@ -205,6 +205,7 @@ def tell(
 def tell_error(error: ErrorValue, scrub: Scrub = str) -> Notice:
     """Return an error as one sentence and what to do."""
     what, do = error_words(error)
+    what = _without_traceback(what)
     if error.type == "aborted":
         return Notice("■", one_line(scrub(what), 400), do)
     return Notice("✗", one_line(scrub(what), 400), do, tone="error")
@@ -259,7 +260,7 @@ class _Teller:
                 return Notice("▤", f"{self._line(part.filename or 'file')} ({one_line(part.mime)})")
             case RetryPart():
                 wait = duration(((part.time.end or part.time.start) - part.time.start) / 1_000)
-                why = self._line(part.error.message).rstrip(".")
+                why = self._line(_without_traceback(part.error.message)).rstrip(".")
                 return Notice("↻", f"{why}. Attempt {part.attempt}, sent again after {wait}")
             case PatchPart():
                 names = ", ".join(self._line(name) for name in part.files[:6])
@@ -393,6 +394,11 @@ def _output_text(part: ToolPart) -> str:
             return str(part.state.metadata.get("output", ""))
         case _:
             return ""
+
+
+def _without_traceback(message: str) -> str:
+    """Leave out where in somebody's code it happened; the record has it."""
+    return message.partition("Traceback (most recent call last)")[0].strip() or message
 
 
 def _without_labels(output: str) -> str:

@@ -1,0 +1,89 @@
+"""The first notebook runs in a real kernel, and what it leaves behind can be read without one."""
+
+import json
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import nbformat
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "scripts"))
+
+import demo  # noqa: E402
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    where = tmp_path_factory.mktemp("start") / "notebooks"
+    demo.copy_notebooks(where)
+    return where
+
+
+@pytest.fixture(scope="module")
+def ran(folder: Path) -> Iterator[tuple[nbformat.NotebookNode, int]]:
+    before = os.environ.get("PALIMPSEST_CONFIG_CONTENT")
+    demo.rehearse()
+    yield demo.run(folder)
+    if before is None:
+        del os.environ["PALIMPSEST_CONFIG_CONTENT"]
+    else:
+        os.environ["PALIMPSEST_CONFIG_CONTENT"] = before
+
+
+def shown(notebook: nbformat.NotebookNode, cell_id: str) -> str:
+    """The words of a cell's outputs."""
+    (cell,) = [cell for cell in notebook.cells if cell.id == cell_id]
+    data = [output.get("data", {}) for output in cell.outputs]
+    texts = [output.get("text", "") for output in cell.outputs]
+    return "\n".join([one.get("text/markdown", one.get("text/plain", "")) for one in data] + texts)
+
+
+def test_is_saved_without_outputs() -> None:
+    notebook = json.loads((ROOT / "notebooks" / "00-start.ipynb").read_text(encoding="utf-8"))
+
+    code = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
+    assert all(not cell["outputs"] and cell["execution_count"] is None for cell in code)
+
+
+@pytest.mark.slow
+def test_runs_and_says_what_is_true(ran: tuple[nbformat.NotebookNode, int], folder: Path) -> None:
+    notebook, asked = ran
+
+    nbformat.validate(notebook)
+    assert asked >= 3
+    assert "| sex | 11 |" in shown(notebook, "describe")
+    assert "**0.6562**" in shown(notebook, "scatter")
+    assert "| Biscoe | 61 |" in shown(notebook, "count")
+    assert "allowed once" in shown(notebook, "write")
+    assert "Biscoe" in (folder / "data" / "notes.md").read_text(encoding="utf-8")
+    assert "rehearsal/rehearsal" in shown(notebook, "status")
+    assert "messages as in the request before" in shown(notebook, "records")
+
+
+@pytest.mark.slow
+def test_draws_the_figure_as_an_ordinary_output(ran: tuple[nbformat.NotebookNode, int]) -> None:
+    (cell,) = [cell for cell in ran[0].cells if cell.id == "scatter"]
+
+    kinds = [sorted(output.get("data", {})) for output in cell.outputs]
+    assert ["image/png", "text/plain"] in kinds
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("ran")
+def test_leaves_a_session_that_reads_as_a_page(folder: Path) -> None:
+    page, errors = demo.session_page(folder)
+
+    assert errors == []
+    assert page.count('<section class="prompt">') == 4
+    assert 'src="data:image/png;base64,' in page
+
+
+@pytest.mark.slow
+def test_becomes_a_page_without_scripts(ran: tuple[nbformat.NotebookNode, int]) -> None:
+    page = demo.page(ran[0])
+
+    assert "<script" not in page
+    assert "allowed once" in page
