@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 from palimpsest.render.escape import clean, one_line
 from palimpsest.render.figures import Share, gauge
 from palimpsest.render.markup import to_html
+from palimpsest.render.pieces import Piece
 from palimpsest.render.story import (
     LOOKING,
     Call,
@@ -19,7 +20,6 @@ from palimpsest.render.story import (
     Item,
     Notes,
     Notice,
-    Piece,
     Said,
     Scrub,
     Step,

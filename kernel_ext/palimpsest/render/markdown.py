@@ -10,6 +10,7 @@ fences, so a call's code is not nested in a list or a quote.
 from collections.abc import Iterable, Sequence
 
 from palimpsest.render.escape import code_block, code_span, inline, one_line
+from palimpsest.render.pieces import Piece
 from palimpsest.render.prose import safe_markdown
 from palimpsest.render.story import (
     Call,
@@ -17,7 +18,6 @@ from palimpsest.render.story import (
     Item,
     Notes,
     Notice,
-    Piece,
     Said,
     Scrub,
     Step,

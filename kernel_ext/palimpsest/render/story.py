@@ -4,13 +4,12 @@ Border: pure; nothing is escaped yet, each view does that. Scrubbing and caps ha
 so that no view can forget them. What is left out is counted and the reader is told where it is.
 """
 
-import json
-import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
+from palimpsest.render.calls import input_text, output_text
 from palimpsest.render.escape import clean, one_line
+from palimpsest.render.pieces import Piece, head, share
 from palimpsest.render.words import (
     count,
     duration,
@@ -104,16 +103,6 @@ class Notes:
         if not asks:
             return None, None
         return asks[-1], dict(self.replies).get(asks[-1].id)
-
-
-@dataclass(frozen=True, slots=True)
-class Piece:
-    """A piece of a tool call's input or output, shortened if need be."""
-
-    text: str
-    language: str = ""
-    left_out: int = 0
-    """Bytes that are not shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,7 +214,7 @@ class _Teller:
                 return self._said(part)
             case ReasoningPart():
                 return [
-                    Thought(_head(self.scrub(part.text), self.caps.text)[0], _seconds(part.time))
+                    Thought(head(self.scrub(part.text), self.caps.text)[0], _seconds(part.time))
                 ]
             case ToolPart():
                 return [self._call(part)]
@@ -241,7 +230,7 @@ class _Teller:
     def _said(self, part: TextPart) -> list[Item]:
         if not part.text.strip() or part.synthetic:
             return []
-        shown, left_out = _head(self.scrub(part.text), self.caps.text)
+        shown, left_out = head(self.scrub(part.text), self.caps.text)
         return [Said(shown, left_out)]
 
     def _step_end(self, part: StepFinishPart) -> list[Item]:
@@ -281,7 +270,7 @@ class _Teller:
         ask, reply = self.notes.asked(part)
         lines = self.caps.looking_lines if part.tool in LOOKING else self.caps.lines
         room = max(0, min(self.caps.call, self.caps.turn - self.spent))
-        shown_in, shown_out = _share(
+        shown_in, shown_out = share(
             *self._texts(part, ask), room, lines, whole_tail=part.tool not in LOOKING
         )
         call = Call(
@@ -308,11 +297,11 @@ class _Teller:
         return title or subject(part.state.input)
 
     def _texts(self, part: ToolPart, ask: Ask | None) -> tuple[Piece | None, Piece | None]:
-        text, language = _input_text(part)
+        text, language = input_text(part)
         if ask and ask.diff and _is_open(part):
             text, language = ask.diff, "diff"
         given = self.scrub(clean(text))
-        came = self.scrub(clean(_output_text(part)))
+        came = self.scrub(clean(output_text(part)))
         if given.strip() == self._subject(part).strip():
             given = ""
         return (
@@ -330,12 +319,6 @@ class _Teller:
 
 
 _ACTIONS = {"truncate": "Truncated", "clear": "Cleared", "summarise": "Summarised"}
-_LABEL = re.compile(
-    r"^\[(stdout|stderr|result|images|shown to the user|error|interrupted)\]$", re.MULTILINE
-)
-_NOTES = ("images", "shown to the user")
-_FIGURE = re.compile(r"^<Figure size [^>\n]*>$", re.MULTILINE)
-_CODE_FIELDS = {"code": "python", "command": "bash"}
 
 
 def _is_open(part: ToolPart) -> bool:
@@ -360,55 +343,9 @@ def _remark(part: ToolPart, reply: Reply | None) -> str:
     return " · ".join(words)
 
 
-def _input_text(part: ToolPart) -> tuple[str, str]:
-    """Return the call's input as somebody would read it, and its language."""
-    state = part.state
-    if isinstance(state, ToolPending) and not state.input:
-        return state.raw, "json"
-    diff = getattr(state, "metadata", {}).get("diff")
-    if isinstance(diff, str) and diff.strip():
-        return diff, "diff"
-    values = dict(state.input)
-    for key, language in _CODE_FIELDS.items():
-        if isinstance(values.get(key), str) and len(values) <= 2:
-            return values[key], language
-    if len(values) == 1:
-        only = next(iter(values.values()))
-        return (only, "text") if isinstance(only, str) else (_json(values), "json")
-    return (_json(values), "json") if values else ("", "")
-
-
-def _json(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, indent=1, default=repr)
-
-
-def _output_text(part: ToolPart) -> str:
-    match part.state:
-        case ToolCompleted():
-            output = part.state.output
-            return _without_labels(output) if part.tool == "python" else output
-        case ToolFailed():
-            printed = part.state.metadata.get("output")
-            return f"{printed}\n{part.state.error}" if printed else part.state.error
-        case ToolRunning():
-            return str(part.state.metadata.get("output", ""))
-        case _:
-            return ""
-
-
 def _without_traceback(message: str) -> str:
     """Leave out where in somebody's code it happened; the record has it."""
     return message.partition("Traceback (most recent call last)")[0].strip() or message
-
-
-def _without_labels(output: str) -> str:
-    """Leave out what the python tool says to the model only: labels, and notes about figures."""
-    sections = _LABEL.split(output)
-    if sections[0].strip() or len(sections) < 3:
-        return output
-    labelled = zip(sections[1::2], sections[2::2], strict=True)
-    bodies = [_FIGURE.sub("", body).strip("\n") for label, body in labelled if label not in _NOTES]
-    return "\n\n".join(body for body in bodies if body.strip())
 
 
 def _kept(part: ToolPart, *pieces: Piece | None) -> str:
@@ -425,61 +362,3 @@ def _kept(part: ToolPart, *pieces: Piece | None) -> str:
 
 def _seconds(time: Span | None) -> float | None:
     return None if time is None or time.end is None else (time.end - time.start) / 1_000
-
-
-def _share(
-    given: Piece | None, came: Piece | None, room: int, lines: int, *, whole_tail: bool
-) -> tuple[Piece | None, Piece | None]:
-    """Cut both so that they fit the room; the output gets at least half when it needs it."""
-    came = _fewer_lines(came, lines, whole_tail=whole_tail) if came else None
-    need = len(came.text.encode()) if came else 0
-    if given:
-        given = _fewer_lines(given, lines, whole_tail=False)
-        given = _cut(given, max(room - need, room // 2), whole_tail=False)
-    left = room - (len(given.text.encode()) if given else 0)
-    return given, _cut(came, left, whole_tail=whole_tail) if came else None
-
-
-def _fewer_lines(piece: Piece, most: int, *, whole_tail: bool) -> Piece:
-    lines = piece.text.rstrip("\n").split("\n")
-    if len(lines) <= most:
-        return piece
-    last = most // 3 if whole_tail else 0
-    hidden = lines[most - last : len(lines) - last]
-    shown = [*lines[: most - last], f"… {count(len(hidden))} lines …", *lines[len(lines) - last :]]
-    left_out = sum(len(line.encode()) + 1 for line in hidden)
-    return replace(piece, text="\n".join(shown), left_out=piece.left_out + left_out)
-
-
-def _cut(piece: Piece, room: int, *, whole_tail: bool) -> Piece:
-    data = piece.text.encode()
-    if len(data) <= room:
-        return piece
-    gap = "\n…\n"
-    room = max(0, room - len(gap.encode()))
-    tail_room = room // 3 if whole_tail else 0
-    head = data[: room - tail_room].decode(errors="ignore")
-    tail = data[len(data) - tail_room :].decode(errors="ignore") if tail_room else ""
-    head, tail = _at_line(head), _from_line(tail)
-    left_out = len(data) - len(head.encode()) - len(tail.encode())
-    shown = head + gap + tail if head or tail else ""
-    return replace(piece, text=shown, left_out=piece.left_out + left_out)
-
-
-def _head(text: str, room: int) -> tuple[str, int]:
-    data = text.encode(errors="replace")
-    if len(data) <= room:
-        return text, 0
-    head = _at_line(data[:room].decode(errors="ignore"))
-    return head, len(data) - len(head.encode())
-
-
-def _at_line(head: str) -> str:
-    """Give up the last, broken line unless it is most of what there is."""
-    whole, newline, _ = head.rpartition("\n")
-    return whole if newline and len(whole) * 2 > len(head) else head
-
-
-def _from_line(tail: str) -> str:
-    _, newline, whole = tail.partition("\n")
-    return whole if newline and len(whole) * 2 > len(tail) else tail

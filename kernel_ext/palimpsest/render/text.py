@@ -7,13 +7,13 @@ move the cursor, change colours or retitle the window.
 from collections.abc import Iterable, Sequence
 
 from palimpsest.render.escape import clean, one_line
+from palimpsest.render.pieces import Piece
 from palimpsest.render.story import (
     Call,
     Caps,
     Item,
     Notes,
     Notice,
-    Piece,
     Said,
     Scrub,
     Step,

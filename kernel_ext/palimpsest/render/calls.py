@@ -1,0 +1,71 @@
+"""What went into a tool call and what came out of it, as somebody would read it.
+
+Border: pure. The record holds what the model was sent, to the letter; this leaves out what is
+said to the model only, and shows code as code and a change as a difference.
+"""
+
+import json
+import re
+from typing import Any
+
+from palimpsest.transcript.parts import (
+    ToolCompleted,
+    ToolFailed,
+    ToolPart,
+    ToolPending,
+    ToolRunning,
+)
+
+_LABEL = re.compile(
+    r"^\[(stdout|stderr|result|images|shown to the user|error|interrupted)\]$", re.MULTILINE
+)
+_NOTES = ("images", "shown to the user")
+_FIGURE = re.compile(r"^<Figure size [^>\n]*>$", re.MULTILINE)
+_CODE_FIELDS = {"code": "python", "command": "bash"}
+
+
+def input_text(part: ToolPart) -> tuple[str, str]:
+    """Return the call's input as somebody would read it, and its language."""
+    state = part.state
+    if isinstance(state, ToolPending) and not state.input:
+        return state.raw, "json"
+    diff = getattr(state, "metadata", {}).get("diff")
+    if isinstance(diff, str) and diff.strip():
+        return diff, "diff"
+    values = dict(state.input)
+    for key, language in _CODE_FIELDS.items():
+        if isinstance(values.get(key), str) and len(values) <= 2:
+            return values[key], language
+    if len(values) == 1:
+        only = next(iter(values.values()))
+        return (only, "text") if isinstance(only, str) else (_json(values), "json")
+    return (_json(values), "json") if values else ("", "")
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, indent=1, default=repr)
+
+
+def output_text(part: ToolPart) -> str:
+    """Return what came out, as far as it came."""
+    match part.state:
+        case ToolCompleted():
+            output = part.state.output
+            return _without_labels(output) if part.tool == "python" else output
+        case ToolFailed():
+            printed = part.state.metadata.get("output")
+            return f"{printed}\n{part.state.error}" if printed else part.state.error
+        case ToolRunning():
+            return str(part.state.metadata.get("output", ""))
+        case _:
+            return ""
+
+
+def _without_labels(output: str) -> str:
+    """Leave out what the python tool says to the model only: labels, and notes about figures."""
+    sections = _LABEL.split(output)
+    if sections[0].strip() or len(sections) < 3:
+        return output
+    labelled = zip(sections[1::2], sections[2::2], strict=True)
+    bodies = [_FIGURE.sub("", body).strip("\n") for label, body in labelled if label not in _NOTES]
+    return "\n\n".join(body for body in bodies if body.strip())
