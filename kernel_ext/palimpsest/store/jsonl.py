@@ -29,6 +29,7 @@ from palimpsest.store.lease import (
 )
 from palimpsest.store.lines import Unreadable, record_of, seq_of
 from palimpsest.store.live import live_state
+from palimpsest.store.pause import collector_paused
 from palimpsest.store.segments import (
     Piece,
     Segments,
@@ -325,15 +326,16 @@ class JsonlStore:
     def load(self, session_id: str) -> State:
         """Fold the whole session."""
         state = State()
-        for piece in self.segments.pieces(session_id):
-            for lines in blocks(piece):
-                for line in lines:
-                    state.apply_line(line)
+        with collector_paused():
+            for piece in self.segments.pieces(session_id):
+                for lines in blocks(piece):
+                    state.apply_lines(lines)
         return state
 
     def open_live(self, session_id: str) -> State:
         """Fold the live window: the last checkpoint and what follows."""
-        return live_state(self.segments.pieces(session_id))
+        with collector_paused():
+            return live_state(self.segments.pieces(session_id))
 
     def list(self) -> Sequence[SessionSummary]:
         """List the sessions, newest first."""

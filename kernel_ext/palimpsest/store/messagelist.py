@@ -108,24 +108,33 @@ class MessageList:
             part.add(event.field, event.delta, self._report)
             self._touch(slot)
 
-    # Lines in our own form, whose places the head tells
+    # Lines in our own form, whose places the head tells; written out flat, since a long session
+    # has a hundred thousand of them
 
     def info_line(self, line: bytes, head: Head) -> None:
         """Take in the line of a message's info."""
-        slot = self._slot(head[7].decode(), int(head[1]))
+        message_id = head[7].decode()
+        slot = self._slots.get(message_id) or self._slot(message_id, int(head[1]))
         slot.info.put_line(line)
         self._touch(slot)
 
     def part_line(self, line: bytes, head: Head) -> None:
         """Take in the line of a whole part."""
-        part_id, message_id, kind = head.group(2, 3, 4)
-        slot = self._slot(message_id.decode(), int(head[1]))
-        self._part_slot(slot, part_id.decode(), "").put_line(kind.decode(), line)
-        self._touch(slot)
+        part_name, message_name, kind = head.group(2, 3, 4)
+        message_id, part_id = message_name.decode(), part_name.decode()
+        slot = self._slots.get(message_id) or self._slot(message_id, int(head[1]))
+        part = slot.parts.get(part_id)
+        if part is None:
+            part = slot.parts[part_id] = PartSlot("")
+        part.put_line(kind.decode(), line)
+        slot.built = self._value = None
+        if not self._reordered:
+            self._changed.add(message_id)
 
     def delta_line(self, line: bytes, head: Head) -> None:
         """Take in the line of new words."""
-        slot, part = self._part(head[5].decode(), head[6].decode())
+        slot = self._slots.get(head[5].decode())
+        part = None if slot is None else slot.parts.get(head[6].decode())
         if slot is not None and part is not None:
             part.add_line(line)
             self._touch(slot)
