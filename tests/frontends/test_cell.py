@@ -107,7 +107,7 @@ def test_clearing_the_output_spares_the_story(kernel: Kernel) -> None:
 
     assert run.of("clear_output") == []
     assert "Before." in run.story()
-    assert "[stdout]\nnew" in run.story()
+    assert "\nnew\n" in run.story()
 
 
 def test_an_error_of_the_agents_code_is_no_error_of_the_cell(kernel: Kernel) -> None:

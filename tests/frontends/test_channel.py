@@ -166,7 +166,7 @@ def test_an_approval_reaches_a_waiting_cell(page: Kernel, cell: str) -> None:
     run = page.finish(run_id)
 
     assert run.status == "ok"
-    assert "[result]\n42" in run.story()
+    assert "\n42\n" in run.story()
     assert record(page, "permission.replied", mark)["reply"]["by"] == "person"
 
 
@@ -228,7 +228,7 @@ def test_the_first_answer_wins_and_both_clients_hear_of_it(page: Kernel) -> None
 
         assert outcome(page, "second")["late"] is True
         run = page.finish(run_id)
-        assert "[result]\n42" in run.story()
+        assert "\n42\n" in run.story()
         for client in (page.client, other):
             assert record(client, "permission.replied")["reply"]["answer"] == "once"
         other.request(type="unwatch", client="other")

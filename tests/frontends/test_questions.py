@@ -62,7 +62,7 @@ class TestInAKernel:
         run = kernel.finish(run_id)
 
         assert run.status == "ok"
-        assert "[result]\n42" in run.story()
+        assert "\n42\n" in run.story()
         assert "allowed once" in run.story()
 
     def test_always_is_not_asked_again(self, kernel: Kernel) -> None:
@@ -162,5 +162,5 @@ class TestInAKernel:
         run = kernel.finish(run_id)
 
         assert run.status == "ok"
-        assert "[result]\n42" in run.story()
+        assert "\n42\n" in run.story()
         assert "done" in run.story()

@@ -90,13 +90,14 @@ def cut_when_long(messages: Sequence[Message], segment: Segment) -> Segment | No
     for number, part in enumerate(parts_of(messages)):
         if number < segment.start.part:
             continue
-        offset = segment.start.offset if number == segment.start.part else 0
+        begins = segment.start if number == segment.start.part else Position()
+        offset = begins.offset
         length = _length(part) - offset
         if grown + length <= SEGMENT_CHARS:
             grown += length
             continue
         if isinstance(part, TextPart):
-            cut = _cut_text(part.text, offset, SEGMENT_CHARS - grown)
+            cut = _cut_text(part.text, begins, SEGMENT_CHARS - grown)
             if cut is not None:
                 place, tail, lead = cut
                 return _closed(segment, Position(number, place, lead), tail)
@@ -150,12 +151,12 @@ def _length(part: Part) -> int:
     return 240 if isinstance(part, ReasoningPart) else 80
 
 
-def _cut_text(text: str, offset: int, room: int) -> tuple[int, str, str] | None:
+def _cut_text(text: str, begins: Position, room: int) -> tuple[int, str, str] | None:
     """Find where to cut a text: the offset, what closes the piece, what opens the next."""
-    best = 0
-    fence = ""
-    opener = ""
-    place = 0
+    offset = begins.offset
+    best = place = 0
+    inside = _FENCE.match(begins.lead.rstrip("\n"))
+    fence, opener = (inside[1], begins.lead) if inside else ("", "")
     lines = text[offset:].splitlines(keepends=True)
     for number, line in enumerate(lines):
         place += len(line)
