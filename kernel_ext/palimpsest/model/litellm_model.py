@@ -138,6 +138,8 @@ class Library:
                 gc.enable()
         # litellm counts an empty text at every call; its encodings for that take 80 MB.
         litellm.rust_bridge.tokenizer._python_encoding = lazy_encoding  # noqa: SLF001
+        # The parsed copy of a tokenizer that litellm keeps as text: 20 MB that nobody reads.
+        litellm.utils.json_data = {}
         litellm.suppress_debug_info = True
         litellm.disable_hf_tokenizer_download = True
         # aiohttp's sessions complain when a loop ends before them.
