@@ -1,5 +1,8 @@
-"""The tests draw into memory, not onto a screen."""
+"""The tests draw into memory, not onto a screen.
 
-import os
+Chosen in this process only: in the environment it would reach the kernels that other tests start.
+"""
 
-os.environ.setdefault("MPLBACKEND", "Agg")
+import matplotlib as mpl
+
+mpl.use("Agg")
