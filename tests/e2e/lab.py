@@ -28,6 +28,13 @@ FLAGS = (
 )
 START_SECONDS = 60
 
+READY = """async () => {
+  const { sessionContext } = window.jupyterapp.shell.currentWidget;
+  await sessionContext.ready;
+  await sessionContext.session.kernel.info;
+}"""
+"""Resolves when the open notebook has its kernel."""
+
 OVERRIDES = {
     "@jupyterlab/apputils-extension:notification": {"fetchNews": "false", "checkForUpdates": False}
 }

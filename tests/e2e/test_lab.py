@@ -4,17 +4,12 @@ import time
 
 import pytest
 from playwright.sync_api import Page, expect
-from tests.e2e.lab import Lab, Seen, choose_theme, open_notebook, photograph
+from tests.e2e.lab import READY, Lab, Seen, choose_theme, open_notebook, photograph
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(400)]
 
 START = "notebooks/00-start.ipynb"
 RUN_SECONDS = 120
-READY = """async () => {
-  const { sessionContext } = window.jupyterapp.shell.currentWidget;
-  await sessionContext.ready;
-  await sessionContext.session.kernel.info;
-}"""
 RUN_ALL = "window.jupyterapp.commands.execute('notebook:run-all-cells').then(() => { window.ran = true; })"
 
 
