@@ -27,7 +27,8 @@ bin=$venv/bin
 "$bin/python" -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/bootstrap.lock
 
 uv() { "$bin/uv" --quiet pip "$1" --python "$bin/python" "${@:2}"; }
-uv install --require-hashes -r requirements/dev.lock
+# Compiled now, since the first import of litellm without bytecode takes a person's patience.
+uv install --compile-bytecode --require-hashes -r requirements/dev.lock
 # Its requirements are in the lock, its build backend too, so nothing is resolved or downloaded here.
 uv install --no-deps --no-build-isolation -e .
 

@@ -132,7 +132,11 @@ async def test_a_fork_begins_before_the_message_that_was_named(kernel: Kernel) -
 async def test_what_a_dead_kernel_left_is_interrupted_and_runs_no_more(
     kernel: Kernel, tmp_path: Path
 ) -> None:
-    dead = kernel(ScriptedModel(says("Let me ").calls("bash", command="sleep 1; touch ran")))
+    dead = kernel(
+        ScriptedModel(
+            says("Let me ").calls("bash", command="while sleep 0.1; do echo x; done; touch ran")
+        )
+    )
     session = await dead.session("a.ipynb")
     running = asyncio.create_task(ask(session, "first", yes=True))
     waiting = asyncio.create_task(ask(session, "waits"))
@@ -158,9 +162,14 @@ async def test_what_a_dead_kernel_left_is_interrupted_and_runs_no_more(
     assert isinstance(answer.error, AbortedError)
     assert again.snapshot().inbox == ()
     assert (await ask(again, "Are you there?")).text == "Here."
+    stopped = await running
+    assert isinstance(stopped.error, AbortedError)
+    assert "kernel" in stopped.error.message
     session.cancel()
-    await asyncio.gather(running, waiting)
+    await waiting
     assert not (tmp_path / "ran").exists()
+    assert session.id != again.id
+    assert texts(again) == ["first", "Let me ", "Are you there?", "Here."]
 
 
 async def test_closing_writes_a_checkpoint(kernel: Kernel) -> None:

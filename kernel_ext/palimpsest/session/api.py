@@ -94,9 +94,13 @@ class Snapshot:
 class LiveSession(Protocol):
     """A session that this kernel has open."""
 
-    id: str
     read_only: bool
     """Another kernel writes it; prompts are refused with a sentence, reading and forking work."""
+
+    @property
+    def id(self) -> str:
+        """The session's id; a fork's after another kernel took the session over."""
+        ...
 
     async def prompt(self, text: str, options: PromptOptions) -> Answer:
         """Send a prompt and await its own answer; raises UserError before anything was done."""

@@ -107,14 +107,21 @@ class LiveSession:
         session = journal.state.session
         if session is None:
             raise ValueError("A live session needs its session record first.")
-        self.id = session.id
+        self._first_id = session.id
+        self._moved = False
         self.log = SessionLog(journal)
-        self.asks = Asks(self.id, self.log, services.ids)
+        self.asks = Asks(session.id, self.log, services.ids)
         self.runner = Runner(
-            self.id, self.log, services.ids, services.clock, self._stage, self._resolve
+            session.id, self.log, services.ids, services.clock, self._stage, self._resolve
         )
         self._systems: dict[tuple[str, str, str | None], tuple[str, ...]] = {}
         self._loop_answers: set[tuple[str, str]] = set()
+        journal.subscribe(self._watch)
+
+    @property
+    def id(self) -> str:
+        """The session's id; a fork's after another kernel took the session over."""
+        return self.journal.session_id
 
     # What front ends call
 
@@ -177,6 +184,14 @@ class LiveSession:
             return asyncio.get_running_loop() is self._loop
         except RuntimeError:
             return False
+
+    def _watch(self, _records: Sequence[Record]) -> None:
+        """Stop the turn when another kernel took the session over; on the writer thread."""
+        if not self._moved and self.journal.session_id != self._first_id:
+            self._moved = True
+            run = self.runner.run
+            if run is not None:
+                run.abort.set(self.journal.failed or "Another kernel took this session over.")
 
     # What the runner and the loop call
 

@@ -118,6 +118,10 @@ class Workspace:
 
     async def _opened(self, session_id: str, notebook: str | None) -> LiveSession | FollowedSession:
         known = self._open.get(session_id)
+        if known is not None and known.id != session_id:
+            # Another kernel took it over; what this one wrote since goes on as a fork.
+            self._open.pop(session_id)
+            return self._use(known, notebook)
         if known is not None and not known.read_only:
             return self._use(known, notebook)
         loop = asyncio.get_running_loop()
