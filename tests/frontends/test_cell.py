@@ -253,3 +253,19 @@ def test_a_cell_knows_its_id_and_number(kernel: Kernel) -> None:
     origin = "room.workspace._open[answer.session].snapshot().messages[-2].info.origin"
     assert kernel.value(f"({origin}.kind, {origin}.cell_id)") == "('cell', 'cell-7')"
     assert kernel.value(f"{origin}.execution_count == get_ipython().execution_count - 1") == "True"
+
+
+def test_a_mistake_in_showing_does_not_end_the_turn(kernel: Kernel) -> None:
+    kernel.script("says('The answer.')")
+    kernel.run(
+        "import palimpsest.frontends.cell as cell\nkept = cell.bundle\n"
+        "cell.bundle = lambda *a, **k: 1 / 0"
+    )
+    try:
+        run = kernel.run("answer = %agent hi")
+    finally:
+        kernel.run("cell.bundle = kept")
+
+    assert run.status == "ok"
+    assert "cannot be shown here" in run.story()
+    assert kernel.value("str(answer)") == "'The answer.'"

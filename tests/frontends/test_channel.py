@@ -7,6 +7,9 @@ from typing import Any
 import pytest
 from tests.frontends.kernel import Kernel, Message
 
+from palimpsest.frontends.channel import Watches
+from palimpsest.frontends.protocol import WATCH_SECONDS
+
 pytestmark = pytest.mark.slow
 QUICK = 1.0
 ONE = "calls('python', code='x = 6 * 7\\nx').says('')"
@@ -310,3 +313,19 @@ def test_what_cannot_be_done_is_told_in_one_sentence(page: Kernel) -> None:
     page.request(type="open", session="ses_nothing", id="nothing")
 
     assert "ses_nothing" in outcome(page, "nothing")["error"]
+
+
+def test_a_watch_ends_by_itself() -> None:
+    now = 100.0
+    watches = Watches(clock=lambda: now)
+
+    watches.renew("page", "ses_1")
+    watches.renew("other", None)
+    assert watches.fresh("ses_1")
+    assert watches.fresh("ses_2")
+
+    watches.end("other", None)
+    assert not watches.fresh("ses_2")
+    now += WATCH_SECONDS
+    assert not watches.fresh("ses_1")
+    assert not watches.fresh()

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from palimpsest.frontends.segments import Segment, slices
+from palimpsest.render import markdown, text
 from palimpsest.render.escape import inline
-from palimpsest.render.markdown import render_message
 from palimpsest.render.story import Caps, Notes
 from palimpsest.transcript.messages import Message
 from palimpsest.transcript.parts import ToolPart
@@ -45,9 +45,7 @@ def bundle(
     """Return the MIME bundle of one segment."""
     shown = list(slices(messages, segment))
     open_ = segment.end is None and bool(frame.status)
-    text = _markdown(shown, segment, notes, scrub)
-    if open_:
-        text = f"{text}\n\n{frame.status}" if text else frame.status
+    status = frame.status if open_ else ""
     return {
         MIME: {
             "version": SEGMENT_VERSION,
@@ -63,10 +61,10 @@ def bundle(
             "replies": _scrubbed(_replies(shown, notes), scrub),
             "decisions": _decisions(shown, notes),
             "first_step": segment.first_step,
-            "status": frame.status if open_ else "",
+            "status": status,
         },
-        "text/markdown": text,
-        "text/plain": text,
+        "text/markdown": _words(markdown.render_message, shown, segment, notes, scrub, status),
+        "text/plain": _words(text.render_message, shown, segment, notes, scrub, status.strip("*")),
     }
 
 
@@ -75,15 +73,22 @@ def status_line(words: str) -> str:
     return f"*{inline(words)}*" if words else ""
 
 
-def _markdown(shown: Sequence[Message], segment: Segment, notes: Notes, scrub: Scrub) -> str:
+def _words(
+    render: Callable[..., str],
+    shown: Sequence[Message],
+    segment: Segment,
+    notes: Notes,
+    scrub: Scrub,
+    status: str,
+) -> str:
+    """Return the messages in one form, step numbers and caps carried on from segment to segment."""
     blocks = []
     caps, step = segment.caps, segment.first_step
     for message in shown:
-        text = render_message(message, caps=caps, scrub=scrub, notes=notes, first_step=step)
-        blocks.append(text)
+        blocks.append(render(message, caps=caps, scrub=scrub, notes=notes, first_step=step))
         caps = caps.after(message.parts)
         step += sum(part.type == "step-finish" for part in message.parts)
-    return "\n\n".join(block for block in blocks if block)
+    return "\n\n".join(block for block in [*blocks, status] if block)
 
 
 def _replies(shown: Sequence[Message], notes: Notes) -> dict[str, Any]:

@@ -77,6 +77,7 @@ class CellStory:
         self._stuck = ""
         self._context = contextvars.copy_context()
         self._any_words = False
+        self._counts_down = False
 
     # What the pump asks (Host)
 
@@ -117,13 +118,14 @@ class CellStory:
         """Show what is new, if it is time."""
         if self._quiet:
             return
-        snapshot = self._feed.snapshot()
-        if not force and not self._due(snapshot):
+        if not force and not self._due():
             return
         self._seen = (self._feed.changes, self._feed.steps)
         self._shown_at = self._clock()
+        snapshot = self._feed.snapshot()
         if snapshot is None or (self._feed.turn_id is None and snapshot.status.type == "idle"):
             return
+        self._counts_down = isinstance(snapshot.status, Retrying)
         messages = self._messages(snapshot)
         self._any_words = self._any_words or _has_words(messages)
         self._settle(messages, snapshot)
@@ -151,19 +153,16 @@ class CellStory:
     def _messages(self, snapshot: Snapshot, answer: Answer | None = None) -> list[Message]:
         return shown_messages(self._feed.messages(snapshot, answer))
 
-    def _due(self, snapshot: Snapshot | None) -> bool:
+    def _due(self) -> bool:
         changes, steps = self._feed.changes, self._feed.steps
         waited = self._clock() - self._shown_at
-        counting = snapshot is not None and isinstance(snapshot.status, Retrying)
-        if (changes, steps) == self._seen and not (counting and waited >= SLOW_SECONDS):
+        if self._counts_down and waited >= SLOW_SECONDS:
+            return True
+        if (changes, steps) == self._seen:
             return False
-        if steps != self._seen[1] or counting:
+        if steps != self._seen[1] or not self._any_words:
             return waited >= FIRST_SECONDS
-        if self._watched():
-            return not self._any_words and waited >= FIRST_SECONDS
-        if not self._any_words:
-            return waited >= FIRST_SECONDS
-        return waited >= self._interval()
+        return not self._watched() and waited >= self._interval()
 
     def _interval(self) -> float:
         length = len(self._last.get(self._segment.index, {}).get("text/markdown", ""))

@@ -46,6 +46,8 @@ class TurnFeed:
         self.steps = 0
         """Steps, questions and status changes so far: what is worth showing at once."""
         self.notes = Notes()
+        self.asking: frozenset[str] = frozenset()
+        """Ids of the questions that are open, as far as was told."""
         self.wake: Callable[[], None] = lambda: None
         """Called when there is something new, on the writer thread."""
         self._told_seq = 0
@@ -57,6 +59,7 @@ class TurnFeed:
         snapshot = session.snapshot()
         self.first_seq = snapshot.seq + 1
         self._older = frozenset(message.id for message in snapshot.messages)
+        self.asking = frozenset(ask.id for ask in snapshot.asks)
         self._unsubscribe = session.subscribe(self._told)
 
     async def caught_up(self, seq: int) -> None:
@@ -128,6 +131,7 @@ class TurnFeed:
                 self.first_seq = record.seq
             case PermissionAsked():
                 self.notes = Notes((*notes.asks, event.ask), notes.replies, notes.decisions)
+                self.asking |= {event.ask.id}
                 self.steps += 1
             case PermissionReplied():
                 replies: tuple[tuple[str, Reply], ...] = (
@@ -135,6 +139,7 @@ class TurnFeed:
                     (event.ask_id, event.reply),
                 )
                 self.notes = Notes(notes.asks, replies, notes.decisions)
+                self.asking -= {event.ask_id}
                 self.steps += 1
             case DecisionMade():
                 decisions = (*notes.decisions, event.decision)

@@ -4,6 +4,7 @@ Border: glue between the magic and the session layer; it holds no rule of its ow
 thread waits here; the engine does the work.
 """
 
+import logging
 import os
 import time
 import uuid
@@ -105,18 +106,24 @@ class CellTurn:
         )
         self._feed = TurnFeed(f"pmt_{uuid.uuid4().hex}", self._origin)
         self._scrub = _scrubber()
+        self._publish = pump.shell.display_pub.publish
         self._story = self._new_story()
         self._questions = Questions(pump.interrupts, self._watched, self._scrub)
         self._future: Future[Answer] | None = None
         self._stopped_at: float | None = None
         self._leave = False
+        self._mute = False
 
     def run(self) -> AgentAnswer:
         """Block until the answer is there."""
         flush_figures(self._pump.shell)
         with self._waiting() as wait:
             future = self._send(wait)
-            wait.run(future)
+            try:
+                wait.run(future)
+            except BaseException:
+                self._stop()
+                raise
             return self._result(future)
 
     async def run_awaiting(self) -> AgentAnswer:
@@ -179,10 +186,22 @@ class CellTurn:
     def _tick(self) -> None:
         if self._leave:
             raise TurnStopped
-        self._story.refresh()
+        self._tell(self._story.refresh)
         session = self._feed.session
-        if session is not None:
+        if session is not None and self._feed.asking:
             self._questions.check(session)
+
+    def _tell(self, show: Callable[[], None]) -> None:
+        """Show something; a mistake in showing must not end a turn that works."""
+        if self._mute:
+            return
+        try:
+            show()
+        except Exception:
+            self._mute = True
+            logging.getLogger(__name__).exception("The story of a turn could not be shown.")
+            words = "The answer goes on and is kept, but it cannot be shown here. "
+            self._publish({"text/plain": words + "%agent status names the session."})
 
     def _stop(self) -> None:
         """Stop the turn; on the engine thread, at every signal."""
@@ -211,7 +230,7 @@ class CellTurn:
             answer = future.result()
         except UserError as error:
             raise UsageError(self._scrub(str(error))) from None
-        self._story.finish(answer)
+        self._tell(lambda: self._story.finish(answer))
         if answer.error is not None and answer.error.type == "aborted":
             raise TurnStopped
         return AgentAnswer(answer, self._pump.shell)
@@ -221,7 +240,7 @@ class CellTurn:
             return TerminalStory(self._feed, scrub=self._scrub, quiet=self._options.quiet)
         return CellStory(
             self._feed,
-            self._pump.shell.display_pub.publish,
+            self._publish,
             scrub=self._scrub,
             watched=self._watched,
             quiet=self._options.quiet,
