@@ -121,6 +121,15 @@ def test_an_error_of_the_agents_code_is_no_error_of_the_cell(kernel: Kernel) -> 
     assert "\x1b[" not in run.story()
 
 
+def test_help_that_the_agent_asks_for_goes_to_the_agent(kernel: Kernel) -> None:
+    kernel.script("calls('python', code='len?').says('')", "says('done')")
+
+    run = kernel.run("%%agent -y\nhi")
+
+    assert "Return the number of items" in kernel.requests()
+    assert run.reply["content"]["payload"] == []
+
+
 def test_a_semicolon_hides_a_value(kernel: Kernel) -> None:
     kernel.script("calls('python', code='6 * 7;').says('')", "says('done')")
 

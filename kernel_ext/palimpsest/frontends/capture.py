@@ -160,7 +160,7 @@ class Capture:
         publish = publisher.publish
         trap_hook, executed = shell.display_trap.hook, shell.displayhook.exec_result
         last = shell.last_execution_succeeded, shell.last_execution_result
-        pdb = shell.call_pdb
+        pdb, payloads = shell.call_pdb, list(shell.payload_manager.read_payload())
         token = IN_RUN.set(self._token)
         undo = [
             _patch(publisher, "publish", self._publisher(publish)),
@@ -188,6 +188,7 @@ class Capture:
                 shell.call_pdb = pdb
             for take_back in reversed(undo):
                 take_back()
+            self._take_pages(shell.payload_manager, payloads)
             IN_RUN.reset(token)
 
     def show(self, data: dict[str, Any]) -> bool:
@@ -204,6 +205,18 @@ class Capture:
         elif len(self.images) < MOST_IMAGES:
             self.images.append(image)
         return self._on_native() if self._on_native is not None else False
+
+    def _take_pages(self, manager: Any, before: list[dict[str, Any]]) -> None:
+        """Give help that was asked for (``name?``) to the model, not to the page's pager."""
+        after = list(manager.read_payload())
+        pages = [one for one in after if one.get("source") == "page" and one not in before]
+        for page in pages:
+            self._keep("stdout", str(page.get("data", {}).get("text/plain", "")) + "\n")
+        if pages:
+            manager.clear_payload()
+            for one in after:
+                if one not in pages:
+                    manager.write_payload(one, single=False)
 
     def _mine(self) -> bool:
         """Tell whether it is the agent's code that calls, or a thread that it started."""
@@ -289,7 +302,7 @@ class Capture:
                 return
             data, metadata = shell.display_formatter.format(value)
             text = data.pop("text/plain", None)
-            self.result = text if isinstance(text, str) else _short_repr(value)
+            self.result = text if isinstance(text, str) else None
             if data and self.show(data):
                 # Published past the tee, which would count it twice.
                 publish(data if text is None else {**data, "text/plain": text}, metadata)
@@ -352,7 +365,3 @@ def _words_of(data: dict[str, Any]) -> str:
     if not isinstance(text, str) or text.startswith("<IPython.core.display."):
         text = data.get("text/markdown") or data.get("text/latex") or ""
     return str(text)
-
-
-def _short_repr(value: Any) -> str:
-    return f"<{type(value).__module__}.{type(value).__qualname__} object>"

@@ -4,6 +4,7 @@ Border: built in the background after ``%load_ext`` (its imports take a second);
 it as soon as they are used. One per kernel.
 """
 
+import sys
 from collections.abc import Callable, Coroutine, Sequence
 from typing import Any
 
@@ -42,6 +43,7 @@ class Front:
         self.channel = Channel(services, pump, shell)
         pump.cells_running = cells_running
         self._commands = Commands(services, self.channel)
+        self._warned = False
 
     def ask(self, request: Request, place: Place) -> AgentAnswer | None:
         """Run a line of the magic, blocking."""
@@ -57,8 +59,16 @@ class Front:
     def _turn(self, request: Request, place: Place) -> CellTurn:
         if self.pump.current is not None:
             raise UsageError(NESTED)
+        self._warn()
         prompt, options = request.prompt, request.options
         return CellTurn(self.services, self.pump, prompt, options, place, self.channel)
+
+    def _warn(self) -> None:
+        """Say once what is wrong with the place where sessions are kept."""
+        warning = self.services.workspace.warning
+        if warning and not self._warned:
+            self._warned = True
+            sys.stderr.write(f"{warning}\n")
 
     def _command(self, request: Request, place: Place) -> None:
         text = self._commands.run(request, place)

@@ -1,0 +1,48 @@
+"""A kernel knows its notebook by what its front end named, relative to where it started."""
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from palimpsest.frontends.magic import Cells, current_notebook
+
+
+def shell(**names: Any) -> Any:
+    return SimpleNamespace(user_ns=names, starting_dir="/home/ada/work")
+
+
+@pytest.mark.parametrize(
+    ("named", "expected"),
+    [
+        ("/home/ada/work/analysis/penguins.ipynb", "analysis/penguins.ipynb"),
+        ("/home/ada/other.ipynb", "../other.ipynb"),
+        ("penguins.ipynb", "penguins.ipynb"),
+        ("/home/ada/work/console-1", None),
+        ("", None),
+    ],
+)
+def test_names_the_notebook_of_jupyter(
+    named: str, expected: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("JPY_SESSION_NAME", named)
+
+    assert current_notebook(shell()) == expected
+
+
+def test_names_the_notebook_of_vs_code(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("JPY_SESSION_NAME", raising=False)
+
+    assert current_notebook(shell(__vsc_ipynb_file__="/home/ada/work/a.ipynb")) == "a.ipynb"
+
+
+def test_the_outermost_cell_is_the_one_that_asks() -> None:
+    cells = Cells(SimpleNamespace())
+
+    cells.begin(SimpleNamespace(cell_id="outer"))
+    cells.begin(SimpleNamespace(cell_id=None))
+    assert (cells.running, cells.cell_id) == (2, "outer")
+
+    for _ in range(3):  # IPython tells of the end of an empty cell without its beginning
+        cells.end()
+    assert cells.running == 0
