@@ -35,14 +35,23 @@ from palimpsest.tools.permissions import DEFAULT_RULES, Rules, from_config, merg
 from palimpsest.tools.registry import Registry, builtin_tools
 from palimpsest.tools.tool import Namespace, PythonRunner
 from palimpsest.transcript.decisions import StepRequest
+from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.ids import Ids
 from palimpsest.transcript.messages import Messages
 from palimpsest.transcript.values import ModelInfo, Policy, Reply
+
+APPS: list["App"] = []
+"""The apps of this process that are open; the newest last."""
 
 USER_TOOLS: list[Callable[..., Any]] = []
 """Functions offered with ``@palimpsest.tool`` before an app exists."""
 
 OLLAMA_SECONDS = 30.0
+
+NOT_IN_A_CELL = (
+    "In a notebook, ask with %agent or %%agent: the agent's Python needs the thread that this call "
+    "would block. start() sends a prompt without waiting."
+)
 
 
 class App:
@@ -59,10 +68,14 @@ class App:
         namespace: Callable[[str], Namespace] | None = None,
         model: Callable[[ModelInfo], Model] | None = None,
         engine: EngineThread | None = None,
+        notebook: Callable[[], str | None] = lambda: None,
     ) -> None:
         self.start = (start or Path.cwd()).resolve()
         self.environment = environment if environment is not None else os.environ
         self.engine = engine or EngineThread()
+        self.notebook = notebook
+        """Names the notebook that this kernel belongs to."""
+        self.in_kernel = python is not None
         self.config: LoadedConfig = load(self.start, self.environment, dict(overrides or {}))
         self.project = find_project(self.start)
         store, self.warning = open_store(self.project)
@@ -74,6 +87,7 @@ class App:
         self._local_models: tuple[float, tuple[LocalModel, ...]] = (-OLLAMA_SECONDS, ())
         self._closed = False
         atexit.register(self.close)
+        APPS.append(self)
         config = self.config.value
         self.services = Services(
             store=store,
@@ -168,6 +182,7 @@ class App:
             return
         self._closed = True
         atexit.unregister(self.close)
+        APPS.remove(self)
         self.engine.submit(self.workspace.close()).result(timeout)
         for name in self.registry.names:
             end = getattr(self.registry.resolve(name), "end_background", None)
@@ -212,6 +227,8 @@ class Session:
         For scripts: no kernel runs the agent's Python, and nobody is asked; questions wait until
         ``reply`` answers them from another thread, or ``yes=True`` does.
         """
+        if self._app.in_kernel:
+            raise UserError(NOT_IN_A_CELL)
         return self.start(text, **options).result()
 
     def start(self, text: str, **options: Any) -> "Future[Answer]":
@@ -257,13 +274,25 @@ class Session:
 def tool(function: Callable[..., Any]) -> Callable[..., Any]:
     """Offer a function to the agent as a tool; its signature and docstring become the description."""
     USER_TOOLS.append(function)
+    for app in APPS:
+        app.registry.add(function)
     return function
 
 
-def open_session(app: App, session_id: str | None = None, notebook: str | None = None) -> Session:
+def current_session(session_id: str | None = None) -> Session:
+    """Return the notebook's session, or the one that begins with this id, to look at.
+
+    In a script, where no kernel loaded the extension, it belongs to the current folder.
+    """
+    app = APPS[-1] if APPS else App()
+    return open_session(app, session_id)
+
+
+def open_session(app: App, session_id: str | None = None) -> Session:
     """Open a session by id, or the notebook's current one."""
+    notebook = app.notebook()
     work = (
-        app.workspace.open(session_id)
+        app.workspace.open(session_id, notebook)
         if session_id is not None
         else app.workspace.current(notebook)
     )

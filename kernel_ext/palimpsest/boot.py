@@ -143,6 +143,7 @@ def _build(shell: Any, cells: Cells) -> Any:
         python=pump.runner,
         namespace=pump.runner,
         engine=engine,
+        notebook=lambda: current_notebook(shell),
     )
     front = Front(app, pump, shell=shell, cells_running=lambda: cells.running)
     app.preload()

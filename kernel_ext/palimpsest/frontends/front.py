@@ -64,11 +64,14 @@ class Front:
         return CellTurn(self.services, self.pump, prompt, options, place, self.channel)
 
     def _warn(self) -> None:
-        """Say once what is wrong with the place where sessions are kept."""
-        warning = self.services.workspace.warning
-        if warning and not self._warned:
-            self._warned = True
-            sys.stderr.write(f"{warning}\n")
+        """Say once what is wrong with the place where sessions are kept, and with the settings."""
+        if self._warned:
+            return
+        self._warned = True
+        problems = getattr(getattr(self.services, "config", None), "problems", ())
+        for sentence in (self.services.workspace.warning, *problems):
+            if sentence:
+                sys.stderr.write(f"{sentence}\n")
 
     def _command(self, request: Request, place: Place) -> None:
         text = self._commands.run(request, place)

@@ -376,7 +376,8 @@ class JsonlStore:
 def _held(session_id: str, lease: Lease | None) -> SessionHeld:
     by = "" if lease is None else f" (process {lease.pid} on {lease.host.partition(':')[0]})"
     return SessionHeld(
-        f"Another kernel{by} writes session {session_id!r}. It can be read, followed and forked here."
+        f"Another kernel{by} writes session {session_id!r}. Here it can be read, followed and forked;"
+        " to go on with it, close that kernel; to begin another, use %agent --new."
     )
 
 
