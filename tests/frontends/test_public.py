@@ -40,4 +40,5 @@ def test_a_function_becomes_a_tool_and_the_session_can_be_looked_at(tmp_path: Pa
         assert look.stream() == "3 [True, True]\nrehearsal/doubles\n"
         refused = kernel.client.run("palimpsest.current_session().prompt('hi')")
         assert "ask with %agent" in str(refused.reply["content"]["evalue"])
+        assert len(refused.of("error")[0]["traceback"]) == 1
         assert "modle" not in kernel.client.run("%agent hello").stream("stderr")

@@ -102,6 +102,10 @@ class PalimpsestError(Exception):
 class UserError(PalimpsestError):
     """One clear sentence for a person, who can act on it."""
 
+    def _render_traceback_(self) -> list[str]:
+        """Show the sentence alone; IPython asks an exception for this (its own protocol)."""
+        return [f"{type(self).__name__}: {self}"]
+
 
 class ConfigError(UserError):
     """A configuration value or an option is wrong; the message names it and the fix."""
