@@ -4,25 +4,12 @@ import { cleanup, fireEvent, render, screen } from '@testing-library/react';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Ask } from '../src/protocol/generated';
 import { readSegment, type ISegment } from '../src/protocol/segment';
-import { HostProvider, type IHost } from '../src/views/host';
+import { HostProvider } from '../src/views/host';
 import { Segment } from '../src/views/segment';
 import * as build from './builders';
+import { HOST } from './host';
 
 afterEach(cleanup);
-
-const fill = (words: string, values: (string | number)[]) =>
-  words.replace(/%(\d)/g, (_, n: string) => String(values[Number(n) - 1]));
-
-const HOST: IHost = {
-  Markdown: ({ text }) => <p>{text}</p>,
-  Code: ({ text }) => <pre>{text}</pre>,
-  Printed: ({ text }) => <pre>{text}</pre>,
-  Icon: ({ name }) => <i data-name={name} />,
-  words: {
-    __: (words, ...values) => fill(words, values),
-    _n: (one, many, n, ...values) => fill(n === 1 ? one : many, values)
-  }
-};
 
 function draw(segment: ISegment) {
   return render(

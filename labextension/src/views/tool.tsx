@@ -13,6 +13,7 @@ import {
 import { Attachments } from './file';
 import { Fold } from './fold';
 import { useHost, type IWords } from './host';
+import { Question } from './question';
 import { Sign, type State } from './sign';
 
 export interface IToolProps {
@@ -120,21 +121,6 @@ function Output({ part, state }: { part: ToolPart; state: State }) {
       )}
       <Attachments files={files} />
     </section>
-  );
-}
-
-/** The question as it stands in a saved cell: what is asked, and where it can be answered. */
-function Question({ ask }: { ask: Ask }) {
-  const { Code, words } = useHost();
-  const diff = ask.diff ?? '';
-  return (
-    <div className="plm-Question" role="group" aria-label={ask.title}>
-      <p className="plm-Question-title">{ask.title}</p>
-      {diff !== '' && <Code text={diff} language="diff" />}
-      <p className="plm-Muted">
-        {words.__('Answer where the cell runs: once, always or reject.')}
-      </p>
-    </div>
   );
 }
 

@@ -1,0 +1,20 @@
+/**
+ * What a person can do from a view; a saved answer offers none of it.
+ */
+import { createContext, useContext } from 'react';
+
+export type ReplyAnswer = 'once' | 'always' | 'reject';
+
+export interface IActions {
+  /** Answers a question; the first answer wins. */
+  reply(askId: string, answer: ReplyAnswer, feedback?: string): void;
+}
+
+const ActionsContext = createContext<IActions | null>(null);
+
+export const ActionsProvider = ActionsContext.Provider;
+
+/** Returns what a person can do here, or null where nobody listens. */
+export function useActions(): IActions | null {
+  return useContext(ActionsContext);
+}

@@ -1,0 +1,164 @@
+/**
+ * A tool's question: what it wants to do, and a person's answer by button or key.
+ */
+import { useId, useState, type KeyboardEvent } from 'react';
+import type { Ask } from '../protocol/generated';
+import { useActions, type IActions, type ReplyAnswer } from './actions';
+import { useHost, type IWords } from './host';
+
+/** The answers in the order of their keys 1, 2 and 3. */
+const ANSWERS: readonly ReplyAnswer[] = ['once', 'always', 'reject'];
+
+/** Draws a question; where nobody listens it says where it can be answered. */
+export function Question({ ask }: { ask: Ask }) {
+  const { Code, words } = useHost();
+  const actions = useActions();
+  const diff = ask.diff ?? '';
+  return (
+    <div className="plm-Question" role="group" aria-label={ask.title}>
+      <p className="plm-Question-title">{ask.title}</p>
+      {diff !== '' && <Code text={diff} language="diff" />}
+      {actions === null ? (
+        <p className="plm-Muted">
+          {words.__('Answer where the cell runs: once, always or reject.')}
+        </p>
+      ) : (
+        <Answers ask={ask} actions={actions} />
+      )}
+    </div>
+  );
+}
+
+/** Returns the answer that a plain key means here; null when it means none. */
+export function answerOfKey(event: {
+  key: string;
+  ctrlKey: boolean;
+  metaKey: boolean;
+  altKey: boolean;
+}): ReplyAnswer | null {
+  if (event.ctrlKey || event.metaKey || event.altKey) {
+    return null;
+  }
+  return ANSWERS[['1', '2', '3'].indexOf(event.key)] ?? null;
+}
+
+function Answers({ ask, actions }: { ask: Ask; actions: IActions }) {
+  const { words } = useHost();
+  const [given, setGiven] = useState<ReplyAnswer | null>(null);
+  const [rejecting, setRejecting] = useState(false);
+
+  const choose = (answer: ReplyAnswer, feedback?: string) => {
+    if (answer === 'reject' && feedback === undefined) {
+      setRejecting(true);
+      return;
+    }
+    setGiven(answer);
+    actions.reply(ask.id, answer, feedback === '' ? undefined : feedback);
+  };
+  const onKeyDown = (event: KeyboardEvent) => {
+    const answer = rejecting ? null : answerOfKey(event);
+    if (answer !== null && given === null) {
+      event.preventDefault();
+      event.stopPropagation();
+      choose(answer);
+    }
+  };
+  return (
+    <div
+      className="plm-Answers"
+
+      onKeyDown={onKeyDown}
+      data-ask={ask.id}
+    >
+      {rejecting ? (
+        <Rejection
+          onSend={feedback => {
+            setRejecting(false);
+            choose('reject', feedback);
+          }}
+          onBack={() => {
+            setRejecting(false);
+          }}
+        />
+      ) : (
+        ANSWERS.map((answer, index) => (
+          <button
+            key={answer}
+            type="button"
+            className="plm-Button"
+            data-answer={answer}
+            aria-keyshortcuts={String(index + 1)}
+            title={answer === 'always' ? ask.always.join('\n') : undefined}
+            disabled={given !== null}
+            onClick={() => {
+              choose(answer);
+            }}
+          >
+            {named(answer, words)}
+            <kbd aria-hidden="true">{index + 1}</kbd>
+          </button>
+        ))
+      )}
+    </div>
+  );
+}
+
+/** Asks what to tell the agent; a rejection with words does not end its turn. */
+function Rejection({
+  onSend,
+  onBack
+}: {
+  onSend: (feedback: string) => void;
+  onBack: () => void;
+}) {
+  const { words } = useHost();
+  const [feedback, setFeedback] = useState('');
+  const field = useId();
+  return (
+    <form
+      className="plm-Rejection"
+      onSubmit={event => {
+        event.preventDefault();
+        onSend(feedback.trim());
+      }}
+    >
+      <label htmlFor={field}>
+        {words.__('What should it do instead? Leave empty to end the turn.')}
+      </label>
+      <input
+        id={field}
+        className="plm-Field"
+        autoFocus
+        value={feedback}
+        onChange={event => {
+          setFeedback(event.target.value);
+        }}
+        onKeyDown={event => {
+          event.stopPropagation();
+          if (event.key === 'Escape') {
+            onBack();
+          }
+        }}
+      />
+      <span className="plm-Rejection-buttons">
+        <button type="submit" className="plm-Button" data-answer="reject">
+          {words.__('Reject')}
+        </button>
+        <button type="button" className="plm-Button" onClick={onBack}>
+          {words.__('Back')}
+        </button>
+      </span>
+    </form>
+  );
+}
+
+function named(answer: ReplyAnswer, words: IWords): string {
+  switch (answer) {
+    case 'once':
+      return words.__('Allow once');
+    case 'always':
+      return words.__('Always');
+    case 'reject':
+      return words.__('Reject…');
+  }
+}

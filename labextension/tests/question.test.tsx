@@ -1,0 +1,85 @@
+// @vitest-environment jsdom
+/** A question is answered by buttons and keys, once. */
+import { cleanup, fireEvent, render, screen } from '@testing-library/react';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import type { Ask } from '../src/protocol/generated';
+import { ActionsProvider } from '../src/views/actions';
+import { HostProvider } from '../src/views/host';
+import { Question } from '../src/views/question';
+import { HOST } from './host';
+
+afterEach(cleanup);
+
+const ASK: Ask = {
+  id: 'per_1',
+  permission: 'write',
+  patterns: ['a.csv'],
+  always: ['*.csv'],
+  title: 'Write a.csv?',
+  input: {}
+};
+
+function draw() {
+  const reply = vi.fn();
+  render(
+    <HostProvider value={HOST}>
+      <ActionsProvider value={{ reply }}>
+        <Question ask={ASK} />
+      </ActionsProvider>
+    </HostProvider>
+  );
+  return reply;
+}
+
+describe('a question', () => {
+  it('is answered by a button, and only once', () => {
+    const reply = draw();
+    fireEvent.click(screen.getByRole('button', { name: 'Allow once' }));
+    fireEvent.click(screen.getByRole('button', { name: 'Always' }));
+
+    expect(reply.mock.calls).toEqual([['per_1', 'once', undefined]]);
+  });
+
+  it('is answered by its keys', () => {
+    const reply = draw();
+    const button = screen.getByRole('button', { name: 'Always' });
+    fireEvent.keyDown(button, { key: '1', ctrlKey: true });
+    fireEvent.keyDown(button, { key: '2' });
+
+    expect(reply.mock.calls).toEqual([['per_1', 'always', undefined]]);
+  });
+
+  it('asks what to do instead before it rejects', () => {
+    const reply = draw();
+    fireEvent.keyDown(screen.getByRole('button', { name: 'Allow once' }), {
+      key: '3'
+    });
+    const field = screen.getByRole('textbox');
+    fireEvent.keyDown(field, { key: '1' });
+    fireEvent.change(field, { target: { value: ' use b.csv ' } });
+    expect(reply).not.toHaveBeenCalled();
+    fireEvent.click(screen.getByRole('button', { name: 'Reject' }));
+
+    expect(reply.mock.calls).toEqual([['per_1', 'reject', 'use b.csv']]);
+  });
+
+  it('goes back from a rejection by Escape', () => {
+    const reply = draw();
+    fireEvent.click(screen.getByRole('button', { name: 'Reject…' }));
+    fireEvent.keyDown(screen.getByRole('textbox'), { key: 'Escape' });
+
+    expect(screen.getByRole('button', { name: 'Allow once' })).toBeTruthy();
+    expect(reply).not.toHaveBeenCalled();
+  });
+
+  it('has no buttons where nobody listens', () => {
+    render(
+      <HostProvider value={HOST}>
+        <Question ask={ASK} />
+      </HostProvider>
+    );
+
+    expect(screen.queryAllByRole('button')).toEqual([]);
+    expect(screen.getByText(/Answer where the cell runs/)).toBeTruthy();
+  });
+});
