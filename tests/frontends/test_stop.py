@@ -119,3 +119,19 @@ def test_compiled_code_that_does_not_listen_is_named(kernel: Kernel) -> None:
     assert "restart the kernel" in str(named["content"])
     assert named["parent_header"]["msg_id"] == run_id
     assert run.status == "error"
+
+
+def test_a_turn_that_code_began_can_be_cancelled_and_swallows_no_signal(kernel: Kernel) -> None:
+    kernel.script(f"calls('python', code={BLOCKING!r}).says('')", "says('not reached')")
+    kernel.run(
+        "from palimpsest.session.api import PromptOptions\n"
+        "live = room.engine.submit(room.workspace.new(None)).result()\n"
+        "future = room.engine.submit(live.prompt('go', PromptOptions(yes=True)))"
+    )
+    time.sleep(0.7)
+    kernel.request(type="cancel")
+
+    assert kernel.value("future.result().error.type") == "'aborted'"
+    kernel.script("says('Let me').stalls()")
+    seconds, _ = stop(kernel, "%%agent\nhi", "Let me")
+    assert seconds < PATIENCE

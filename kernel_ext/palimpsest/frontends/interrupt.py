@@ -106,6 +106,11 @@ class Interrupts:
         self._catching.append(catching)
         return catching
 
+    @property
+    def caught(self) -> bool:
+        """Whether a signal that comes now comes to us."""
+        return any(catching.in_place for catching in self._catching)
+
     def forget(self, catching: Catching) -> None:
         """Tell this hold no more."""
         if catching in self._catching:
@@ -131,6 +136,8 @@ class Interrupts:
 
     def interrupt_main(self) -> None:
         """Make a blocking call in the main thread return; nobody is told of this signal."""
+        if not self.caught:
+            return  # it would raise in whoever has the signal now
         main = threading.main_thread().ident
         self._own = [self._own[0] + 1, self._own[1] + 1]
         if hasattr(signal, "pthread_kill") and main is not None:

@@ -376,7 +376,17 @@ class Pump:
                 with self._lock:
                     job = self._idle.popleft() if self._idle else None
                 if job is not None:
-                    await self.perform_awaiting(job, lambda _: None)
+                    await self._serve_one(job)
+
+    async def _serve_one(self, job: Job) -> None:
+        """Do a job that no cell waits for, so that it can be interrupted in any case."""
+        caught = self.interrupts.caught
+        catching = None if caught else self.interrupts.catch(lambda: None)
+        try:
+            await self.perform_awaiting(job, lambda _: None)
+        finally:
+            if catching is not None:
+                catching.end()
 
     @asynccontextmanager
     async def _alone(self) -> AsyncIterator[None]:
