@@ -395,6 +395,8 @@ def _picture(session: LiveSession, resync: str) -> Iterator[PictureNotice]:
             head=head,
             messages=tuple(piece),
             todos=picture.todos,
+            inbox=picture.inbox,
+            info=picture.session,
             last=number == len(pieces) - 1,
         )
 

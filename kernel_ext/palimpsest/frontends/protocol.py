@@ -11,8 +11,9 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, TypeAdapter
 
 from palimpsest.transcript.base import Value
+from palimpsest.transcript.events import PromptAdmitted
 from palimpsest.transcript.messages import Message
-from palimpsest.transcript.sessions import Status
+from palimpsest.transcript.sessions import Session, Status
 from palimpsest.transcript.values import Ask, Todo
 
 PROTOCOL_VERSION = 1
@@ -226,6 +227,8 @@ class PictureNotice(Value):
     head: SessionHead
     messages: tuple[Message, ...]
     todos: tuple[Todo, ...] = ()
+    inbox: tuple[PromptAdmitted, ...] = ()
+    info: Session | None = None
     last: bool = False
 
 

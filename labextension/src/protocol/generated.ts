@@ -936,6 +936,8 @@ export interface PictureNotice {
   head: SessionHead;
   messages: Message[];
   todos: Todo[];
+  inbox: PromptAdmitted[];
+  info?: Session;
   last: boolean;
 }
 /**
@@ -945,6 +947,72 @@ export interface Todo {
   content: string;
   status: 'pending' | 'in_progress' | 'completed' | 'cancelled';
   priority: 'high' | 'medium' | 'low';
+}
+/**
+ * A prompt was accepted into the inbox.
+ */
+export interface PromptAdmitted {
+  type: 'prompt.admitted';
+  prompt_id: string;
+  text: string;
+  delivery: 'steer' | 'queue';
+  origin?: Origin;
+  /**
+   * What came with the prompt: model, variant, agent, system, tools, max_steps.
+   */
+  options: {
+    [k: string]: unknown;
+  };
+}
+/**
+ * One agent conversation belonging to one notebook.
+ */
+export interface Session {
+  id: string;
+  project_id: string;
+  /**
+   * Working directory when the session was created.
+   */
+  directory: string;
+  /**
+   * The notebook's path relative to the kernel's start directory; None for a console.
+   */
+  notebook?: string;
+  /**
+   * The session whose ``task`` call started this one.
+   */
+  parent_id?: string;
+  forked_from?: ForkedFrom;
+  title: string;
+  version: string;
+  time: SessionTime;
+  agent?: string;
+  model?: ModelRef;
+  policy?: Policy;
+  permission: Rule[];
+  cost?: number;
+  tokens: Usage;
+  share?: {
+    [k: string]: unknown;
+  };
+  revert?: {
+    [k: string]: unknown;
+  };
+  summary?: {
+    [k: string]: unknown;
+  };
+  metadata?: {
+    [k: string]: unknown;
+  };
+}
+/**
+ * Moments of a session, in milliseconds since 1970.
+ */
+export interface SessionTime {
+  created: number;
+  updated: number;
+  compacting?: number;
+  archived?: number;
 }
 /**
  * The context policy of a session, as data.
@@ -982,6 +1050,14 @@ export interface TruncatePolicy {
   direction: 'head' | 'tail' | 'auto';
 }
 /**
+ * Allow, ask or deny a permission for what matches the pattern; the last match wins.
+ */
+export interface Rule {
+  permission: string;
+  pattern: string;
+  action: 'allow' | 'ask' | 'deny';
+}
+/**
  * Send a prompt; while a turn runs it waits behind it.
  */
 export interface Prompt {
@@ -995,22 +1071,6 @@ export interface Prompt {
   tools?: string[];
   max_steps?: number;
   type: 'prompt';
-}
-/**
- * A prompt was accepted into the inbox.
- */
-export interface PromptAdmitted {
-  type: 'prompt.admitted';
-  prompt_id: string;
-  text: string;
-  delivery: 'steer' | 'queue';
-  origin?: Origin;
-  /**
-   * What came with the prompt: model, variant, agent, system, tools, max_steps.
-   */
-  options: {
-    [k: string]: unknown;
-  };
 }
 /**
  * Words for the agent; ``id`` is the prompt's id too.
@@ -1109,64 +1169,6 @@ export interface Resync {
   session?: string;
   after?: number;
   client: string;
-}
-/**
- * Allow, ask or deny a permission for what matches the pattern; the last match wins.
- */
-export interface Rule {
-  permission: string;
-  pattern: string;
-  action: 'allow' | 'ask' | 'deny';
-}
-/**
- * One agent conversation belonging to one notebook.
- */
-export interface Session {
-  id: string;
-  project_id: string;
-  /**
-   * Working directory when the session was created.
-   */
-  directory: string;
-  /**
-   * The notebook's path relative to the kernel's start directory; None for a console.
-   */
-  notebook?: string;
-  /**
-   * The session whose ``task`` call started this one.
-   */
-  parent_id?: string;
-  forked_from?: ForkedFrom;
-  title: string;
-  version: string;
-  time: SessionTime;
-  agent?: string;
-  model?: ModelRef;
-  policy?: Policy;
-  permission: Rule[];
-  cost?: number;
-  tokens: Usage;
-  share?: {
-    [k: string]: unknown;
-  };
-  revert?: {
-    [k: string]: unknown;
-  };
-  summary?: {
-    [k: string]: unknown;
-  };
-  metadata?: {
-    [k: string]: unknown;
-  };
-}
-/**
- * Moments of a session, in milliseconds since 1970.
- */
-export interface SessionTime {
-  created: number;
-  updated: number;
-  compacting?: number;
-  archived?: number;
 }
 /**
  * A compaction was completed.

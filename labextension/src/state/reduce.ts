@@ -1,7 +1,7 @@
 /**
  * The fold, as the kernel has it in store/state.py; both are tested on the same fixtures.
  */
-import type { Notice, Part } from '../protocol/generated';
+import type { Notice, Part, Reply } from '../protocol/generated';
 import type { IDraft, ITranscript } from './transcript';
 
 /** The part types that are known here; a part of another type is passed over. */
@@ -101,7 +101,7 @@ function ofWaiting(now: ITranscript, notice: Notice): Partial<ITranscript> {
     case 'permission.asked':
       return { asks: put(now.asks, notice.ask) };
     case 'permission.replied':
-      return { asks: now.asks.filter(({ id }) => id !== notice.ask_id) };
+      return answered(now, notice.ask_id, notice.reply);
     case 'question.asked':
       return {
         questions: [
@@ -123,6 +123,18 @@ function ofWaiting(now: ITranscript, notice: Notice): Partial<ITranscript> {
     default:
       return {};
   }
+}
+
+function answered(
+  { asks, replies }: ITranscript,
+  askId: string,
+  reply: Reply
+): Partial<ITranscript> {
+  const call = asks.find(({ id }) => id === askId)?.call_id;
+  return {
+    asks: asks.filter(({ id }) => id !== askId),
+    ...(call === undefined ? {} : { replies: { ...replies, [call]: reply } })
+  };
 }
 
 function differs<K extends string>(name: K, other: Record<K, string>) {

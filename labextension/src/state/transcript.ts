@@ -9,6 +9,7 @@ import type {
   Part,
   PromptAdmitted,
   QuestionAsked,
+  Reply,
   Session,
   Status,
   Todo
@@ -35,6 +36,8 @@ export interface ITranscript {
   todos: readonly Todo[];
   /** Questions that nobody answered yet, in order. */
   asks: readonly Ask[];
+  /** What was answered, by the id of the tool call. */
+  replies: Readonly<Partial<Record<string, Reply>>>;
   questions: readonly QuestionAsked[];
   /** Prompts that wait to be delivered, in order. */
   inbox: readonly PromptAdmitted[];
@@ -50,6 +53,7 @@ export const EMPTY: ITranscript = {
   places: [],
   todos: [],
   asks: [],
+  replies: {},
   questions: [],
   inbox: [],
   decisions: [],
