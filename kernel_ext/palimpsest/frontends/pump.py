@@ -1,7 +1,7 @@
 """The main thread at the agent's service: a cell that waits, ticks, and runs Python meanwhile.
 
-Border: decides where and when something runs on the main thread; what runs is in ``execute``,
-``variables`` and ``questions``. The engine never touches the main thread but through here. A
+Border: decides where and when something runs on the main thread; what runs is in
+``jobs`` and ``questions``. The engine never touches the main thread but through here. A
 waiting cell is the executor; with no cell waiting, work is posted to the kernel's idle loop,
 where it stands behind a cell that runs.
 """
@@ -11,25 +11,19 @@ import contextvars
 import threading
 import time
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable
 from concurrent.futures import Future
 from contextlib import asynccontextmanager
-from typing import Any, Protocol
+from typing import Any
 
-from palimpsest.frontends.capture import Capture
-from palimpsest.frontends.execute import Execution
 from palimpsest.frontends.interrupt import Catching, Interrupts
-from palimpsest.frontends.variables import describe, list_variables
-from palimpsest.tools.tool import Abort, PythonOutcome, VariableInfo
+from palimpsest.frontends.jobs import Host, Interrupted, Job
+from palimpsest.frontends.runner import STUCK_SECONDS, Runner
 from palimpsest.transcript.errors import UserError
 
 TICK_SECONDS = 0.03
 """How often a waiting cell looks around. An awaiting cell that nothing wakes would hear an
 interrupt only when the work ends (spec/kernel.md B1: 4.4 s)."""
-PROGRESS_SECONDS = 0.1
-"""How often partial output of running code is passed on."""
-STUCK_SECONDS = 2.0
-"""Code that has not stopped by then is inside C code that does not look; a person is told."""
 
 STUCK = (
     "The code was told to stop {seconds:.0f} seconds ago and has not: it is inside compiled code that does not "
@@ -38,92 +32,6 @@ STUCK = (
 NO_CELL = (
     "Python can run only while a cell runs %agent here, because this shell has no loop of its own."
 )
-
-
-class Host(Protocol):
-    """A place on the main thread that runs jobs.
-
-    Contract: ``native`` is called on the main thread before each native output and tells
-    whether there is room for it; ``stuck`` may be called from the engine thread.
-    """
-
-    def before(self, call_id: str) -> None:
-        """Show the call's card before its output."""
-        ...
-
-    def native(self, call_id: str) -> bool:
-        """Make room for a native output."""
-        ...
-
-    def stuck(self, words: str) -> None:
-        """Tell the person that the code does not stop."""
-        ...
-
-
-class Job:
-    """Something to be done on the main thread, once."""
-
-    def __init__(self, session_id: str | None) -> None:
-        self.session_id = session_id
-        self.everywhere = False
-        self.future: Future[Any] = Future()
-        self.interrupted = False
-        self.task: asyncio.Task[Any] | None = None
-        self.host: Host | None = None
-        self.started = False
-
-    def perform(self, shell: Any) -> Any:
-        """Do it now."""
-        raise NotImplementedError
-
-    async def perform_awaiting(self, shell: Any) -> Any:
-        """Do it on the main loop, which may run other things meanwhile."""
-        return self.perform(shell)
-
-
-class CodeJob(Job):
-    """Run a piece of the agent's Python."""
-
-    def __init__(self, session_id: str | None, code: str, call_id: str) -> None:
-        super().__init__(session_id)
-        self.call_id = call_id
-        self._code = code
-        self.capture = Capture(self._native, lambda: self.interrupted)
-
-    def perform(self, shell: Any) -> PythonOutcome:
-        """Run code without await."""
-        return self._execution(shell).run()
-
-    async def perform_awaiting(self, shell: Any) -> PythonOutcome:
-        """Run code that may await."""
-        return await self._execution(shell).run_awaiting(self._began)
-
-    def _execution(self, shell: Any) -> Execution:
-        if self.host is not None:
-            self.host.before(self.call_id)
-        return Execution(shell, self._code, self.capture)
-
-    def _began(self, task: "asyncio.Task[Any]") -> None:
-        self.task = task
-
-    def _native(self) -> bool:
-        return self.host is not None and self.host.native(self.call_id)
-
-
-class ReadJob(Job):
-    """Look at the user's variables."""
-
-    def __init__(self, session_id: str | None, read: Callable[[Any], Any]) -> None:
-        super().__init__(session_id)
-        self._read = read
-
-    def perform(self, shell: Any) -> Any:
-        """Read now; a repr that takes for ever can be interrupted."""
-        self.everywhere = True
-        try:
-            return self._read(shell)
-        finally:
-            self.everywhere = False
 
 
 class CellWait:
@@ -233,7 +141,7 @@ class Pump:
         """The job that the main thread does now."""
         return self._current
 
-    def runner(self, session_id: str) -> "Runner":
+    def runner(self, session_id: str) -> Runner:
         """Return what runs Python and reads variables for one session."""
         return Runner(self, session_id)
 
@@ -406,78 +314,6 @@ def main_loop_of(shell: Any) -> asyncio.AbstractEventLoop | None:
     io_loop = getattr(getattr(shell, "kernel", None), "io_loop", None)
     loop: asyncio.AbstractEventLoop | None = getattr(io_loop, "asyncio_loop", None)
     return loop
-
-
-class Interrupted(Exception):  # named after what happened
-    """A job was stopped before it ended."""
-
-
-class Runner:
-    """Runs Python and reads variables for one session (tools.tool.PythonRunner, Namespace)."""
-
-    def __init__(self, pump: Pump, session_id: str) -> None:
-        self._pump = pump
-        self._session_id = session_id
-
-    async def run(
-        self, code: str, *, call_id: str, abort: Abort, on_output: Callable[[str], None]
-    ) -> PythonOutcome:
-        """Run code in the user's namespace and return what came out."""
-        job = CodeJob(self._session_id, code, call_id)
-        self._pump.post(job)
-        unregister = abort.on_abort(lambda: self._pump.interrupt(job))
-        result = asyncio.ensure_future(asyncio.wrap_future(job.future))
-        stopped_at: float | None = None
-        try:
-            while not result.done():
-                await asyncio.wait([result], timeout=PROGRESS_SECONDS)
-                text = job.capture.fresh()
-                if text:
-                    on_output(text)
-                if abort.is_set():
-                    stopped_at = stopped_at or time.monotonic()
-                    if time.monotonic() - stopped_at > STUCK_SECONDS + PROGRESS_SECONDS:
-                        break
-        finally:
-            unregister()
-        if not result.done() or result.cancelled() or isinstance(result.exception(), Interrupted):
-            result.cancel()
-            return _interrupted(job)
-        outcome: PythonOutcome = result.result()
-        if job.interrupted:
-            return _interrupted(job, outcome.error)
-        return outcome
-
-    async def list(self) -> Sequence[VariableInfo]:
-        """Describe every variable of the user."""
-        found: Sequence[VariableInfo] = await self._read(list_variables)
-        return found
-
-    async def describe(self, name: str, max_chars: int = 4_000) -> str:
-        """Describe one variable at length."""
-        text: str = await self._read(lambda shell: describe(shell, name, max_chars))
-        return text
-
-    async def _read(self, read: Callable[[Any], Any]) -> Any:
-        job = ReadJob(self._session_id, read)
-        self._pump.post(job)
-        try:
-            return await asyncio.wrap_future(job.future)
-        except Interrupted:
-            raise UserError("Looking at the variables was stopped.") from None
-
-
-def _interrupted(job: CodeJob, error: str | None = None) -> PythonOutcome:
-    capture = job.capture
-    return PythonOutcome(
-        stdout=capture.stdout.text(),
-        stderr=capture.stderr.text(),
-        result=None,
-        error=error or capture.error,
-        interrupted=True,
-        images=tuple(capture.images),
-        rich=tuple(capture.rich),
-    )
 
 
 def _resolve(future: "asyncio.Future[None]") -> None:
