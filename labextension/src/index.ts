@@ -7,7 +7,17 @@ import type {
 } from '@jupyterlab/application';
 import { IRenderMimeRegistry } from '@jupyterlab/rendermime';
 import { ITranslator, nullTranslator } from '@jupyterlab/translation';
+import { version } from '../package.json';
+import { Links } from './kernel/links';
 import { segmentFactory } from './notebook/renderer';
+import { ILinks } from './tokens';
+
+const links: JupyterFrontEndPlugin<Links> = {
+  id: 'jupyter-palimpsest:links',
+  description: 'Links the page with the kernels that have an agent.',
+  provides: ILinks,
+  activate: () => new Links(version)
+};
 
 const segments: JupyterFrontEndPlugin<void> = {
   id: 'jupyter-palimpsest:segments',
@@ -25,4 +35,4 @@ const segments: JupyterFrontEndPlugin<void> = {
   }
 };
 
-export default [segments];
+export default [links, segments];
