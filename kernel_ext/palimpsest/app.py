@@ -9,7 +9,6 @@ import functools
 import os
 import random
 import secrets
-import socket
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
@@ -29,8 +28,8 @@ from palimpsest.session.config import Config, LoadedConfig, load
 from palimpsest.session.engine import EngineThread
 from palimpsest.session.live import Services
 from palimpsest.session.workspace import Workspace
+from palimpsest.store.lease import this_owner
 from palimpsest.store.opening import find_project, open_store
-from palimpsest.store.store import Owner
 from palimpsest.tools.permissions import DEFAULT_RULES, Rules, from_config, merge
 from palimpsest.tools.registry import Registry, builtin_tools
 from palimpsest.tools.tool import Namespace, PythonRunner
@@ -112,11 +111,7 @@ class App:
             python=python,
             namespace=namespace,
         )
-        owner = Owner(
-            host=socket.gethostname(),
-            pid=os.getpid(),
-            kernel_id=kernel_id or f"process-{os.getpid()}-{secrets.token_hex(4)}",
-        )
+        owner = this_owner(kernel_id or f"process-{os.getpid()}-{secrets.token_hex(4)}")
         self.workspace = Workspace(
             self.services, owner, project_id=store.project_id, warning=self.warning
         )
