@@ -16,6 +16,7 @@ from palimpsest.transcript.errors import (
     ConfigError,
     ContextOverflowError,
     OutputLengthError,
+    UnknownError,
 )
 from palimpsest.transcript.events import PermissionAsked, Record
 from palimpsest.transcript.messages import AssistantMessage, Message
@@ -284,6 +285,19 @@ async def test_a_request_that_does_not_fit_is_not_sent(tmp_path: Path) -> None:
     assert model.requests == []
 
 
+async def test_asks_for_no_longer_an_answer_than_the_window_holds(tmp_path: Path) -> None:
+    info = ModelInfo(ref=ModelRef(provider="x", name="y"), window=60_000, output_limit=50_000)
+    model = ScriptedModel(says("a"), says("b"))
+    session = await Studio(tmp_path, model, info=info).session()
+
+    await ask(session, "Hi")
+    await ask(session, "word " * 35_000)
+
+    short, long = (request.parameters["max_tokens"] for request in model.requests)
+    assert short == 32_000
+    assert 20_000 <= long < 25_000
+
+
 async def test_an_overflow_that_the_provider_reports_is_readable(tmp_path: Path) -> None:
     session = await Studio(tmp_path, ScriptedModel(overflows())).session()
 
@@ -305,6 +319,18 @@ async def test_a_cut_answer_keeps_its_text(tmp_path: Path) -> None:
     assert isinstance(nothing.error, OutputLengthError)
     (part,) = tools(nothing.messages)
     assert part.state.status == "error"
+
+
+async def test_an_answer_without_a_word_is_said_to_be_one(tmp_path: Path) -> None:
+    model = ScriptedModel(thinks("hm"), calls("list"), says(""))
+    session = await Studio(tmp_path, model).session()
+
+    silent = await ask(session, "Hi")
+    done = await ask(session, "Look")
+
+    assert isinstance(silent.error, UnknownError)
+    assert "without a word" in silent.error.message
+    assert (done.error, done.steps) == (None, 2)
 
 
 async def test_cancel_stops_a_model_that_says_nothing(tmp_path: Path) -> None:

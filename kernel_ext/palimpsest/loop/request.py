@@ -31,6 +31,11 @@ CALIBRATION_RANGE = (0.5, 4.0)
 """A ratio outside of this says that the report is wrong rather than our estimate."""
 
 
+OUTPUT_TOKENS = 32_000
+"""Most tokens asked of one answer (spec/session-engine.md 1.12): providers count them against the
+window, so asking for a model's whole output limit would refuse long sessions early."""
+
+
 @dataclass(frozen=True, slots=True)
 class Assembled:
     """A request ready to send, what was recorded of it, and whether it fits."""
@@ -83,6 +88,9 @@ def build(
     cache_marks = marks([message["role"] for message in sent], setup.info)
     items = _items(written, hashes, projection, setup.count)
     same = _same(state.items, items)
+    decided = route(projection.total, facts)
+    room = max(facts.window - decided.tokens, facts.reserve)
+    parameters = {"max_tokens": min(setup.info.output_limit, OUTPUT_TOKENS, room)} | parameters
     record = StepRequest(
         id=stage.ids.new("req"),
         message_id=message_id,
@@ -109,7 +117,7 @@ def build(
         session_id=stage.session_id,
         purpose=purpose,
     )
-    return Assembled(request, record, route(projection.total, facts))
+    return Assembled(request, record, decided)
 
 
 def _json(value: Any) -> bytes:

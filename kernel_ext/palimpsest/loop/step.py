@@ -37,6 +37,11 @@ from palimpsest.transcript.messages import (
 from palimpsest.transcript.parts import TextPart
 from palimpsest.transcript.values import BlobRef
 
+NOTHING = (
+    "The model ended its answer without a word. Send the prompt again, or choose another model "
+    "with --model."
+)
+
 StepResult = Literal["continue", "stop"]
 
 
@@ -93,7 +98,7 @@ def _refuse(stage: Stage, message: AssistantMessage, error: ErrorValue) -> None:
 
 
 def _parameters(setup: Setup, user: UserMessage, *, last: bool) -> dict[str, Any]:
-    parameters: dict[str, Any] = {"max_tokens": setup.info.output_limit}
+    parameters: dict[str, Any] = {}
     if user.model.variant:
         parameters["reasoning_effort"] = user.model.variant
     if last and setup.specs:
@@ -204,10 +209,23 @@ async def _finish(
         error = ContentFilterError()
     elif calls and not last:
         await _run(stage, setup, processor, calls)
+    elif not calls and not _said_something(stage, processor) and _alone(stage, processor):
+        error = UnknownError(message=NOTHING)
     processor.handle(finished)
     if error is None and stage.abort.is_set():
         error = AbortedError(message=stage.abort.reason)
     return error
+
+
+def _alone(stage: Stage, processor: Processor) -> bool:
+    """Tell whether this is the only answer of its turn; after tools, silence may mean "done"."""
+    parent = processor.message.parent_id
+    answers = [
+        message
+        for message in stage.log.state.messages()
+        if isinstance(message.info, AssistantMessage) and message.info.parent_id == parent
+    ]
+    return len(answers) == 1
 
 
 def _said_something(stage: Stage, processor: Processor) -> bool:
