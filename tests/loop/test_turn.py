@@ -287,15 +287,17 @@ async def test_a_request_that_does_not_fit_is_not_sent(tmp_path: Path) -> None:
 
 async def test_asks_for_no_longer_an_answer_than_the_window_holds(tmp_path: Path) -> None:
     info = ModelInfo(ref=ModelRef(provider="x", name="y"), window=60_000, output_limit=50_000)
-    model = ScriptedModel(says("a"), says("b"))
-    session = await Studio(tmp_path, model, info=info).session()
+    model = ScriptedModel(says("a").reports(input=1_000), says("b"))
+    studio = Studio(tmp_path, model, info=info)
+    session = await studio.session()
 
     await ask(session, "Hi")
-    await ask(session, "word " * 35_000)
+    await ask(session, "word " * 40_000)
 
-    short, long = (request.parameters["max_tokens"] for request in model.requests)
-    assert short == 32_000
-    assert 20_000 <= long < 25_000
+    short, long = (event.request for event in requested(await studio.records(session)))
+    assert short.parameters["max_tokens"] == 32_000
+    needed = round(long.tokens * long.facts.calibration)
+    assert long.parameters["max_tokens"] == 60_000 - needed < 32_000
 
 
 async def test_an_overflow_that_the_provider_reports_is_readable(tmp_path: Path) -> None:
