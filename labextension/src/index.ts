@@ -9,6 +9,7 @@ import { IRenderMimeRegistry } from '@jupyterlab/rendermime';
 import { ITranslator, nullTranslator } from '@jupyterlab/translation';
 import { version } from '../package.json';
 import { Links } from './kernel/links';
+import { LiveNotebooks } from './notebook/live';
 import { segmentFactory } from './notebook/renderer';
 import { ILinks } from './tokens';
 
@@ -23,15 +24,21 @@ const segments: JupyterFrontEndPlugin<void> = {
   id: 'jupyter-palimpsest:segments',
   description: 'Draws what an agent said and did in the outputs of its cell.',
   autoStart: true,
-  requires: [IRenderMimeRegistry],
+  requires: [IRenderMimeRegistry, ILinks],
   optional: [ITranslator],
   activate: (
-    _app: JupyterFrontEnd,
+    app: JupyterFrontEnd,
     registry: IRenderMimeRegistry,
+    links: Links,
     translator: ITranslator | null
   ) => {
     const words = (translator ?? nullTranslator).load('jupyter_palimpsest');
+    // Elsewhere than in a notebook, nobody knows which kernel a segment belongs to.
     registry.addFactory(segmentFactory(registry, words));
+    app.docRegistry.addWidgetExtension(
+      'Notebook',
+      new LiveNotebooks(links, words)
+    );
   }
 };
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from palimpsest.frontends.segments import Segment, slices
+from palimpsest.frontends.segments import Position, Segment, slices
 from palimpsest.render import markdown, text
 from palimpsest.render.escape import inline
 from palimpsest.render.story import Caps, Notes
@@ -62,10 +62,17 @@ def bundle(
             "decisions": _decisions(shown, notes),
             "first_step": segment.first_step,
             "status": status,
+            "start": _place(segment.start, segment.start.lead),
+            "end": _place(segment.end, segment.tail),
         },
         "text/markdown": _words(markdown.render_message, shown, segment, notes, scrub, status),
         "text/plain": _words(text.render_message, shown, segment, notes, scrub, status.strip("*")),
     }
+
+
+def _place(position: Position | None, joint: str) -> list[Any] | None:
+    """Say where a segment is cut, so that a page can cut what it was told in the same place."""
+    return None if position is None else [position.part, position.offset, joint]
 
 
 def status_line(words: str) -> str:

@@ -15,6 +15,7 @@ import {
 import { useEffect, useRef, type ComponentType } from 'react';
 import type { IconName, IHost } from '../views/host';
 import { careful } from './careful';
+import { paced } from './paced';
 import type { Slots } from './slots';
 
 const ICONS: Record<IconName, LabIcon> = {
@@ -69,8 +70,15 @@ function rendered(
       };
     }, []);
     useEffect(() => {
-      void renderer.current?.renderModel(
-        new MimeModel({ data: { [mimeType]: text }, trusted: false })
+      const made = renderer.current;
+      const model = new MimeModel({
+        data: { [mimeType]: text },
+        trusted: false
+      });
+      paced(() =>
+        made === null || made.isDisposed
+          ? Promise.resolve()
+          : made.renderModel(model)
       );
     }, [text]);
     return <div className="plm-Rendered" ref={place} />;

@@ -1,13 +1,18 @@
 /**
- * Draws the segments that a notebook holds.
+ * Draws the segments of a notebook: as they are saved, or live from what its kernel tells.
  */
 import type { IRenderMime, IRenderMimeRegistry } from '@jupyterlab/rendermime';
 import type { TranslationBundle } from '@jupyterlab/translation';
 import type { Message } from '@lumino/messaging';
 import { Widget } from '@lumino/widgets';
+import { useMemo, useSyncExternalStore } from 'react';
 import { createRoot, type Root } from 'react-dom/client';
 import { flushSync } from 'react-dom';
-import { readSegment, SEGMENT_MIME } from '../protocol/segment';
+import type { ILink } from '../kernel/link';
+import { readSegment, SEGMENT_MIME, type ISegment } from '../protocol/segment';
+import { drawn, type IDrawn } from '../state/live';
+import type { IKernelView } from '../state/store';
+import { ActionsProvider, type IActions } from '../views/actions';
 import { HostProvider, type IHost } from '../views/host';
 import { Segment } from '../views/segment';
 import { labHost } from './host';
@@ -22,7 +27,11 @@ export class SegmentWidget extends Widget implements IRenderMime.IRenderer {
   private readonly _root: Root;
   private readonly _host: IHost;
 
-  constructor(registry: IRenderMimeRegistry, words: TranslationBundle) {
+  constructor(
+    registry: IRenderMimeRegistry,
+    words: TranslationBundle,
+    private readonly _link: ILink | null
+  ) {
     super();
     this.addClass('plm-SegmentWidget');
     const slots = new Slots();
@@ -31,9 +40,13 @@ export class SegmentWidget extends Widget implements IRenderMime.IRenderer {
     this._root = createRoot(this.node);
   }
 
-  /** Draws a saved segment, or says that it is none. */
+  /** Draws a segment, or says that it is none. */
   renderModel(model: IRenderMime.IMimeModel): Promise<void> {
     const segment = readSegment(model.data[SEGMENT_MIME]);
+    if (segment?.open === true) {
+      // Somebody writes it, so the package is loaded where this link leads.
+      this._link?.retry();
+    }
     // At once, so that the cell has its height before the notebook scrolls to it.
     flushSync(() => {
       this._root.render(
@@ -42,8 +55,10 @@ export class SegmentWidget extends Widget implements IRenderMime.IRenderer {
             <p className="plm-Muted">
               {this._host.words.__('This output of the agent cannot be read.')}
             </p>
-          ) : (
+          ) : this._link === null ? (
             <Segment segment={segment} />
+          ) : (
+            <Live segment={segment} link={this._link} />
           )}
         </HostProvider>
       );
@@ -70,6 +85,55 @@ export class SegmentWidget extends Widget implements IRenderMime.IRenderer {
   }
 }
 
+/** Draws a segment from the store, where the store knows more than what is saved. */
+function Live({ segment, link }: { segment: ISegment; link: ILink }) {
+  const read = useMemo(() => reader(segment), [segment]);
+  const shown = useSyncExternalStore(link.store.subscribe, () =>
+    read(link.store.getSnapshot())
+  );
+  const actions = useMemo(
+    (): IActions => ({
+      reply: (ask_id, answer, feedback) => {
+        void link.command('reply', {
+          session: segment.session,
+          ask_id,
+          answer,
+          feedback
+        });
+      },
+      stop: () => {
+        void link.command('cancel', { session: segment.session });
+      }
+    }),
+    [link, segment.session]
+  );
+  return (
+    <ActionsProvider value={shown.live ? actions : null}>
+      <Segment
+        segment={shown.segment}
+        live={shown.live}
+        status={shown.status}
+        interrupted={shown.interrupted}
+        stray={shown.stray}
+      />
+    </ActionsProvider>
+  );
+}
+
+/** Returns a function that draws anew only when something of the segment's session changed. */
+function reader(segment: ISegment): (view: IKernelView) => IDrawn {
+  let before: [unknown, unknown, IDrawn] | null = null;
+  return view => {
+    const session = view.sessions.get(segment.session);
+    if (before?.[0] === session && before?.[1] === view.link) {
+      return before[2];
+    }
+    const now = drawn(segment, view);
+    before = [session, view.link, now];
+    return now;
+  };
+}
+
 /** Enter and Space press a focused button; in command mode the notebook would take them. */
 function keepKeys(event: KeyboardEvent): void {
   const onButton = event.target instanceof HTMLButtonElement;
@@ -83,13 +147,14 @@ function keepKeys(event: KeyboardEvent): void {
 /** Makes the factory of segments. It is safe: what it draws was never trusted. */
 export function segmentFactory(
   registry: IRenderMimeRegistry,
-  words: TranslationBundle
+  words: TranslationBundle,
+  link: ILink | null = null
 ): IRenderMime.IRendererFactory {
   return {
     safe: true,
     mimeTypes: [SEGMENT_MIME],
     // Before every form that the same story is saved in beside it.
     defaultRank: 30,
-    createRenderer: () => new SegmentWidget(registry, words)
+    createRenderer: () => new SegmentWidget(registry, words, link)
   };
 }

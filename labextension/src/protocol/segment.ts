@@ -27,6 +27,19 @@ export interface ISegment {
   first_step: number;
   /** What the agent waits for, as Markdown; only while the segment is open. */
   status: string;
+  /** Where the segment begins in its turn; missing in segments of the first versions. */
+  start?: ICut | undefined;
+  /** Where it ends; missing while it is the newest. */
+  end?: ICut | undefined;
+}
+
+/** A place in a turn: before a character of a part. */
+export interface ICut {
+  /** Number of the part among the parts that the turn shows. */
+  part: number;
+  offset: number;
+  /** What must be written at the cut, because it fell into a code fence. */
+  joint: string;
 }
 
 /** Reads what a notebook holds; null when it is no segment at all. */
@@ -48,8 +61,17 @@ export function readSegment(data: unknown): ISegment | null {
       : {}) as ISegment['replies'],
     decisions: list(data.decisions).filter(isObject) as unknown as Decision[],
     first_step: typeof data.first_step === 'number' ? data.first_step : 1,
-    status: text(data.status)
+    status: text(data.status),
+    start: cut(data.start),
+    end: cut(data.end)
   };
+}
+
+function cut(value: unknown): ICut | undefined {
+  const [part, offset, joint] = list(value);
+  return typeof part === 'number' && typeof offset === 'number'
+    ? { part, offset, joint: text(joint) }
+    : undefined;
 }
 
 function list(value: unknown): unknown[] {

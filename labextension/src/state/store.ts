@@ -40,8 +40,8 @@ export interface IKernelView {
 
 export interface IReadable<T> {
   /** Calls back after every change; returns how to end that. */
-  subscribe(changed: () => void): () => void;
-  getSnapshot(): T;
+  readonly subscribe: (changed: () => void) => () => void;
+  readonly getSnapshot: () => T;
 }
 
 export type KernelNotice =

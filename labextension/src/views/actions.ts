@@ -8,6 +8,8 @@ export type ReplyAnswer = 'once' | 'always' | 'reject';
 export interface IActions {
   /** Answers a question; the first answer wins. */
   reply(askId: string, answer: ReplyAnswer, feedback?: string): void;
+  /** Stops the turn; offered under the answer that is being written. */
+  stop?: () => void;
 }
 
 const ActionsContext = createContext<IActions | null>(null);

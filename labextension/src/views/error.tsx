@@ -26,6 +26,16 @@ export function Failure({ error }: { error: ErrorValue }) {
   );
 }
 
+/** Draws that nobody goes on with what is above. */
+export function Stopped({ words: said }: { words: string }) {
+  return (
+    <div className="plm-Failure" role="note" data-state="stopped">
+      <Sign state="stopped" />
+      <span>{said}</span>
+    </div>
+  );
+}
+
 /** Draws a request that failed and was sent again. */
 export function Retry({ part }: { part: RetryPart }) {
   const { words } = useHost();

@@ -2,26 +2,41 @@
  * A stretch of a turn: what the agent thought, said and did, in order.
  */
 import { useMemo } from 'react';
-import type { ReasoningPart } from '../protocol/generated';
+import type { Ask, ReasoningPart, Status } from '../protocol/generated';
 import { SEGMENT_VERSION, type ISegment } from '../protocol/segment';
 import { seconds } from '../state/format';
 import { lines, type Line } from '../state/lines';
 import { Compaction } from './compaction';
-import { Failure, Retry } from './error';
+import { Failure, Retry, Stopped } from './error';
 import { File } from './file';
 import { Fold } from './fold';
+import { Foot } from './foot';
 import { useHost } from './host';
+import { Question } from './question';
 import { Step } from './step';
+import { Text } from './text';
 import { Reads, Tool } from './tool';
 
 export interface ISegmentProps {
   segment: ISegment;
   /** Somebody still writes this segment; a saved one is over. */
   live?: boolean;
+  /** What the agent does; with it the newest segment ends in a line that says so. */
+  status?: Status;
+  /** It was being written when its kernel ended. */
+  interrupted?: boolean;
+  /** Questions that belong to no call that is shown. */
+  stray?: readonly Ask[];
 }
 
 /** Draws one segment. */
-export function Segment({ segment, live = false }: ISegmentProps) {
+export function Segment({
+  segment,
+  live = false,
+  status: doing,
+  interrupted = false,
+  stray = []
+}: ISegmentProps) {
   const { Markdown, words } = useHost();
   const { first_step, messages, open, status } = segment;
   const drawn = useMemo(
@@ -55,6 +70,25 @@ export function Segment({ segment, live = false }: ISegmentProps) {
           <Markdown text={status} />
         </div>
       )}
+      {stray.map(ask => (
+        <div key={ask.id} className="plm-Stray">
+          <Question ask={ask} />
+        </div>
+      ))}
+      {interrupted && (
+        <Stopped
+          words={words.__(
+            'Interrupted: the kernel ended before the answer did. What was done up to here is kept; ask again to go on.'
+          )}
+        />
+      )}
+      {open && live && doing !== undefined && doing.type !== 'idle' && (
+        <Foot
+          messages={messages}
+          status={doing}
+          asks={segment.asks.length > 0}
+        />
+      )}
     </section>
   );
 }
@@ -67,14 +101,10 @@ interface ILineProps {
 }
 
 function LineView({ line, segment, live, newest }: ILineProps) {
-  const { Markdown, words } = useHost();
+  const { words } = useHost();
   switch (line.kind) {
     case 'text':
-      return (
-        <div className="plm-Text">
-          <Markdown text={line.part.text} />
-        </div>
-      );
+      return <Text text={line.part.text} live={live} />;
     case 'prompt':
       return (
         <blockquote className="plm-Prompt" aria-label={words.__('You said')}>
@@ -94,6 +124,7 @@ function LineView({ line, segment, live, newest }: ILineProps) {
           )}
           over={!live && !segment.open}
           newest={newest}
+          live={live}
         />
       );
     case 'reads':

@@ -10,6 +10,7 @@ import {
   output,
   subject
 } from '../state/subject';
+import { Elapsed } from './elapsed';
 import { Attachments } from './file';
 import { Fold } from './fold';
 import { useHost, type IWords } from './host';
@@ -28,6 +29,8 @@ export interface IToolProps {
   over: boolean;
   /** The newest call is open while it runs. */
   newest: boolean;
+  /** Time passes here. */
+  live?: boolean;
 }
 
 /** Draws one call. */
@@ -37,7 +40,8 @@ export function Tool({
   reply,
   decisions = [],
   over,
-  newest
+  newest,
+  live = false
 }: IToolProps) {
   const { words } = useHost();
   const state = stateOf(part, ask, over);
@@ -50,6 +54,9 @@ export function Tool({
         {reply !== undefined && <span>{answered(reply, words)}</span>}
         <span>{remark(state, words)}</span>
         {spent !== null && seconds(spent)}
+        {live && state === 'running' && part.state.status === 'running' && (
+          <Elapsed since={part.state.time.start} />
+        )}
       </span>
     </>
   );

@@ -1,0 +1,35 @@
+/**
+ * Binds a notebook to its kernel's link: only a renderer made for this notebook knows both.
+ */
+import type { DocumentRegistry } from '@jupyterlab/docregistry';
+import type { INotebookModel, NotebookPanel } from '@jupyterlab/notebook';
+import type { TranslationBundle } from '@jupyterlab/translation';
+import { DisposableDelegate, type IDisposable } from '@lumino/disposable';
+import type { Links } from '../kernel/links';
+import { answerByKey } from './keys';
+import { segmentFactory } from './renderer';
+
+type Context = DocumentRegistry.IContext<INotebookModel>;
+
+/** Gives every notebook its own renderer, and watches its kernel while it is open. */
+export class LiveNotebooks implements DocumentRegistry.IWidgetExtension<
+  NotebookPanel,
+  INotebookModel
+> {
+  constructor(
+    private readonly _links: Links,
+    private readonly _words: TranslationBundle
+  ) {}
+
+  createNew(panel: NotebookPanel, context: Context): IDisposable {
+    const link = this._links.get(context.sessionContext);
+    const { rendermime } = panel.content;
+    rendermime.addFactory(segmentFactory(rendermime, this._words, link));
+    const lookAway = link.look();
+    const ignoreKeys = answerByKey(panel, link);
+    return new DisposableDelegate(() => {
+      ignoreKeys();
+      lookAway();
+    });
+  }
+}
