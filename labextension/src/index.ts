@@ -11,6 +11,7 @@ import { version } from '../package.json';
 import { Links } from './kernel/links';
 import { LiveNotebooks } from './notebook/live';
 import { segmentFactory } from './notebook/renderer';
+import { panel } from './panel/plugin';
 import { ILinks } from './tokens';
 
 const links: JupyterFrontEndPlugin<Links> = {
@@ -42,4 +43,4 @@ const segments: JupyterFrontEndPlugin<void> = {
   }
 };
 
-export default [links, segments];
+export default [links, segments, panel];

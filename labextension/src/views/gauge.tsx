@@ -23,10 +23,12 @@ export interface IGaugeProps {
   window: number;
   /** Tokens by kind, where they are known; else the bar has one colour. */
   kinds?: Partial<Record<Kind, number>>;
+  /** What stands beside the bar; else how full it is. */
+  label?: string;
 }
 
 /** Draws the bar and says its number. */
-export function Gauge({ used, window, kinds }: IGaugeProps) {
+export function Gauge({ used, window, kinds, label }: IGaugeProps) {
   const { words } = useHost();
   if (window <= 0) {
     return null;
@@ -60,7 +62,7 @@ export function Gauge({ used, window, kinds }: IGaugeProps) {
           ))
         )}
       </span>
-      <span>{words.__('%1% of %2', percent, short(window))}</span>
+      <span>{label ?? words.__('%1% of %2', percent, short(window))}</span>
     </span>
   );
 }

@@ -47,6 +47,8 @@ export function Segment({
   return (
     <section
       className="plm-Segment"
+      // Not a landmark: an answer may stand in several segments of one name.
+      role="group"
       aria-label={words.__('The agent’s answer')}
     >
       {segment.version > SEGMENT_VERSION && (

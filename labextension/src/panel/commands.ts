@@ -1,0 +1,108 @@
+/**
+ * What the panel can be told to do from the palette, a menu or a key of a person's own.
+ */
+import type { JupyterFrontEnd } from '@jupyterlab/application';
+import type { ICommandPalette } from '@jupyterlab/apputils';
+import { NotebookActions, type INotebookTracker } from '@jupyterlab/notebook';
+import type { TranslationBundle } from '@jupyterlab/translation';
+import { isBusy } from '../state/standing';
+import type { PanelModel } from './model';
+import type { PanelWidget } from './widget';
+
+export const COMMANDS = {
+  open: 'jupyter-palimpsest:open-panel',
+  focus: 'jupyter-palimpsest:focus-composer',
+  stop: 'jupyter-palimpsest:stop',
+  create: 'jupyter-palimpsest:new-session',
+  insert: 'jupyter-palimpsest:insert-cell'
+} as const;
+
+/** What a new cell for the agent begins with. */
+const CELL = '%%agent\n';
+
+const NO_ARGUMENTS = { args: { type: 'object', properties: {} } };
+
+/** Adds the commands, and names them in the palette. */
+export function addCommands(
+  app: JupyterFrontEnd,
+  panel: PanelWidget,
+  model: PanelModel,
+  tracker: INotebookTracker | null,
+  palette: ICommandPalette | null,
+  words: TranslationBundle
+): void {
+  const { commands, shell } = app;
+  const isReady = () => model.getSnapshot().where === 'ready';
+  commands.addCommand(COMMANDS.open, {
+    describedBy: NO_ARGUMENTS,
+    label: words.__('Open the Agent Panel'),
+    caption: words.__('Show the agent beside the notebook'),
+    execute: () => {
+      shell.activateById(panel.id);
+    }
+  });
+  commands.addCommand(COMMANDS.focus, {
+    describedBy: NO_ARGUMENTS,
+    label: words.__('Write to the Agent'),
+    caption: words.__('Put the keyboard into the agent panel’s text field'),
+    execute: () => {
+      shell.activateById(panel.id);
+      panel.focusComposer();
+    }
+  });
+  commands.addCommand(COMMANDS.stop, {
+    describedBy: NO_ARGUMENTS,
+    label: words.__('Stop the Agent'),
+    caption: words.__('Stop the turn that runs and withdraw what waits'),
+    isEnabled: () => isReady() && isBusy(model.getSnapshot().transcript),
+    execute: () => {
+      model.stop();
+    }
+  });
+  commands.addCommand(COMMANDS.create, {
+    describedBy: NO_ARGUMENTS,
+    label: words.__('New Agent Session'),
+    caption: words.__('Begin a new session in the notebook in front'),
+    isEnabled: isReady,
+    execute: () => {
+      model.create();
+    }
+  });
+  commands.addCommand(COMMANDS.insert, {
+    describedBy: NO_ARGUMENTS,
+    label: words.__('Insert an Agent Cell'),
+    caption: words.__(
+      'Insert a cell that begins with %1, and edit it',
+      '%%agent'
+    ),
+    isEnabled: () => Boolean(tracker?.currentWidget),
+    execute: () => {
+      insertCell(app, tracker);
+    }
+  });
+  for (const command of Object.values(COMMANDS)) {
+    palette?.addItem({ command, category: words.__('Agent') });
+  }
+  model.subscribe(() => {
+    commands.notifyCommandChanged(COMMANDS.stop);
+    commands.notifyCommandChanged(COMMANDS.create);
+  });
+}
+
+function insertCell(
+  app: JupyterFrontEnd,
+  tracker: INotebookTracker | null
+): void {
+  const panel = tracker?.currentWidget;
+  if (!panel) {
+    return;
+  }
+  const notebook = panel.content;
+  NotebookActions.insertBelow(notebook);
+  NotebookActions.changeCellType(notebook, 'code');
+  const cell = notebook.activeCell;
+  cell?.model.sharedModel.setSource(CELL);
+  app.shell.activateById(panel.id);
+  notebook.mode = 'edit';
+  cell?.editor?.setCursorPosition({ line: 1, column: 0 });
+}

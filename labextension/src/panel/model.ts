@@ -1,0 +1,268 @@
+/**
+ * What the panel shows of the notebook in front, and what a person does there.
+ */
+import type { JupyterFrontEnd } from '@jupyterlab/application';
+import type { INotebookTracker } from '@jupyterlab/notebook';
+import type { TranslationBundle } from '@jupyterlab/translation';
+import type { Links } from '../kernel/links';
+import type { SessionRow } from '../protocol/generated';
+import type { IReadable, ISessionView } from '../state/store';
+import { EMPTY } from '../state/transcript';
+import type { ReplyAnswer } from '../views/actions';
+import {
+  LOAD,
+  type IChatActions,
+  type IChatState,
+  type SendKey,
+  type Where
+} from '../views/chat/model';
+import { Front } from './front';
+
+const RESTART = 'notebook:restart-kernel';
+
+/**
+ * The panel's model.
+ *
+ * Responsibilities: one immutable state for the views; a person's actions as commands to the
+ * kernel; what went wrong with them as one sentence.
+ */
+export class PanelModel implements IChatActions, IReadable<IChatState> {
+  private readonly _front: Front;
+  private readonly _readers = new Set<() => void>();
+  private readonly _loading = new Set<string>();
+  private _sendKey: SendKey = 'Enter';
+  /** What went wrong, and with whose notebook. */
+  private _failure: { key: string; text: string } | null = null;
+  private _state: IChatState = {
+    where: 'no-notebook',
+    notebook: '',
+    key: '',
+    transcript: EMPTY,
+    readOnly: false,
+    failure: '',
+    sendKey: 'Enter'
+  };
+
+  constructor(
+    private readonly _app: JupyterFrontEnd,
+    tracker: INotebookTracker | null,
+    links: Links,
+    private readonly _words: TranslationBundle
+  ) {
+    this._front = new Front(tracker, links, this._changed);
+    this._changed();
+  }
+
+  readonly subscribe = (changed: () => void): (() => void) => {
+    this._readers.add(changed);
+    return () => {
+      this._readers.delete(changed);
+    };
+  };
+
+  readonly getSnapshot = (): IChatState => this._state;
+
+  /** Says whether somebody looks at the panel. */
+  look(looks: boolean): void {
+    this._front.look(looks);
+  }
+
+  /** Chooses the key that sends. */
+  setSendKey(sendKey: SendKey): void {
+    this._sendKey = sendKey;
+    this._changed();
+  }
+
+  load(): void {
+    void this._load();
+  }
+
+  restart(): void {
+    void this._app.commands.execute(RESTART);
+  }
+
+  async send(text: string): Promise<void> {
+    const before = this._session?.transcript.seq ?? 0;
+    const { link } = this._front;
+    const outcome = await link?.outcome('prompt', this._named({ text }));
+    if (outcome?.error === undefined) {
+      return;
+    }
+    this._fail(outcome.error);
+    // A prompt that was taken is in the transcript; only one that was not is given back.
+    if ((this._session?.transcript.seq ?? 0) === before) {
+      throw new Error(outcome.error);
+    }
+  }
+
+  sendNow(promptId: string, text: string): void {
+    void this._sendNow(promptId, text);
+  }
+
+  withdraw(promptId: string): void {
+    const fields = this._named({ prompt_id: promptId });
+    void this._front.link?.outcome('withdraw', fields).then(this._note);
+  }
+
+  stop(): void {
+    void this._front.link?.outcome('cancel', this._named({})).then(this._note);
+  }
+
+  reply(askId: string, answer: ReplyAnswer, feedback?: string): void {
+    const fields = this._named({ ask_id: askId, answer, feedback });
+    void this._front.link?.outcome('reply', fields).then(this._note);
+  }
+
+  async sessions(): Promise<readonly SessionRow[]> {
+    const outcome = await this._front.link?.outcome('sessions');
+    this._note(outcome ?? {});
+    return outcome?.sessions ?? [];
+  }
+
+  open(session: string): void {
+    void this._front.link?.outcome('open', { session }).then(this._note);
+  }
+
+  create(): void {
+    void this._front.link?.outcome('new').then(this._note);
+  }
+
+  leave(): void {
+    const { panel } = this._front;
+    if (panel !== null) {
+      this._app.shell.activateById(panel.id);
+    }
+  }
+
+  forgive(): void {
+    this._failure = null;
+    this._changed();
+  }
+
+  dispose(): void {
+    this._front.dispose();
+    this._readers.clear();
+  }
+
+  private get _session(): ISessionView | undefined {
+    const view = this._front.link?.store.getSnapshot();
+    return view?.sessions.get(view.current ?? '');
+  }
+
+  /** Names the session that a person sees, so that a command never goes to another. */
+  private _named<T extends object>(fields: T): T & { session?: string } {
+    return { ...fields, session: this._session?.head.session };
+  }
+
+  private async _load(): Promise<void> {
+    const kernel = this._front.context?.session?.kernel;
+    const { link } = this._front;
+    if (!kernel || this._loading.has(kernel.id)) {
+      return;
+    }
+    this._failure = null;
+    this._loading.add(kernel.id);
+    this._changed();
+    try {
+      const future = kernel.requestExecute({
+        code: LOAD,
+        silent: true,
+        store_history: false,
+        allow_stdin: false,
+        stop_on_error: false
+      });
+      const { content } = await future.done;
+      if (content.status === 'error') {
+        this._fail(
+          this._words.__(
+            'The kernel could not load Palimpsest (%1: %2). Install it where the kernel runs: pip install jupyter-palimpsest.',
+            content.ename,
+            content.evalue
+          )
+        );
+      }
+      link?.retry();
+    } catch {
+      this._fail(
+        this._words.__('The kernel ended before Palimpsest was loaded.')
+      );
+    } finally {
+      this._loading.delete(kernel.id);
+      this._changed();
+    }
+  }
+
+  private async _sendNow(promptId: string, text: string): Promise<void> {
+    const { link } = this._front;
+    const named = this._named({});
+    const taken = await link?.outcome('withdraw', {
+      ...named,
+      prompt_id: promptId
+    });
+    if (taken === undefined || taken.error !== undefined || taken.late) {
+      this._note(taken ?? {});
+      return;
+    }
+    const sent = await link?.outcome('steer', { ...named, text });
+    if (sent?.error !== undefined) {
+      this._fail(this._words.__('%1 It was not sent: “%2”', sent.error, text));
+    }
+  }
+
+  private readonly _note = ({ error }: { error?: string }): void => {
+    if (error !== undefined) {
+      this._fail(error);
+    }
+  };
+
+  private _fail(text: string): void {
+    this._failure = { key: this._notebookKey, text };
+    this._changed();
+  }
+
+  private get _notebookKey(): string {
+    return this._front.panel?.id ?? '';
+  }
+
+  private readonly _changed = (): void => {
+    // Front tells of its first notebook before it is assigned here.
+    const front = this._front as Front | undefined;
+    if (front === undefined) {
+      return;
+    }
+    const { context, link } = front;
+    const session = this._session;
+    const failure =
+      this._failure?.key === this._notebookKey ? this._failure.text : '';
+    const state: IChatState = {
+      where: this._where(front),
+      notebook: context?.path.split('/').at(-1) ?? '',
+      key: `${this._notebookKey} ${session?.head.session ?? ''}`,
+      transcript: session?.transcript ?? EMPTY,
+      readOnly: session?.head.read_only ?? false,
+      failure:
+        failure === '' ? (link?.store.getSnapshot().problem ?? '') : failure,
+      sendKey: this._sendKey
+    };
+    if (differ(state, this._state)) {
+      this._state = state;
+      [...this._readers].forEach(changed => {
+        changed();
+      });
+    }
+  };
+
+  private _where(front: Front): Where {
+    const kernel = front.context?.session?.kernel;
+    const { where } = front;
+    return kernel && this._loading.has(kernel.id) && where === 'absent'
+      ? 'loading'
+      : where;
+  }
+}
+
+function differ(one: IChatState, other: IChatState): boolean {
+  return (Object.keys(one) as (keyof IChatState)[]).some(
+    name => one[name] !== other[name]
+  );
+}

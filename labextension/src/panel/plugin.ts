@@ -1,0 +1,80 @@
+/**
+ * The plugin of the chat panel.
+ */
+import {
+  ILayoutRestorer,
+  type JupyterFrontEnd,
+  type JupyterFrontEndPlugin
+} from '@jupyterlab/application';
+import { ICommandPalette } from '@jupyterlab/apputils';
+import { INotebookTracker } from '@jupyterlab/notebook';
+import { IRenderMimeRegistry } from '@jupyterlab/rendermime';
+import { ISettingRegistry } from '@jupyterlab/settingregistry';
+import { ITranslator, nullTranslator } from '@jupyterlab/translation';
+import type { Links } from '../kernel/links';
+import { ILinks } from '../tokens';
+import { addCommands, COMMANDS } from './commands';
+import { PanelModel } from './model';
+import { PANEL_ID, PanelWidget } from './widget';
+
+/** After JupyterLab's property inspector and debugger. */
+const RANK = 900;
+
+const ID = 'jupyter-palimpsest:panel';
+
+export const panel: JupyterFrontEndPlugin<void> = {
+  id: ID,
+  description: 'The agent of the notebook in front, in the right side bar.',
+  autoStart: true,
+  requires: [IRenderMimeRegistry, ILinks],
+  optional: [
+    INotebookTracker,
+    ITranslator,
+    ICommandPalette,
+    ILayoutRestorer,
+    ISettingRegistry
+  ],
+  activate: (
+    app: JupyterFrontEnd,
+    registry: IRenderMimeRegistry,
+    links: Links,
+    tracker: INotebookTracker | null,
+    translator: ITranslator | null,
+    palette: ICommandPalette | null,
+    restorer: ILayoutRestorer | null,
+    settings: ISettingRegistry | null
+  ) => {
+    const words = (translator ?? nullTranslator).load('jupyter_palimpsest');
+    const model = new PanelModel(app, tracker, links, words);
+    const widget = new PanelWidget(model, registry, words);
+    app.shell.add(widget, 'right', { rank: RANK });
+    restorer?.add(widget, PANEL_ID);
+    addCommands(app, widget, model, tracker, palette, words);
+    void follow(app, model, settings);
+  }
+};
+
+/** Does as the settings say, now and whenever they change. */
+async function follow(
+  app: JupyterFrontEnd,
+  model: PanelModel,
+  registry: ISettingRegistry | null
+): Promise<void> {
+  if (registry === null) {
+    return;
+  }
+  const settings = await registry.load(ID);
+  const read = () => {
+    model.setSendKey(
+      settings.get('sendKey').composite === 'Accel Enter'
+        ? 'Accel Enter'
+        : 'Enter'
+    );
+  };
+  settings.changed.connect(read);
+  read();
+  if (settings.get('openAtStart').composite === true) {
+    await app.restored;
+    await app.commands.execute(COMMANDS.open);
+  }
+}

@@ -1,0 +1,95 @@
+/**
+ * The panel as a widget of JupyterLab's side bar.
+ */
+import type { IRenderMimeRegistry } from '@jupyterlab/rendermime';
+import type { TranslationBundle } from '@jupyterlab/translation';
+import type { Message } from '@lumino/messaging';
+import { Widget } from '@lumino/widgets';
+import { useSyncExternalStore } from 'react';
+import { createRoot, type Root } from 'react-dom/client';
+import { labHost } from '../notebook/host';
+import { Slots } from '../notebook/slots';
+import { Chat } from '../views/chat/chat';
+import { HostProvider } from '../views/host';
+import { agentIcon } from './icon';
+import type { PanelModel } from './model';
+
+export const PANEL_ID = 'jupyter-palimpsest-panel';
+
+/** Draws the model, and tells it whether somebody looks. */
+export class PanelWidget extends Widget {
+  private readonly _root: Root;
+
+  constructor(
+    private readonly _model: PanelModel,
+    registry: IRenderMimeRegistry,
+    words: TranslationBundle
+  ) {
+    super();
+    this.id = PANEL_ID;
+    this.addClass('plm-PanelWidget');
+    this.title.icon = agentIcon;
+    this.title.caption = words.__('Agent');
+    this.node.setAttribute('role', 'region');
+    this.node.setAttribute('aria-label', words.__('Agent'));
+    const slots = new Slots();
+    this.layout = slots;
+    this._root = createRoot(this.node);
+    this._root.render(
+      <HostProvider value={labHost(registry, slots, words)}>
+        <Shown model={_model} />
+      </HostProvider>
+    );
+  }
+
+  /** Puts the keyboard where a person writes, or on what there is to press. */
+  focusComposer(): void {
+    this.node
+      .querySelector<HTMLElement>(
+        '.plm-Composer-field, .plm-Panel-notice button'
+      )
+      ?.focus();
+  }
+
+  override dispose(): void {
+    if (!this.isDisposed) {
+      this._root.unmount();
+      this._model.dispose();
+    }
+    super.dispose();
+  }
+
+  protected override onAfterShow(message: Message): void {
+    super.onAfterShow(message);
+    this._look();
+  }
+
+  protected override onAfterHide(message: Message): void {
+    super.onAfterHide(message);
+    this._look();
+  }
+
+  protected override onAfterAttach(message: Message): void {
+    super.onAfterAttach(message);
+    this._look();
+  }
+
+  protected override onBeforeDetach(message: Message): void {
+    this._model.look(false);
+    super.onBeforeDetach(message);
+  }
+
+  protected override onActivateRequest(message: Message): void {
+    super.onActivateRequest(message);
+    this.focusComposer();
+  }
+
+  private _look(): void {
+    this._model.look(this.isVisible);
+  }
+}
+
+function Shown({ model }: { model: PanelModel }) {
+  const state = useSyncExternalStore(model.subscribe, model.getSnapshot);
+  return <Chat state={state} actions={model} />;
+}

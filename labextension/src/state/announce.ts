@@ -1,0 +1,100 @@
+/**
+ * What is read aloud while an answer grows: whole sentences, and what happens, each once.
+ */
+import type { Message, ToolPart } from '../protocol/generated';
+import { subject } from './subject';
+import { messages, type ITranscript } from './transcript';
+
+export type Said =
+  | { kind: 'words'; text: string }
+  | { kind: 'call'; tool: string; subject: string; failed: boolean }
+  | { kind: 'asks'; title: string }
+  | { kind: 'begun' }
+  | { kind: 'over' };
+
+/** What was heard of a session so far. */
+export interface IHeard {
+  session: string;
+  /** Characters of each text part that were read. */
+  read: ReadonlyMap<string, number>;
+  /** Calls and questions that were told. */
+  told: ReadonlySet<string>;
+  busy: boolean;
+}
+
+/** Returns what is new since `before`; the first look at a session says nothing. */
+export function hear(
+  transcript: ITranscript,
+  before: IHeard | null
+): [Said[], IHeard] {
+  const session = transcript.session?.id ?? '';
+  const fresh = before?.session !== session;
+  const busy = transcript.status.type !== 'idle';
+  const read = new Map(fresh ? [] : before.read);
+  const told = new Set(fresh ? [] : before.told);
+  const found: Said[] = [];
+  if (!fresh && busy && !before.busy) {
+    found.push({ kind: 'begun' });
+  }
+  for (const message of messages(transcript)) {
+    if (message.info.role === 'assistant' && !message.info.summary) {
+      found.push(...ofMessage(message, read, told, busy));
+    }
+  }
+  for (const ask of transcript.asks) {
+    if (!told.has(ask.id)) {
+      told.add(ask.id);
+      found.push({ kind: 'asks', title: ask.title });
+    }
+  }
+  if (!fresh && !busy && before.busy) {
+    found.push({ kind: 'over' });
+  }
+  const heard = { session, read, told, busy };
+  // What is there when a person opens the panel can be read; only a question is urgent.
+  return [fresh ? found.filter(({ kind }) => kind === 'asks') : found, heard];
+}
+
+function ofMessage(
+  message: Message,
+  read: Map<string, number>,
+  told: Set<string>,
+  busy: boolean
+): Said[] {
+  return message.parts.flatMap((part): Said[] => {
+    if (part.type === 'text' && !part.synthetic) {
+      const from = read.get(part.id) ?? 0;
+      const to = busy ? sentenceEnd(part.text) : part.text.length;
+      const text = plain(part.text.slice(from, to));
+      read.set(part.id, Math.max(from, to));
+      return text === '' ? [] : [{ kind: 'words', text }];
+    }
+    if (part.type === 'tool' && isOver(part) && !told.has(part.id)) {
+      told.add(part.id);
+      const failed = part.state.status === 'error';
+      return [
+        { kind: 'call', tool: part.tool, subject: subject(part), failed }
+      ];
+    }
+    return [];
+  });
+}
+
+function isOver({ state }: ToolPart): boolean {
+  return state.status === 'completed' || state.status === 'error';
+}
+
+/** Returns where the last whole sentence or line ends. */
+function sentenceEnd(text: string): number {
+  const ends = [...text.matchAll(/[.!?:](?=\s)|\n/g)];
+  const last = ends.at(-1);
+  return last === undefined ? 0 : last.index + 1;
+}
+
+/** Takes out the signs of Markdown that a voice would read. */
+function plain(text: string): string {
+  return text
+    .replace(/[`*_#>|]+/g, ' ')
+    .replace(/\s+/g, ' ')
+    .trim();
+}

@@ -1,0 +1,87 @@
+/**
+ * A session as the panel shows it: what a person said, and what the agent did about it.
+ */
+import type { FilePart, Message, Origin } from '../protocol/generated';
+import type { IPlace, ITranscript } from './transcript';
+
+export interface ITurn {
+  key: string;
+  /** The person's words; null for what came before any. */
+  prompt: string | null;
+  /** Where the words were said. */
+  origin?: Origin;
+  /** What was attached to the words. */
+  files: readonly FilePart[];
+  /** The agent's messages. */
+  messages: Message[];
+  /** What the turn was made of; the same places are the same turn. */
+  places: readonly IPlace[];
+}
+
+/**
+ * Groups a transcript by the words of the person.
+ *
+ * A turn in which nothing changed is the very turn of `before`, so that a long transcript is not
+ * drawn again for every word of the newest answer.
+ */
+export function turns(
+  { places }: ITranscript,
+  before: readonly ITurn[] = []
+): readonly ITurn[] {
+  const groups: IPlace[][] = [];
+  for (const place of places) {
+    if (place.message.info === undefined) {
+      continue;
+    }
+    const group = groups.at(-1);
+    if (group === undefined || said(place) !== null) {
+      groups.push([place]);
+    } else {
+      group.push(place);
+    }
+  }
+  return groups.map((group, index) => {
+    const known = before[index];
+    return known !== undefined && same(known.places, group)
+      ? known
+      : turn(group);
+  });
+}
+
+/** Returns what a person said in a message; null when it holds no words of a person. */
+function said({ message }: IPlace): string | null {
+  if (message.info?.role !== 'user') {
+    return null;
+  }
+  const texts = message.parts.flatMap(part =>
+    part.type === 'text' && !part.synthetic && part.text.trim() !== ''
+      ? [part.text]
+      : []
+  );
+  return texts.length === 0 ? null : texts.join('\n\n');
+}
+
+function turn(places: IPlace[]): ITurn {
+  const [first, ...rest] = places;
+  const prompt = first === undefined ? null : said(first);
+  const info = first?.message.info;
+  const own = prompt === null ? places : rest;
+  return {
+    key: first?.id ?? '',
+    prompt,
+    origin: info?.role === 'user' ? info.origin : undefined,
+    files:
+      prompt === null
+        ? []
+        : (first?.message.parts.filter(part => part.type === 'file') ?? []),
+    messages: own.map(({ message }) => message as Message),
+    places
+  };
+}
+
+function same(one: readonly IPlace[], other: readonly IPlace[]): boolean {
+  return (
+    one.length === other.length &&
+    one.every((place, index) => place === other[index])
+  );
+}

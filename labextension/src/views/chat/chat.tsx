@@ -1,0 +1,139 @@
+/**
+ * The panel: a session beside the notebook.
+ */
+import {
+  useEffect,
+  useRef,
+  type FocusEvent,
+  type KeyboardEvent,
+  type RefObject
+} from 'react';
+import { isBusy } from '../../state/standing';
+import { ActionsProvider } from '../actions';
+import { useHost } from '../host';
+import { answerOfKey } from '../question';
+import { Announcements } from './announcements';
+import { Composer } from './composer';
+import { Head } from './head';
+import { ChatProvider, type IChatActions, type IChatState } from './model';
+import { Notice } from './notice';
+import { Queued } from './queued';
+import { Transcript } from './transcript';
+
+export interface IChatProps {
+  state: IChatState;
+  actions: IChatActions;
+}
+
+/** Draws the panel. */
+export function Chat({ state, actions }: IChatProps) {
+  const { words } = useHost();
+  const place = useRef<HTMLDivElement>(null);
+  const { transcript, where, failure } = state;
+  const ready = where === 'ready';
+  const focus = useKeptFocus(place);
+  return (
+    <ChatProvider value={actions}>
+      <ActionsProvider value={actions}>
+        <div
+          className="plm-Panel"
+          ref={place}
+          {...focus}
+          onKeyDown={event => {
+            answerByKey(event, place.current);
+          }}
+        >
+          {ready ? (
+            <>
+              <Head transcript={transcript} />
+              <Transcript key={state.key} transcript={transcript}>
+                <Queued
+                  prompts={transcript.inbox}
+                  running={isBusy(transcript)}
+                />
+              </Transcript>
+              <Announcements transcript={transcript} />
+            </>
+          ) : (
+            <Notice where={where} notebook={state.notebook} />
+          )}
+          {failure !== '' && (
+            <div className="plm-Panel-failure" role="alert">
+              <span>{failure}</span>
+              <button
+                type="button"
+                className="plm-Link"
+                onClick={() => {
+                  actions.forgive();
+                }}
+              >
+                {words.__('Dismiss')}
+              </button>
+            </div>
+          )}
+          {ready && (
+            <Composer
+              draftKey={state.key}
+              busy={isBusy(transcript)}
+              readOnly={state.readOnly}
+              sendKey={state.sendKey}
+            />
+          )}
+        </div>
+      </ActionsProvider>
+    </ChatProvider>
+  );
+}
+
+/** Lets 1, 2 and 3 answer the first question from anywhere in the panel but a text field. */
+function answerByKey(event: KeyboardEvent, panel: HTMLElement | null): void {
+  const target = event.target as HTMLElement;
+  const answer = answerOfKey(event);
+  if (answer === null || target.matches('input, textarea')) {
+    return;
+  }
+  const button = panel?.querySelector<HTMLButtonElement>(
+    `.plm-Answers button[data-answer="${answer}"]:enabled`
+  );
+  if (button) {
+    event.preventDefault();
+    event.stopPropagation();
+    button.click();
+  }
+}
+
+/**
+ * Keeps the keyboard in the panel when what had it goes away, such as a question that was
+ * answered or the button that loaded the package.
+ */
+function useKeptFocus(panel: RefObject<HTMLElement | null>) {
+  const within = useRef(false);
+  useEffect(() => {
+    const onPointer = (event: PointerEvent) => {
+      within.current = panel.current?.contains(event.target as Node) ?? false;
+    };
+    document.addEventListener('pointerdown', onPointer, true);
+    return () => {
+      document.removeEventListener('pointerdown', onPointer, true);
+    };
+  }, [panel]);
+  useEffect(() => {
+    const { activeElement, body } = document;
+    if (within.current && (activeElement === null || activeElement === body)) {
+      panel.current
+        ?.querySelector<HTMLElement>('.plm-Composer-field')
+        ?.focus({ preventScroll: true });
+    }
+  });
+  return {
+    onFocus: () => {
+      within.current = true;
+    },
+    onBlur: ({ relatedTarget }: FocusEvent) => {
+      if (relatedTarget !== null) {
+        within.current =
+          panel.current?.contains(relatedTarget) ?? within.current;
+      }
+    }
+  };
+}

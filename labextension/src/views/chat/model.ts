@@ -1,0 +1,71 @@
+/**
+ * What the panel shows and what a person can do in it; whoever owns a kernel provides both.
+ */
+import { createContext, useContext } from 'react';
+import type { SessionRow } from '../../protocol/generated';
+import type { ITranscript } from '../../state/transcript';
+import type { IActions } from '../actions';
+
+/** The one line that a person's click runs in the kernel. */
+export const LOAD = '%load_ext palimpsest';
+
+/** How the notebook in front stands to the agent. */
+export type Where =
+  | 'no-notebook'
+  | 'no-kernel'
+  | 'connecting'
+  | 'absent'
+  | 'loading'
+  | 'starting'
+  | 'dead'
+  | 'ready';
+
+/** Which keys send what is written. */
+export type SendKey = 'Enter' | 'Accel Enter';
+
+export interface IChatState {
+  where: Where;
+  /** The notebook in front, by its file's name; empty when there is none. */
+  notebook: string;
+  /** Tells one notebook's session from another's, so that a draft stays where it was written. */
+  key: string;
+  transcript: ITranscript;
+  /** Another kernel writes this session. */
+  readOnly: boolean;
+  /** What went wrong, in one sentence; empty when nothing did. */
+  failure: string;
+  sendKey: SendKey;
+}
+
+export interface IChatActions extends IActions {
+  /** Loads the package in the kernel; only because a person said so. */
+  load(): void;
+  /** Restarts the kernel, after asking. */
+  restart(): void;
+  /** Sends a prompt; one that comes while a turn runs waits. Rejects when it was not taken. */
+  send(text: string): Promise<void>;
+  /** Takes a waiting prompt and sends it into the turn that runs. */
+  sendNow(promptId: string, text: string): void;
+  withdraw(promptId: string): void;
+  stop(): void;
+  sessions(): Promise<readonly SessionRow[]>;
+  open(session: string): void;
+  create(): void;
+  /** Gives the keyboard back to where the person came from. */
+  leave(): void;
+  /** Says no more what went wrong. */
+  forgive(): void;
+}
+
+const ChatContext = createContext<IChatActions | null>(null);
+
+export const ChatProvider = ChatContext.Provider;
+
+/** Returns what a person can do in the panel around. */
+export function useChat(): IChatActions {
+  const chat = useContext(ChatContext);
+  if (chat === null) {
+    throw new Error('A view of the panel was drawn outside of it.');
+  }
+  return chat;
+}

@@ -1,0 +1,55 @@
+/**
+ * Prompts that wait until the turn that runs has ended.
+ */
+import type { PromptAdmitted } from '../../protocol/generated';
+import { useHost } from '../host';
+import { useChat } from './model';
+
+export interface IQueuedProps {
+  prompts: readonly PromptAdmitted[];
+  /** A turn runs, into which a prompt can be sent. */
+  running: boolean;
+}
+
+/** Draws what waits, with what can be done about it. */
+export function Queued({ prompts, running }: IQueuedProps) {
+  const { words } = useHost();
+  const chat = useChat();
+  return prompts.map(({ prompt_id, text, delivery }) => (
+    <div
+      key={prompt_id}
+      className="plm-Said plm-Queued"
+      role="group"
+      aria-label={words.__('Waiting prompt')}
+    >
+      <p className="plm-Said-where">
+        <span>
+          {delivery === 'steer'
+            ? words.__('goes with the next request')
+            : words.__('queued')}
+        </span>
+        <button
+          type="button"
+          className="plm-Link"
+          onClick={() => {
+            chat.withdraw(prompt_id);
+          }}
+        >
+          {words.__('withdraw')}
+        </button>
+        {delivery === 'queue' && running && (
+          <button
+            type="button"
+            className="plm-Link"
+            onClick={() => {
+              chat.sendNow(prompt_id, text);
+            }}
+          >
+            {words.__('send now')}
+          </button>
+        )}
+      </p>
+      <div className="plm-Said-words">{text}</div>
+    </div>
+  ));
+}

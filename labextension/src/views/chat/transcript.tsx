@@ -1,0 +1,206 @@
+/**
+ * The session's story, from its first prompt to the newest word.
+ */
+import {
+  memo,
+  useEffect,
+  useMemo,
+  useRef,
+  useState,
+  type ReactNode
+} from 'react';
+import type { Ask, Decision, Origin } from '../../protocol/generated';
+import { SEGMENT_VERSION, type ISegment } from '../../protocol/segment';
+import { isBusy, strayAsks } from '../../state/standing';
+import type { ITranscript } from '../../state/transcript';
+import { turns, type ITurn } from '../../state/turns';
+import { File } from '../file';
+import { useHost, type IWords } from '../host';
+import { Question } from '../question';
+import { Segment } from '../segment';
+import { Begin } from './notice';
+
+/** So near to the end, in pixels, a person is taken to look at the newest. */
+const NEAR = 40;
+
+export interface ITranscriptProps {
+  transcript: ITranscript;
+  /** What waits below the newest turn. */
+  children: ReactNode;
+}
+
+/** Draws the transcript; it stays at its end until a person scrolls up. */
+export function Transcript({ transcript, children }: ITranscriptProps) {
+  const { words } = useHost();
+  const shown = useTurns(transcript);
+  const busy = isBusy(transcript);
+  const { place, atEnd, toEnd } = useEnd();
+  return (
+    <div className="plm-Transcript-frame">
+      <div
+        className="plm-Transcript"
+        ref={place}
+        role="region"
+        aria-label={words.__('Transcript')}
+        tabIndex={0}
+      >
+        <div className="plm-Transcript-turns">
+          {shown.length === 0 && <Begin />}
+          {shown.map((turn, index) => (
+            <Turn
+              key={turn.key}
+              turn={turn}
+              live={busy && index === shown.length - 1}
+              asks={transcript.asks}
+              decisions={transcript.decisions}
+              replies={transcript.replies}
+              session={transcript.session?.id ?? ''}
+            />
+          ))}
+          {strayAsks(transcript).map(ask => (
+            <div key={ask.id} className="plm-Stray">
+              <Question ask={ask} />
+            </div>
+          ))}
+          {children}
+        </div>
+      </div>
+      {!atEnd && (
+        <button type="button" className="plm-Button plm-Newest" onClick={toEnd}>
+          {words.__('To the newest')}
+        </button>
+      )}
+    </div>
+  );
+}
+
+interface ITurnProps {
+  turn: ITurn;
+  live: boolean;
+  asks: readonly Ask[];
+  decisions: readonly Decision[];
+  replies: ITranscript['replies'];
+  session: string;
+}
+
+const Turn = memo(
+  function Turn({ turn, live, asks, decisions, replies, session }: ITurnProps) {
+    const { words } = useHost();
+    const segment = useMemo(
+      (): ISegment => ({
+        version: SEGMENT_VERSION,
+        session,
+        turn: turn.key,
+        seq: [0, 0],
+        open: live,
+        messages: turn.messages,
+        asks: [...asks],
+        replies,
+        decisions: [...decisions],
+        first_step: 1,
+        status: ''
+      }),
+      [turn, live, asks, decisions, replies, session]
+    );
+    const where = from(turn.origin, words);
+    return (
+      <article className="plm-Turn">
+        {turn.prompt !== null && (
+          <div className="plm-Said">
+            <p className="plm-Said-where">
+              <span className="plm-Hidden">{words.__('You said')} </span>
+              {where}
+            </p>
+            <div className="plm-Said-words">{turn.prompt}</div>
+            {turn.files.map(file => (
+              <File key={file.id} file={file} />
+            ))}
+          </div>
+        )}
+        {(turn.messages.length > 0 || live) && (
+          <Segment segment={segment} live={live} />
+        )}
+      </article>
+    );
+  },
+  // A question or a decision touches the turn that runs, or came with a change of the turn.
+  (before, now) =>
+    before.turn === now.turn &&
+    before.live === now.live &&
+    before.session === now.session &&
+    (!now.live || before.asks === now.asks) &&
+    before.decisions === now.decisions &&
+    (!now.live || before.replies === now.replies)
+);
+
+/** Says where a prompt was written. */
+export function from(origin: Origin | undefined, words: IWords): string {
+  switch (origin?.kind) {
+    case 'cell':
+      return origin.execution_count === undefined
+        ? words.__('cell')
+        : words.__('cell [%1]', origin.execution_count);
+    case 'panel':
+      return words.__('panel');
+    case 'api':
+      return words.__('from Python');
+    case 'engine':
+      return words.__('from the agent');
+    case undefined:
+      return '';
+  }
+}
+
+/** Groups a transcript into turns, and keeps those in which nothing changed. */
+function useTurns(transcript: ITranscript): readonly ITurn[] {
+  const [known, setKnown] = useState<{
+    places: ITranscript['places'];
+    turns: readonly ITurn[];
+  }>({ places: [], turns: [] });
+  if (known.places === transcript.places) {
+    return known.turns;
+  }
+  const now = turns(transcript, known.turns);
+  setKnown({ places: transcript.places, turns: now });
+  return now;
+}
+
+/** Keeps a scrolled place at its end while it grows, unless a person looks at something above. */
+function useEnd() {
+  const place = useRef<HTMLDivElement>(null);
+  const sticks = useRef(true);
+  const [atEnd, setAtEnd] = useState(true);
+  useEffect(() => {
+    const node = place.current;
+    const grows = node?.firstElementChild;
+    if (node === null || !grows) {
+      return;
+    }
+    const onScroll = () => {
+      const left = node.scrollHeight - node.scrollTop - node.clientHeight;
+      sticks.current = left <= NEAR;
+      setAtEnd(sticks.current);
+    };
+    const follow = () => {
+      if (sticks.current) {
+        node.scrollTop = node.scrollHeight;
+      }
+    };
+    const watch =
+      'ResizeObserver' in window ? new ResizeObserver(follow) : null;
+    watch?.observe(grows);
+    watch?.observe(node);
+    node.addEventListener('scroll', onScroll, { passive: true });
+    follow();
+    return () => {
+      watch?.disconnect();
+      node.removeEventListener('scroll', onScroll);
+    };
+  }, []);
+  const toEnd = () => {
+    sticks.current = true;
+    place.current?.scrollTo({ top: place.current.scrollHeight });
+    place.current?.focus();
+  };
+  return { place, atEnd, toEnd };
+}

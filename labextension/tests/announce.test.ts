@@ -1,0 +1,82 @@
+/** What is read aloud: whole sentences, each once. */
+import { describe, expect, it } from 'vitest';
+import type { Message } from '../src/protocol/generated';
+import { hear, type IHeard } from '../src/state/announce';
+import { EMPTY, type ITranscript } from '../src/state/transcript';
+import * as build from './builders';
+
+const BUSY = { type: 'busy' } as const;
+
+function busy(...said: Message[]): ITranscript {
+  const places = said.map(message => ({ id: message.info.id, message }));
+  return { ...EMPTY, status: BUSY, places };
+}
+
+const heardNothing = (): IHeard => hear(EMPTY, null)[1];
+
+describe('what is announced', () => {
+  it('says nothing of what was there before', () => {
+    const [said] = hear(busy(build.assistant([build.text('Old.')])), null);
+
+    expect(said).toEqual([]);
+  });
+
+  it('says whole sentences, each once', () => {
+    const part = build.text('It is **three**. But');
+    const message = build.assistant([part]);
+    const [first, then] = hear(busy(message), heardNothing());
+    const grown = { ...message, parts: [{ ...part, text: `${part.text} no` }] };
+    const [second] = hear(busy(grown), then);
+
+    expect(first).toEqual([
+      { kind: 'begun' },
+      { kind: 'words', text: 'It is three .' }
+    ]);
+    expect(second).toEqual([]);
+  });
+
+  it('says the rest when the turn is over', () => {
+    const message = build.assistant([build.text('First. And last')]);
+    const [, then] = hear(busy(message), heardNothing());
+    const [said] = hear({ ...busy(message), status: { type: 'idle' } }, then);
+
+    expect(said).toEqual([
+      { kind: 'words', text: 'And last' },
+      { kind: 'over' }
+    ]);
+  });
+
+  it('says calls and questions, each once', () => {
+    const call = build.ran('python', { code: 'x' }, '1');
+    const ask = {
+      id: 'per_1',
+      permission: 'write',
+      patterns: [],
+      always: [],
+      title: 'Write a.csv?',
+      input: {}
+    };
+    const stands = { ...busy(build.assistant([call])), asks: [ask] };
+    const [said, then] = hear(stands, { ...heardNothing(), busy: true });
+
+    expect(said).toEqual([
+      { kind: 'call', tool: 'python', subject: 'x', failed: false },
+      { kind: 'asks', title: 'Write a.csv?' }
+    ]);
+    expect(hear(stands, then)[0]).toEqual([]);
+  });
+
+  it('says a question that waits when the panel is opened', () => {
+    const ask = {
+      id: 'per_1',
+      permission: 'write',
+      patterns: [],
+      always: [],
+      title: 'Write a.csv?',
+      input: {}
+    };
+    const [said] = hear({ ...busy(), asks: [ask] }, null);
+
+    expect(said).toEqual([{ kind: 'asks', title: 'Write a.csv?' }]);
+  });
+});

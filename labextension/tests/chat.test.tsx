@@ -1,0 +1,244 @@
+// @vitest-environment jsdom
+/** The panel, as a person meets it. */
+import {
+  act,
+  cleanup,
+  fireEvent,
+  render,
+  screen,
+  within
+} from '@testing-library/react';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { EMPTY, type ITranscript } from '../src/state/transcript';
+import { Chat } from '../src/views/chat/chat';
+import type { IChatActions, IChatState } from '../src/views/chat/model';
+import { HostProvider } from '../src/views/host';
+import * as build from './builders';
+import { HOST } from './host';
+
+afterEach(cleanup);
+
+const READY: IChatState = {
+  where: 'ready',
+  notebook: 'a.ipynb',
+  key: 'a',
+  transcript: EMPTY,
+  readOnly: false,
+  failure: '',
+  sendKey: 'Enter'
+};
+
+function doing(more: Partial<IChatActions> = {}) {
+  return {
+    reply: vi.fn<IChatActions['reply']>(),
+    load: vi.fn<IChatActions['load']>(),
+    restart: vi.fn<IChatActions['restart']>(),
+    send: vi.fn<IChatActions['send']>(() => Promise.resolve()),
+    sendNow: vi.fn<IChatActions['sendNow']>(),
+    withdraw: vi.fn<IChatActions['withdraw']>(),
+    stop: vi.fn<IChatActions['stop']>(),
+    sessions: vi.fn<IChatActions['sessions']>(() => Promise.resolve([])),
+    open: vi.fn<IChatActions['open']>(),
+    create: vi.fn<IChatActions['create']>(),
+    leave: vi.fn<IChatActions['leave']>(),
+    forgive: vi.fn<IChatActions['forgive']>(),
+    ...more
+  };
+}
+
+function draw(state: Partial<IChatState>, actions = doing()) {
+  const page = (now: Partial<IChatState>) => (
+    <HostProvider value={HOST}>
+      <Chat state={{ ...READY, ...now }} actions={actions} />
+    </HostProvider>
+  );
+  const { rerender } = render(page(state));
+  const redraw = (now: Partial<IChatState>) => {
+    rerender(page(now));
+  };
+  return { actions, redraw };
+}
+
+const busy = (more: Partial<ITranscript> = {}): ITranscript => ({
+  ...EMPTY,
+  status: { type: 'busy' },
+  ...more
+});
+
+const field = () =>
+  screen.getByRole<HTMLTextAreaElement>('textbox', {
+    name: 'Prompt for the agent'
+  });
+
+describe('the panel', () => {
+  it('says what it is and how to begin', () => {
+    draw({});
+
+    expect(screen.getByText(/begin a cell with %%agent/)).toBeTruthy();
+  });
+
+  it('loads the package only on a click', () => {
+    const { actions } = draw({ where: 'absent' });
+    expect(actions.load).not.toHaveBeenCalled();
+    fireEvent.click(screen.getByRole('button', { name: 'Load it' }));
+
+    expect(actions.load).toHaveBeenCalledOnce();
+    expect(
+      screen.getByText(/not loaded in the kernel of a.ipynb/)
+    ).toBeTruthy();
+  });
+
+  it('gives the keyboard to the text field when the package was loaded', () => {
+    const { redraw } = draw({ where: 'absent' });
+    screen.getByRole('button', { name: 'Load it' }).focus();
+    redraw({ where: 'ready' });
+
+    expect(document.activeElement).toBe(field());
+  });
+
+  it('tells where a prompt was written', () => {
+    const message = build.user([build.text('How many?')]);
+    if (message.info.role === 'user') {
+      message.info.origin = { kind: 'cell', execution_count: 3 };
+    }
+    const places = [{ id: message.info.id, message }];
+    draw({ transcript: { ...EMPTY, places } });
+
+    expect(screen.getByText(/cell \[3\]/)).toBeTruthy();
+    expect(screen.getByText('How many?')).toBeTruthy();
+  });
+
+  it('stops a turn that runs', () => {
+    const { actions } = draw({ transcript: busy() });
+    fireEvent.click(screen.getByRole('button', { name: /Stop/ }));
+
+    expect(actions.stop).toHaveBeenCalledOnce();
+  });
+
+  it('answers a question by a key from anywhere but a text field', () => {
+    const ask = {
+      id: 'per_1',
+      permission: 'write',
+      patterns: [],
+      always: [],
+      title: 'Write a.csv?',
+      input: {}
+    };
+    const { actions } = draw({ transcript: busy({ asks: [ask] }) });
+    fireEvent.keyDown(field(), { key: '1' });
+    expect(actions.reply).not.toHaveBeenCalled();
+    fireEvent.keyDown(screen.getByRole('region', { name: 'Transcript' }), {
+      key: '1'
+    });
+
+    expect(actions.reply).toHaveBeenCalledWith('per_1', 'once', undefined);
+  });
+
+  it('takes a waiting prompt back, or sends it now', () => {
+    const prompt = {
+      type: 'prompt.admitted' as const,
+      prompt_id: 'p1',
+      text: 'Then this.',
+      delivery: 'queue' as const,
+      options: {}
+    };
+    const { actions } = draw({ transcript: busy({ inbox: [prompt] }) });
+    const waiting = within(screen.getByRole('group', { name: /Waiting/ }));
+    fireEvent.click(waiting.getByRole('button', { name: 'withdraw' }));
+    fireEvent.click(waiting.getByRole('button', { name: 'send now' }));
+
+    expect(actions.withdraw).toHaveBeenCalledWith('p1');
+    expect(actions.sendNow).toHaveBeenCalledWith('p1', 'Then this.');
+  });
+
+  it('says what went wrong until it is dismissed', () => {
+    const { actions } = draw({ failure: 'The kernel does not answer.' });
+    expect(screen.getByRole('alert').textContent).toContain('does not answer');
+    fireEvent.click(screen.getByRole('button', { name: 'Dismiss' }));
+
+    expect(actions.forgive).toHaveBeenCalledOnce();
+  });
+
+  it('lists sessions and opens another', async () => {
+    const rows = ['s1', 's2'].map(id => ({
+      id,
+      title: `Title ${id}`,
+      created: 0,
+      updated: 0,
+      messages: 2
+    }));
+    const { actions } = draw(
+      {},
+      doing({ sessions: vi.fn(() => Promise.resolve(rows)) })
+    );
+    const choose = screen.getByTitle('Sessions');
+    fireEvent.click(choose);
+    fireEvent.click(await screen.findByText('Title s2'));
+
+    expect(actions.open).toHaveBeenCalledWith('s2');
+    expect(document.activeElement).toBe(choose);
+  });
+});
+
+describe('the text field', () => {
+  it('sends by Enter and begins a line by Shift+Enter', () => {
+    const { actions } = draw({});
+    fireEvent.change(field(), { target: { value: ' Plot it. ' } });
+    fireEvent.keyDown(field(), { key: 'Enter', shiftKey: true });
+    expect(actions.send).not.toHaveBeenCalled();
+    fireEvent.keyDown(field(), { key: 'Enter' });
+
+    expect(actions.send).toHaveBeenCalledWith('Plot it.');
+    expect(field().value).toBe('');
+  });
+
+  it('sends by Ctrl+Enter where a person chose so', () => {
+    const { actions } = draw({ sendKey: 'Accel Enter' });
+    fireEvent.change(field(), { target: { value: 'Plot it.' } });
+    fireEvent.keyDown(field(), { key: 'Enter' });
+    expect(actions.send).not.toHaveBeenCalled();
+    fireEvent.keyDown(field(), { key: 'Enter', ctrlKey: true });
+
+    expect(actions.send).toHaveBeenCalledOnce();
+  });
+
+  it('sends nothing while words are being composed', () => {
+    const { actions } = draw({});
+    fireEvent.change(field(), { target: { value: 'に' } });
+    fireEvent.keyDown(field(), { key: 'Enter', isComposing: true });
+
+    expect(actions.send).not.toHaveBeenCalled();
+  });
+
+  it('gives the words back when they were not taken', async () => {
+    const refused = vi.fn(() => Promise.reject(new Error('No.')));
+    draw({}, doing({ send: refused }));
+    fireEvent.change(field(), { target: { value: 'Plot it.' } });
+    await act(async () => {
+      fireEvent.keyDown(field(), { key: 'Enter' });
+      await Promise.resolve();
+    });
+
+    expect(field().value).toBe('Plot it.');
+  });
+
+  it('keeps a draft where it was written', () => {
+    const { redraw } = draw({ key: 'a' });
+    fireEvent.change(field(), { target: { value: 'a draft' } });
+    redraw({ key: 'b' });
+    expect(field().value).toBe('');
+    redraw({ key: 'a' });
+
+    expect(field().value).toBe('a draft');
+  });
+
+  it('is left by Escape, and cannot be used for another kernel’s session', () => {
+    const { actions, redraw } = draw({});
+    fireEvent.keyDown(field(), { key: 'Escape' });
+    expect(actions.leave).toHaveBeenCalledOnce();
+    redraw({ readOnly: true });
+
+    expect(field().readOnly).toBe(true);
+    expect(screen.getByText(/Another kernel writes/)).toBeTruthy();
+  });
+});

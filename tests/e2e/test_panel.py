@@ -1,0 +1,271 @@
+"""The panel beside a notebook, as a person uses it in a real JupyterLab."""
+
+import json
+
+import nbformat
+import pytest
+from nbformat.v4 import new_code_cell, new_notebook
+from playwright.sync_api import Locator, Page, expect
+from tests.e2e.lab import READY, ROOT, Lab, Seen, choose_theme, open_notebook, photograph
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+
+RUN = """async index => {
+  const { content } = window.jupyterapp.shell.currentWidget;
+  content.deselectAll();
+  content.activeCellIndex = index;
+  await window.jupyterapp.commands.execute('notebook:run-cell');
+}"""
+BEGIN = """index => {
+  const { content } = window.jupyterapp.shell.currentWidget;
+  content.deselectAll();
+  content.activeCellIndex = index;
+  void window.jupyterapp.commands.execute('notebook:run-cell');
+}"""
+COMMAND = "command => window.jupyterapp.commands.execute(command)"
+SWITCH = """async name => {
+  await window.jupyterapp.commands.execute('docmanager:open', { path: name });
+}"""
+ROOM = f"""import sys
+sys.path.insert(0, {str(ROOT)!r})
+from palimpsest.model.script import calls, fails, says, stalls, thinks
+from tests.frontends.room import load
+room = load(get_ipython(), {{answers}})"""
+BLOCKS = "import os, time\nwhile not os.path.exists('{flag}'):\n    time.sleep(0.05)"
+"""Python of the agent that blocks its cell until the test makes a file."""
+MARKDOWN = (
+    "## Found\n\nThe mean is $x^2$, see `df.mean()`:\n\n```python\ndf.mean()\n```\n\nThat is all."
+)
+AXE = ROOT / "labextension" / "node_modules" / "axe-core" / "axe.min.js"
+VIOLATIONS = """async where => {
+  const found = await axe.run(where, { resultTypes: ['violations'] });
+  return found.violations.map(
+    ({ id, nodes }) => `${id}: ${nodes.map(node => node.html.slice(0, 160)).join(' | ')}`
+  );
+}"""
+
+
+@pytest.fixture(autouse=True)
+def patient() -> None:
+    """Wait longer than a kernel takes to start on a busy machine."""
+    expect.set_options(timeout=20_000)
+
+
+def book(lab: Lab, name: str, *cells: str) -> str:
+    """Write a notebook of code cells."""
+    kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    made = new_notebook(
+        cells=[new_code_cell(cell) for cell in cells], metadata={"kernelspec": kernel}
+    )
+    nbformat.write(made, lab.folder / name)
+    return name
+
+
+def open_panel(page: Page) -> Locator:
+    """Open the panel by its command."""
+    page.evaluate(COMMAND, "jupyter-palimpsest:open-panel")
+    panel = page.locator("#jupyter-palimpsest-panel")
+    expect(panel).to_be_visible()
+    return panel
+
+
+def room(page: Page, lab: Lab, name: str, answers: str, *cells: str) -> Locator:
+    """Open a notebook whose kernel has a scripted model, and the panel beside it."""
+    open_notebook(page, lab, book(lab, name, ROOM.format(answers=answers), *cells))
+    page.evaluate(READY)
+    panel = open_panel(page)
+    page.evaluate(RUN, 0)
+    expect(composer(panel)).to_be_visible()
+    return panel
+
+
+def composer(panel: Locator) -> Locator:
+    return panel.get_by_role("textbox", name="Prompt for the agent")
+
+
+def story(panel: Locator) -> Locator:
+    """The transcript, without what is only read aloud."""
+    return panel.get_by_role("region", name="Transcript")
+
+
+def send(panel: Locator, words: str) -> None:
+    composer(panel).fill(words)
+    composer(panel).press("Enter")
+
+
+def at_rest(panel: Locator) -> None:
+    expect(panel.get_by_role("button", name="Stop")).to_have_count(0)
+
+
+def test_it_loads_the_package_on_a_click_and_answers(page: Page, lab: Lab, seen: Seen) -> None:
+    open_notebook(page, lab, book(lab, "panel-load.ipynb", "1"))
+    page.evaluate(READY)
+    panel = open_panel(page)
+    expect(panel.get_by_text("is not loaded in the kernel of panel-load.ipynb")).to_be_visible()
+    photograph(page, "panel-absent")
+
+    panel.get_by_role("button", name="Load it").click()
+    expect(story(panel).get_by_text("Write below, or begin a cell")).to_be_visible()
+    photograph(page, "panel-empty")
+    send(panel, "calculate 17*23")
+
+    panel.get_by_role("button", name="Allow once").click()
+    expect(story(panel).get_by_text("391").first).to_be_visible()
+    at_rest(panel)
+    expect(panel.locator(".plm-Said-where", has_text="panel")).to_be_visible()
+    expect(page.locator(".jp-Notebook .jp-OutputArea-output")).to_have_count(0)
+    expect(page.locator(".jp-InputArea-prompt", has_text="[ ]")).to_have_count(1)
+    assert seen.errors == []
+
+
+def test_it_streams_asks_and_stops(page: Page, lab: Lab, seen: Seen) -> None:
+    answers = (
+        "thinks('First I look at the data.').says('Let me look. ').calls('python', code='6 * 7'),"
+        f"says({MARKDOWN!r}).drips(0.02),"
+        "says('I begin. ').stalls()"
+    )
+    panel = room(page, lab, "panel-asks.ipynb", answers)
+    send(panel, "How many?")
+
+    expect(panel.get_by_role("button", name="Allow once")).to_be_visible()
+    photograph(page, "panel-asks")
+    panel.get_by_role("button", name="Allow once").press("1")
+    expect(story(panel).get_by_text("Found")).to_be_visible()
+    expect(story(panel).get_by_text("That is all.")).to_be_visible()
+    at_rest(panel)
+    expect(panel.locator("mjx-container").first).to_be_visible()
+    assert page.evaluate("document.activeElement.className").startswith("plm-Field")
+    photograph(page, "panel-answered")
+
+    send(panel, "And now?")
+    expect(story(panel).get_by_text("I begin.")).to_be_visible()
+    photograph(page, "panel-streams")
+    panel.get_by_role("button", name="Stop").click()
+    expect(story(panel).get_by_text("Stopped.", exact=False).first).to_be_visible()
+    at_rest(panel)
+    assert seen.errors == []
+
+
+def test_words_are_queued_behind_a_blocking_tool_and_can_be_sent_now(
+    page: Page, lab: Lab, seen: Seen
+) -> None:
+    code = BLOCKS.format(flag="queue.flag")
+    answers = f"calls('python', code={code!r}), says('First done.'), says('Second done.')"
+    panel = room(page, lab, "panel-queue.ipynb", answers, "%%agent -y\nwork")
+    page.evaluate(BEGIN, 1)
+    expect(panel.get_by_role("button", name="Stop")).to_be_visible()
+    expect(panel.locator(".plm-Said-where", has_text="cell [2]")).to_be_visible()
+    send(panel, "not this")
+    send(panel, "then this")
+    waiting = panel.get_by_role("group", name="Waiting prompt")
+    expect(waiting).to_have_count(2)
+    photograph(page, "panel-queued")
+    waiting.first.get_by_role("button", name="withdraw").click()
+    expect(waiting).to_have_count(1)
+    waiting.get_by_role("button", name="send now").click()
+    expect(waiting.get_by_text("goes with the next request")).to_be_visible()
+    (lab.folder / "queue.flag").touch()
+
+    expect(story(panel).get_by_text("First done.")).to_be_visible()
+    expect(waiting).to_have_count(0)
+    at_rest(panel)
+    expect(panel.locator(".plm-Said-words")).to_have_text(["work", "then this"])
+    assert seen.errors == []
+
+
+def test_sessions_are_begun_and_switched(page: Page, lab: Lab, seen: Seen) -> None:
+    panel = room(page, lab, "panel-sessions.ipynb", "says('One.'), says('Title'), says('Two.')")
+    send(panel, "first words")
+    expect(story(panel).get_by_text("One.")).to_be_visible()
+    at_rest(panel)
+    choose = panel.locator(".plm-Panel-choose")
+
+    choose.press("Enter")
+    panel.get_by_role("button", name="New session").first.press("Enter")
+    expect(story(panel).get_by_text("Write below, or begin a cell")).to_be_visible()
+    choose.click()
+    rows = panel.locator(".plm-Sessions-row")
+    expect(rows).to_have_count(2)
+    photograph(page, "panel-sessions")
+    rows.last.click()
+
+    expect(story(panel).get_by_text("One.")).to_be_visible()
+    expect(choose).to_be_focused()
+    assert seen.errors == []
+
+
+def test_it_is_back_after_a_reload_in_mid_cell(page: Page, lab: Lab) -> None:
+    code = BLOCKS.format(flag="reload.flag")
+    answers = f"says('Before. ').calls('python', code={code!r}), says('After.')"
+    panel = room(page, lab, "panel-reload.ipynb", answers, "%%agent -y\nwork")
+    page.evaluate(BEGIN, 1)
+    expect(story(panel).get_by_text("Before.")).to_be_visible()
+
+    page.goto(page.url.replace("reset", ""))
+    page.locator(".jp-Notebook .jp-Cell").first.wait_for()
+    panel = open_panel(page)
+
+    expect(story(panel).get_by_text("Before.")).to_be_visible()
+    expect(panel.get_by_role("button", name="Stop")).to_be_visible()
+    (lab.folder / "reload.flag").touch()
+    expect(story(panel).get_by_text("After.")).to_be_visible()
+    at_rest(panel)
+
+
+def test_it_follows_the_notebook_in_front_also_by_another_name(page: Page, lab: Lab) -> None:
+    book(lab, "panel-other.ipynb", "1")
+    panel = room(page, lab, "panel-first.ipynb", "says('One.')")
+    send(panel, "first words")
+    expect(story(panel).get_by_text("One.")).to_be_visible()
+    composer(panel).fill("a draft")
+
+    page.evaluate(SWITCH, "panel-other.ipynb")
+    expect(panel.get_by_text("is not loaded in the kernel of panel-other.ipynb")).to_be_visible()
+    page.evaluate(SWITCH, "panel-first.ipynb")
+    expect(story(panel).get_by_text("One.")).to_be_visible()
+    page.evaluate("window.jupyterapp.shell.currentWidget.context.rename('panel-renamed.ipynb')")
+    expect(page.locator(".jp-Notebook-cell").first).to_be_visible()
+
+    expect(story(panel).get_by_text("One.")).to_be_visible()
+    expect(composer(panel)).to_be_visible()
+
+
+def test_a_kernel_that_restarts_or_ends_is_told(page: Page, lab: Lab) -> None:
+    open_notebook(page, lab, book(lab, "panel-restart.ipynb", "%load_ext palimpsest"))
+    page.evaluate(READY)
+    panel = open_panel(page)
+    page.evaluate(RUN, 0)
+    send(panel, "hello")
+    expect(panel.locator(".plm-Text").first).to_be_visible()
+    at_rest(panel)
+
+    page.evaluate("window.jupyterapp.shell.currentWidget.sessionContext.restartKernel()")
+    panel.get_by_role("button", name="Load it").click()
+    expect(panel.locator(".plm-Said-words", has_text="hello")).to_be_visible()
+    expect(composer(panel)).to_be_focused()
+    page.evaluate("window.jupyterapp.shell.currentWidget.sessionContext.shutdown()")
+    expect(panel.get_by_text("has no kernel")).to_be_visible()
+
+
+def test_it_can_be_used_and_read_by_everybody(page: Page, lab: Lab) -> None:
+    answers = (
+        f"thinks('First I look.').says('Let me look. ').calls('python', code='6 * 7'), says({MARKDOWN!r}),"
+        f"calls('write', path='out.csv', content='a,b'), says('Done.')"
+    )
+    panel = room(page, lab, "panel-axe.ipynb", answers)
+    send(panel, "How many?")
+    panel.get_by_role("button", name="Allow once").click()
+    expect(story(panel).get_by_text("That is all.")).to_be_visible()
+    at_rest(panel)
+    send(panel, "Write it down.")
+    expect(panel.get_by_role("button", name="Allow once")).to_be_visible()
+    send(panel, "And then sum it up.")
+    expect(panel.get_by_role("group", name="Waiting prompt")).to_be_visible()
+    page.add_script_tag(path=AXE)
+    found = {}
+    for theme in ("JupyterLab Light", "JupyterLab Dark", "JupyterLab Dark High Contrast"):
+        choose_theme(page, theme)
+        photograph(page, f"panel-{theme.removeprefix('JupyterLab ').replace(' ', '-').lower()}")
+        found[theme] = page.evaluate(VIOLATIONS, "#jupyter-palimpsest-panel")
+    choose_theme(page, "JupyterLab Light")
+    assert not any(found.values()), json.dumps(found, indent=1)
