@@ -43,17 +43,9 @@ class Notebook:
         """Return a cell as it is drawn."""
         return self.page.locator(".jp-Notebook .jp-CodeCell").nth(number)
 
-    def script(self, cell: int, code: str) -> None:
-        """Let a cell hold this code."""
-        self.page.evaluate(
-            "([cell, code]) => window.jupyterapp.shell.currentWidget.content.widgets[cell].model"
-            ".sharedModel.setSource(code)",
-            [cell, code],
-        )
-
     def save(self) -> dict[str, Any]:
         """Save the notebook, and return it as it is on disk."""
-        self.page.evaluate("window.jupyterapp.commands.execute('docmanager:save')")
+        self.page.evaluate("window.jupyterapp.shell.currentWidget.context.save()")
         saved: dict[str, Any] = nbformat.read(self.path, as_version=4)
         return saved
 

@@ -2,8 +2,10 @@
 
 import pytest
 from playwright.sync_api import Page, expect
-from tests.e2e.lab import Lab, Seen, photograph
+from tests.e2e.lab import Lab, Seen, open_notebook, photograph
 from tests.e2e.live import begin
+from tests.e2e.segments import XSS
+from tests.e2e.test_saved import RUNS
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
@@ -61,3 +63,147 @@ def test_a_question_is_answered_in_its_card(
     assert page.locator("input.jp-Stdin-input").count() == 0
     photograph(page, f"live-answered-{way}")
     assert seen.errors == []
+
+
+def test_an_answer_goes_on_after_a_reload_and_its_end_is_saved(page: Page, lab: Lab) -> None:
+    slow = "import time\nfor _ in range(150): time.sleep(0.1)"
+    notebook = begin(
+        page,
+        lab,
+        "reloaded",
+        f"room.script(says('Before.').calls('python', code={slow!r}), says('After **all**.'))",
+        "%%time\n%agent -y Go.",
+    )
+    notebook.run(1)
+    notebook.run(2, wait=False)
+    expect(notebook.cell(2).locator(".plm-Elapsed, .plm-Tool-time").first).to_be_visible()
+    notebook.save()
+    page.reload()
+    shown = notebook.cell(2).locator(".plm-Segment")
+    expect(shown.locator(".plm-Foot")).to_be_visible()
+    photograph(page, "live-reloaded")
+
+    expect(shown.locator("strong", has_text="all")).to_be_visible(timeout=40_000)
+    expect(shown.locator(".plm-Foot")).to_have_count(0)
+    page.wait_for_timeout(2_500)
+    saved = notebook.save()
+    data = saved["cells"][2]["outputs"][0]["data"]
+    assert data["application/vnd.palimpsest.segment+json"]["open"] is False
+    assert "After **all**." in data["text/markdown"]
+
+
+def test_a_restart_ends_the_answer(page: Page, lab: Lab) -> None:
+    notebook = begin(
+        page, lab, "restarted", "room.script(says('I begin').stalls())", "%%agent\nGo."
+    )
+    notebook.run(1)
+    notebook.run(2, wait=False)
+    shown = notebook.cell(2).locator(".plm-Segment")
+    expect(shown.locator(".plm-Foot")).to_be_visible()
+    page.evaluate("window.jupyterapp.shell.currentWidget.sessionContext.session.kernel.restart()")
+
+    expect(shown.get_by_text("Stopped.")).to_be_visible()
+    expect(shown.locator(".plm-Foot")).to_have_count(0)
+    expect(shown.get_by_text("I begin")).to_be_visible()
+
+
+def test_a_kernel_that_dies_leaves_the_answer_marked_as_interrupted(page: Page, lab: Lab) -> None:
+    notebook = begin(
+        page,
+        lab,
+        "died",
+        "room.script(says('I begin').calls('python', code='import os, time\\ntime.sleep(0.5)\\nos.kill(os.getpid(), 9)'))",
+        "%%agent -y\nGo.",
+    )
+    notebook.run(1)
+    notebook.run(2, wait=False)
+    shown = notebook.cell(2).locator(".plm-Segment")
+
+    expect(shown.get_by_text("Interrupted: the kernel ended")).to_be_visible()
+    expect(shown.locator(".plm-Tool [data-state='stopped']").first).to_be_attached()
+    expect(shown.locator(".plm-Foot")).to_have_count(0)
+    expect(shown.get_by_text("I begin")).to_be_visible()
+    photograph(page, "live-interrupted")
+
+
+def test_a_second_page_sees_the_same(page: Page, lab: Lab) -> None:
+    notebook = begin(
+        page,
+        lab,
+        "twice",
+        "room.script(calls('python', code='x = 6 * 7').says('I compute.'), says('It is 42.'))",
+        "%%agent\nGo.",
+    )
+    notebook.run(1)
+    notebook.run(2, wait=False)
+    expect(notebook.cell(2).locator(".plm-Question")).to_be_visible()
+    notebook.save()
+    other = page.context.new_page()
+    open_notebook(other, lab, "twice.ipynb")
+    card = other.locator(".jp-Notebook .jp-CodeCell").nth(2).locator(".plm-Question")
+    card.get_by_role("button", name="Allow once").click()
+    notebook.ended()
+
+    expect(notebook.cell(2).get_by_text("It is 42.")).to_be_visible()
+    expect(notebook.cell(2).locator(".plm-Question")).to_have_count(0)
+    expect(other.get_by_text("It is 42.").first).to_be_visible()
+    expect(other.get_by_text("allowed once").first).to_be_visible()
+
+
+def test_figures_stand_between_the_parts_of_a_live_answer(page: Page, lab: Lab) -> None:
+    plot = "import matplotlib.pyplot as plt\nplt.plot([1, 3, 2])\nplt.show()\nprint('drawn')"
+    notebook = begin(
+        page,
+        lab,
+        "figures",
+        f"room.script(says('I plot.').calls('python', code={plot!r}), says('It is **plotted**.').stalls())",
+        "%%agent -y\nGo.",
+    )
+    notebook.run(1)
+    notebook.run(2, wait=False)
+    outputs = notebook.cell(2).locator(".jp-OutputArea-output")
+    expect(outputs.locator("strong", has_text="plotted")).to_be_visible()
+
+    kinds = outputs.evaluate_all(
+        "nodes => nodes.map(node => node.querySelector('img') ? 'figure' : 'segment')"
+    )
+    assert kinds == ["segment", "figure", "segment"]
+    assert outputs.nth(0).locator(".plm-Tool").count() == 1
+    assert outputs.nth(2).locator(".plm-Tool").count() == 0
+    expect(outputs.nth(0).get_by_text("plotted")).to_have_count(0)
+    photograph(page, "live-figures")
+    outputs.get_by_role("button", name="Stop").click()
+    notebook.ended()
+
+
+def test_nothing_that_a_model_writes_live_runs(page: Page, lab: Lab, seen: Seen) -> None:
+    notebook = begin(
+        page,
+        lab,
+        "evil-live",
+        f"evil = {XSS!r}\n"
+        "room.script(says(evil).thinks(evil).calls('python', code='print(evil)  # ' + evil)"
+        ".calls(evil, path=evil), says(evil).stalls())",
+        "%%agent\nGo.",
+    )
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    notebook.run(1)
+    notebook.run(2, wait=False)
+    shown = notebook.cell(2).locator(".plm-Segment")
+    notebook.cell(2).get_by_role("button", name="Allow once").first.click()
+    expect(shown.locator(".plm-Foot-words", has_text="writes")).to_be_visible()
+    closed = shown.locator("button[aria-expanded='false']")
+    while closed.count():
+        closed.first.click()
+    page.wait_for_timeout(500)
+    photograph(page, "live-evil")
+
+    assert "ran" not in page.title().split()
+    assert not [url for url in asked if "example.invalid" in url]
+    expect(shown.locator(RUNS)).to_have_count(0)
+    for link in shown.locator("a").all():
+        assert not (link.get_attribute("href") or "").startswith("javascript")
+    shown.get_by_role("button", name="Stop").click()
+    notebook.ended()
+    assert [error for error in seen.errors if "404" not in error] == []

@@ -329,3 +329,36 @@ def test_a_watch_ends_by_itself() -> None:
     now += WATCH_SECONDS
     assert not watches.fresh("ses_1")
     assert not watches.fresh()
+
+
+def test_the_end_of_a_segment_that_its_cell_did_not_hear_is_made_again(page: Kernel) -> None:
+    page.script("says('Let me.').calls('python', code='x = 6 * 7\\nx')", "says('It is 42.')")
+    run = page.run("%%agent -y\ngo")
+    mime = "application/vnd.palimpsest.segment+json"
+    saved = run.outputs()[-1]["data"][mime]
+    part, offset, joint = saved["start"]
+
+    page.request(
+        type="close",
+        id="close-1",
+        session=saved["session"],
+        turn=saved["turn"],
+        start={"part": part, "offset": offset, "joint": joint},
+        first_step=saved["first_step"],
+        first_seq=saved["seq"][0],
+    )
+    bundle = outcome(page, "close-1")["bundle"]
+
+    assert bundle[mime]["messages"] == saved["messages"]
+    assert bundle[mime]["open"] is False
+    assert bundle["text/markdown"].strip()
+
+
+def test_a_turn_that_is_not_there_is_named(page: Kernel) -> None:
+    page.script("says('one')")
+    page.run("%%agent\nhi")
+    session = page.request(type="hello", protocol=1)["session"]["session"]
+
+    page.request(type="close", id="close-2", session=session, turn="msg_no", start={"part": 0})
+
+    assert "msg_no" in outcome(page, "close-2")["error"]

@@ -7,6 +7,7 @@ on iopub is safe from any), only while a page watches, and belong to no cell.
 
 import asyncio
 import json
+import os
 import threading
 import time
 from collections import OrderedDict
@@ -16,6 +17,7 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from palimpsest import __version__
+from palimpsest.frontends.closing import closed_bundle
 from palimpsest.frontends.magic import current_notebook
 from palimpsest.frontends.protocol import (
     COMMAND_TYPES,
@@ -24,6 +26,7 @@ from palimpsest.frontends.protocol import (
     WATCH_SECONDS,
     AnswerAsk,
     Cancel,
+    CloseSegment,
     Command,
     CommandReply,
     CurrentNotice,
@@ -47,10 +50,12 @@ from palimpsest.frontends.protocol import (
 )
 from palimpsest.frontends.pump import Pump
 from palimpsest.frontends.turn import Services
+from palimpsest.render.story import Notes
 from palimpsest.session.api import LiveSession, PromptOptions, Snapshot
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.events import Record
 from palimpsest.transcript.messages import Origin
+from palimpsest.transcript.scrub import scrub, secret_values
 from palimpsest.transcript.values import Reply
 
 REMEMBERED = 1_000
@@ -186,6 +191,8 @@ class Channel:
                 self._on_engine(command, self._withdraw(command))
             case Resync():
                 self._on_engine(command, self._resync(command))
+            case CloseSegment():
+                self._on_engine(command, self._close_segment(command))
             case ListSessions():
                 self._on_engine(command, self._list(command))
             case OpenSession():
@@ -248,6 +255,19 @@ class Channel:
                     last=number == len(batches) - 1,
                 )
             )
+
+    async def _close_segment(self, command: CloseSegment) -> None:
+        session = await self._session(command.session)
+        values = secret_values(os.environ)
+
+        def close() -> dict[str, Any]:
+            notes = Notes.of(session.records_after(max(command.first_seq - 1, 0)))
+            return closed_bundle(
+                command, session.snapshot(), notes, lambda text: scrub(text, values)
+            )
+
+        made = await asyncio.to_thread(close)
+        self._publish(OutcomeNotice(id=command.id, bundle=made))
 
     async def _list(self, command: ListSessions) -> None:
         found = await asyncio.to_thread(self._services.workspace.sessions)

@@ -121,6 +121,27 @@ class Resync(CommandBase):
     client: str = ""
 
 
+class Cut(Value):
+    """A place in a turn: before the character ``offset`` of the part number ``part``."""
+
+    part: int = Field(ge=0)
+    offset: int = Field(default=0, ge=0)
+    joint: str = Field(default="", max_length=200)
+    """What must be written at the cut, because it fell into a code fence."""
+
+
+class CloseSegment(CommandBase):
+    """Make the last form of a segment that its cell did not get, since the page was reloaded."""
+
+    type: Literal["close"] = "close"
+    session: str
+    turn: str
+    start: Cut
+    end: Cut | None = None
+    first_step: int = 1
+    first_seq: int = 0
+
+
 class ListSessions(CommandBase):
     """List the sessions of the project."""
 
@@ -151,6 +172,7 @@ Command = Annotated[
     | Cancel
     | Withdraw
     | Resync
+    | CloseSegment
     | ListSessions
     | OpenSession
     | NewSession,
@@ -158,7 +180,7 @@ Command = Annotated[
 ]
 
 COMMANDS: TypeAdapter[Command] = TypeAdapter(Command)
-COMMAND_TYPES = "hello, watch, unwatch, prompt, queue, steer, reply, cancel, withdraw, resync, sessions, open, new"
+COMMAND_TYPES = "hello, watch, unwatch, prompt, queue, steer, reply, cancel, withdraw, resync, close, sessions, open, new"
 
 
 class SessionHead(Value):
@@ -241,6 +263,8 @@ class OutcomeNotice(Value):
     """One sentence, when it failed."""
     session: SessionHead | None = None
     sessions: tuple[SessionRow, ...] | None = None
+    bundle: dict[str, Any] | None = None
+    """A segment in its last form, by MIME type."""
     late: bool = False
     """Somebody else was first; nothing was done."""
 

@@ -6,6 +6,7 @@ import type { INotebookModel, NotebookPanel } from '@jupyterlab/notebook';
 import type { TranslationBundle } from '@jupyterlab/translation';
 import { DisposableDelegate, type IDisposable } from '@lumino/disposable';
 import type { Links } from '../kernel/links';
+import { writeEnds } from './ends';
 import { answerByKey } from './keys';
 import { segmentFactory } from './renderer';
 
@@ -26,10 +27,11 @@ export class LiveNotebooks implements DocumentRegistry.IWidgetExtension<
     const { rendermime } = panel.content;
     rendermime.addFactory(segmentFactory(rendermime, this._words, link));
     const lookAway = link.look();
-    const ignoreKeys = answerByKey(panel, link);
+    const ends = [answerByKey(panel, link), writeEnds(panel, link), lookAway];
     return new DisposableDelegate(() => {
-      ignoreKeys();
-      lookAway();
+      ends.forEach(end => {
+        end();
+      });
     });
   }
 }

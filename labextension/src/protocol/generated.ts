@@ -47,6 +47,7 @@ export type Event =
 export type Command =
   | AnswerAsk
   | Cancel
+  | CloseSegment
   | Hello
   | ListSessions
   | NewSession
@@ -306,6 +307,30 @@ export interface Checkpoint {
   window_seq: number;
   window_segment: string;
   window_offset: number;
+}
+/**
+ * Make the last form of a segment that its cell did not get, since the page was reloaded.
+ */
+export interface CloseSegment {
+  id: string;
+  type: 'close';
+  session: string;
+  turn: string;
+  start: Cut;
+  end?: Cut;
+  first_step: number;
+  first_seq: number;
+}
+/**
+ * A place in a turn: before the character ``offset`` of the part number ``part``.
+ */
+export interface Cut {
+  part: number;
+  offset: number;
+  /**
+   * What must be written at the cut, because it fell into a code fence.
+   */
+  joint: string;
 }
 /**
  * What every command has.
@@ -853,6 +878,12 @@ export interface OutcomeNotice {
   error?: string;
   session?: SessionHead;
   sessions?: SessionRow[];
+  /**
+   * A segment in its last form, by MIME type.
+   */
+  bundle?: {
+    [k: string]: unknown;
+  };
   /**
    * Somebody else was first; nothing was done.
    */
