@@ -269,3 +269,32 @@ def test_it_can_be_used_and_read_by_everybody(page: Page, lab: Lab) -> None:
         found[theme] = page.evaluate(VIOLATIONS, "#jupyter-palimpsest-panel")
     choose_theme(page, "JupyterLab Light")
     assert not any(found.values()), json.dumps(found, indent=1)
+
+
+def test_it_holds_together_when_narrow_and_the_cell_beside_it_is_sound(
+    page: Page, lab: Lab
+) -> None:
+    answers = (
+        "says('Let me look. ').calls('python', code='import math; math.factorial(1_000) % 1_000_003'),"
+        "says('A_long_word_without_end_' * 12)"
+    )
+    panel = room(page, lab, "panel-narrow.ipynb", answers, "%%agent\nwork")
+    page.evaluate(BEGIN, 1)
+    expect(panel.get_by_role("button", name="Allow once")).to_be_visible()
+    for width in (320, 768, 1280):
+        page.set_viewport_size({"width": width, "height": 800})
+        photograph(page, f"panel-narrow-{width}")
+        assert panel.evaluate("node => node.scrollWidth <= node.clientWidth + 1"), width
+    assert panel.evaluate("node => node.clientWidth") >= 320
+    panel.get_by_role("button", name="Allow once").click()
+    at_rest(panel)
+    expect(story(panel).get_by_text("A_long_word")).to_be_visible()
+    page.add_script_tag(path=AXE)
+    found = {}
+    for theme in ("JupyterLab Light", "JupyterLab Dark"):
+        choose_theme(page, theme)
+        photograph(page, f"panel-beside-{theme.rpartition(' ')[2].lower()}")
+        assert story(panel).evaluate("node => node.scrollWidth <= node.clientWidth + 1")
+        found[theme] = page.evaluate(VIOLATIONS, ".plm-SegmentWidget")
+    choose_theme(page, "JupyterLab Light")
+    assert not any(found.values()), json.dumps(found, indent=1)
