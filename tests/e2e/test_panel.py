@@ -298,3 +298,26 @@ def test_it_holds_together_when_narrow_and_the_cell_beside_it_is_sound(
         found[theme] = page.evaluate(VIOLATIONS, ".plm-SegmentWidget")
     choose_theme(page, "JupyterLab Light")
     assert not any(found.values()), json.dumps(found, indent=1)
+
+
+def test_commands_open_write_and_insert_a_cell(page: Page, lab: Lab, seen: Seen) -> None:
+    open_notebook(page, lab, book(lab, "panel-commands.ipynb", "%load_ext palimpsest"))
+    page.evaluate(READY)
+    page.evaluate(RUN, 0)
+    page.evaluate(COMMAND, "jupyter-palimpsest:focus-composer")
+    panel = page.locator("#jupyter-palimpsest-panel")
+    expect(composer(panel)).to_be_focused()
+    composer(panel).press("Escape")
+    assert page.evaluate("document.activeElement.closest('.jp-Notebook') !== null"), (
+        "Escape goes back to the notebook"
+    )
+
+    page.evaluate(COMMAND, "jupyter-palimpsest:insert-cell")
+    page.keyboard.type("Plot it.")
+    expect(page.locator(".jp-CodeCell").last.locator(".cm-line")).to_have_text(
+        ["%%agent", "Plot it."]
+    )
+    page.keyboard.press("Control+Shift+C")
+    for label in ("Open the Agent Panel", "Write to the Agent", "Insert an Agent Cell"):
+        expect(page.locator(".lm-CommandPalette-itemLabel", has_text=label)).to_have_count(1)
+    assert seen.errors == []

@@ -76,9 +76,7 @@ export function addCommands(
       '%%agent'
     ),
     isEnabled: () => Boolean(tracker?.currentWidget),
-    execute: () => {
-      insertCell(app, tracker);
-    }
+    execute: () => insertCell(app, tracker)
   });
   for (const command of Object.values(COMMANDS)) {
     palette?.addItem({ command, category: words.__('Agent') });
@@ -89,10 +87,10 @@ export function addCommands(
   });
 }
 
-function insertCell(
+async function insertCell(
   app: JupyterFrontEnd,
   tracker: INotebookTracker | null
-): void {
+): Promise<void> {
   const panel = tracker?.currentWidget;
   if (!panel) {
     return;
@@ -103,6 +101,9 @@ function insertCell(
   const cell = notebook.activeCell;
   cell?.model.sharedModel.setSource(CELL);
   app.shell.activateById(panel.id);
+  // A cell that was just made has its editor a little later.
+  await cell?.ready;
   notebook.mode = 'edit';
   cell?.editor?.setCursorPosition({ line: 1, column: 0 });
+  cell?.editor?.focus();
 }
