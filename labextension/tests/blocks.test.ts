@@ -40,6 +40,19 @@ describe('growing Markdown', () => {
     expect(now.closed).toEqual(blocks(text).closed);
   });
 
+  it('closes a long paragraph piece by piece, between words', () => {
+    const text = 'The **mean of** $x^2$ over `all rows` is taken. '.repeat(100);
+    const { closed, open } = blocks(text);
+
+    expect(closed.length).toBeGreaterThan(3);
+    expect(closed.join('') + open).toBe(text);
+    for (const piece of closed) {
+      expect(piece.split('$').length % 2).toBe(1);
+      expect(piece.split('*').length % 2).toBe(1);
+      expect(piece.endsWith(' ')).toBe(true);
+    }
+  });
+
   it('begins anew when the words are others', () => {
     const before = blocks('One.\n\nTwo.\n\nThree');
 

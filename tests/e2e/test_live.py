@@ -2,7 +2,7 @@
 
 import pytest
 from playwright.sync_api import Page, expect
-from tests.e2e.lab import Lab, Seen, open_notebook, photograph
+from tests.e2e.lab import ROOT, Lab, Seen, open_notebook, photograph
 from tests.e2e.live import begin
 from tests.e2e.segments import XSS
 from tests.e2e.test_saved import RUNS
@@ -207,3 +207,27 @@ def test_nothing_that_a_model_writes_live_runs(page: Page, lab: Lab, seen: Seen)
     shown.get_by_role("button", name="Stop").click()
     notebook.ended()
     assert [error for error in seen.errors if "404" not in error] == []
+
+
+def test_a_fast_answer_is_drawn_while_it_comes(page: Page, lab: Lab) -> None:
+    setup = f"import sys; sys.path.insert(0, {str(ROOT)!r})\nfrom tests.e2e.streams import answer\n"
+    notebook = begin(
+        page,
+        lab,
+        "fast",
+        setup + "from dataclasses import replace\n"
+        "room.script(replace(says(answer(5_000)), drip_seconds=0.03, chunk_chars=105))",
+        "%%agent\nGo.",
+    )
+    notebook.run(1)
+    notebook.run(2, wait=False)
+    shown = notebook.cell(2).locator(".plm-Segment").first
+    shown.wait_for()
+    page.wait_for_timeout(3_500)
+    written, ended = len(shown.inner_text()), page.evaluate("window.ended")
+    photograph(page, "live-fast")
+    notebook.ended(60)
+
+    assert not ended
+    assert written > 5_000
+    expect(notebook.cell(2).locator("mjx-container").first).to_be_attached()

@@ -6,9 +6,12 @@ import type { INotebookModel, NotebookPanel } from '@jupyterlab/notebook';
 import type { TranslationBundle } from '@jupyterlab/translation';
 import { DisposableDelegate, type IDisposable } from '@lumino/disposable';
 import type { Links } from '../kernel/links';
+import { announce } from './announcer';
 import { writeEnds } from './ends';
+import { labHost } from './host';
 import { answerByKey } from './keys';
 import { segmentFactory } from './renderer';
+import { Slots } from './slots';
 
 type Context = DocumentRegistry.IContext<INotebookModel>;
 
@@ -27,7 +30,13 @@ export class LiveNotebooks implements DocumentRegistry.IWidgetExtension<
     const { rendermime } = panel.content;
     rendermime.addFactory(segmentFactory(rendermime, this._words, link));
     const lookAway = link.look();
-    const ends = [answerByKey(panel, link), writeEnds(panel, link), lookAway];
+    const host = labHost(rendermime, new Slots(), this._words);
+    const ends = [
+      answerByKey(panel, link),
+      writeEnds(panel, link),
+      announce(panel, link, host),
+      lookAway
+    ];
     return new DisposableDelegate(() => {
       ends.forEach(end => {
         end();

@@ -2,7 +2,8 @@
  * Cuts growing Markdown into blocks, so that only the last one is drawn again.
  *
  * A cut falls at a blank line after which something of its own begins: never inside a code
- * fence, displayed maths or HTML, nor between the items of a list or the rows of a table.
+ * fence, displayed maths or HTML, nor between the items of a list or the rows of a table. A very
+ * long paragraph is cut at a space; what follows a block without a line end belongs to its line.
  */
 
 export interface IBlocks {
@@ -31,10 +32,14 @@ export function blocks(text: string, before: IBlocks = NO_BLOCKS): IBlocks {
   const grown = text.startsWith(before.text);
   const closed = grown ? [...before.closed] : [];
   let from = grown ? before.from : 0;
-  for (const end of ends(text.slice(from))) {
-    closed.push(text.slice(from, from + end));
-    from += end;
+  const lengths = [...ends(text.slice(from))];
+  for (const length of lengths) {
+    const end = from + length;
+    from = closeLong(text.slice(0, end), from, closed);
+    closed.push(text.slice(from, end));
+    from = end;
   }
+  from = closeLong(text, from, closed);
   return {
     text,
     closed:
@@ -78,6 +83,49 @@ function* ends(text: string): Iterable<number> {
     blank = fence === '' && !maths && words === '';
     place += line.length;
   }
+}
+
+/** A paragraph this long is closed piece by piece; typesetting its maths takes a while. */
+const PIECE_CHARS = 800;
+
+/** Lines that are no words of a paragraph. */
+const NO_WORDS =
+  /^\s*(?:[-*+>|#<]|\d{1,9}[.)]|```|~~~|\$\$|\\\[|\\begin)|^(?: {4}|\t)/m;
+
+/** Closes the pieces of a long paragraph; returns where the rest begins. */
+function closeLong(text: string, from: number, closed: string[]): number {
+  let place = from;
+  while (text.length - place > 2 * PIECE_CHARS) {
+    const piece = text.slice(place, place + 2 * PIECE_CHARS);
+    const length = NO_WORDS.test(piece) ? 0 : pieceEnd(piece);
+    if (length === 0) {
+      break;
+    }
+    closed.push(piece.slice(0, length));
+    place += length;
+  }
+  return place;
+}
+
+/** Finds a space that no emphasis, code, maths or link goes across; 0 when there is none. */
+function pieceEnd(piece: string): number {
+  const counts = new Map<string, number>();
+  const count = (sign: string) => counts.get(sign) ?? 0;
+  for (let place = 0; place < piece.length - 1; place += 1) {
+    const sign = piece.charAt(place);
+    counts.set(sign, count(sign) + 1);
+    if (
+      place >= PIECE_CHARS &&
+      sign === ' ' &&
+      /\p{L}/u.test(piece.charAt(place + 1)) &&
+      ['`', '$', '*', '~'].every(one => count(one) % 2 === 0) &&
+      count('[') === count(']') &&
+      count('(') === count(')')
+    ) {
+      return place + 1;
+    }
+  }
+  return 0;
 }
 
 function isBeginning(line: string, first: string, isWritten: boolean): boolean {

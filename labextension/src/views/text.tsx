@@ -12,16 +12,36 @@ const REDRAW_MS_PER_KB = 40;
 /** Draws Markdown that may still grow. */
 export function Text({ text, live }: { text: string; live: boolean }) {
   const { closed, open } = useBlocks(text);
+  const all = open.trim() === '' ? closed : [...closed, open];
   return (
     <div className="plm-Text" data-live={live}>
-      {closed.map((block, index) => (
-        <Block key={index} text={block} />
+      {joined(all).map(([first, pieces]) => (
+        <div key={first} className="plm-Block" data-joined={pieces.length > 1}>
+          {pieces.map((piece, index) =>
+            first + index < closed.length ? (
+              <Block key={index} text={piece} />
+            ) : (
+              <Open key={index} text={piece} live={live} />
+            )
+          )}
+        </div>
       ))}
-      {open.trim() !== '' && (
-        <Open key={closed.length} text={open} live={live} />
-      )}
     </div>
   );
+}
+
+/** Puts the pieces of one paragraph together, with the number of the first. */
+function joined(all: readonly string[]): [number, string[]][] {
+  const groups: [number, string[]][] = [];
+  all.forEach((piece, index) => {
+    const last = groups.at(-1);
+    if (last !== undefined && all[index - 1]?.endsWith('\n') === false) {
+      last[1].push(piece);
+    } else {
+      groups.push([index, [piece]]);
+    }
+  });
+  return groups;
 }
 
 const Block = memo(function Block({ text }: { text: string }) {
@@ -31,7 +51,21 @@ const Block = memo(function Block({ text }: { text: string }) {
 
 function Open({ text, live }: { text: string; live: boolean }) {
   const shown = usePaced(text, live);
-  return <Block text={shown} />;
+  const code = live && shown.length > LONG_CODE ? unfinishedCode(shown) : null;
+  return code === null ? (
+    <Block text={shown} />
+  ) : (
+    <pre className="plm-Listing">{code}</pre>
+  );
+}
+
+/** A listing longer than this gets its colours when it is whole. */
+const LONG_CODE = 1_000;
+
+/** Returns the code of a fence that is still open. */
+function unfinishedCode(text: string): string | null {
+  const fence = /^\s*(?:`{3,}|~{3,})[^\n]*\n/.exec(text);
+  return fence === null ? null : text.slice(fence[0].length);
 }
 
 function useBlocks(text: string): IBlocks {

@@ -13,7 +13,14 @@ const PAUSE_MS = 1500;
 const KEPT = 20;
 
 /** Draws a region that nobody sees and a screen reader reads. */
-export function Announcements({ transcript }: { transcript: ITranscript }) {
+export function Announcements({
+  transcript,
+  isQuiet = never
+}: {
+  transcript: ITranscript;
+  /** Somebody else says it. */
+  isQuiet?: () => boolean;
+}) {
   const { words } = useHost();
   const heard = useRef<IHeard | null>(null);
   const newest = useRef(transcript);
@@ -28,7 +35,7 @@ export function Announcements({ transcript }: { transcript: ITranscript }) {
       timer.current = null;
       const [found, now] = hear(newest.current, heard.current);
       heard.current = now;
-      if (found.length > 0) {
+      if (found.length > 0 && !isQuiet()) {
         const text = found.map(one => worded(one, words)).join(' ');
         setSaid(before => {
           const number = (before.at(-1)?.[0] ?? 0) + 1;
@@ -41,7 +48,7 @@ export function Announcements({ transcript }: { transcript: ITranscript }) {
       tell,
       heard.current === null ? 0 : PAUSE_MS
     );
-  }, [transcript, words]);
+  }, [transcript, words, isQuiet]);
   useEffect(
     () => () => {
       if (timer.current !== null) {
@@ -64,6 +71,8 @@ export function Announcements({ transcript }: { transcript: ITranscript }) {
     </div>
   );
 }
+
+const never = () => false;
 
 function worded(said: Said, words: IWords): string {
   switch (said.kind) {

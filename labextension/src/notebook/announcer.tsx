@@ -1,0 +1,44 @@
+/**
+ * Says what the agent does to who cannot see its cell; one voice for a notebook.
+ */
+import type { NotebookPanel } from '@jupyterlab/notebook';
+import { useSyncExternalStore } from 'react';
+import { createRoot } from 'react-dom/client';
+import type { ILink } from '../kernel/link';
+import { Announcements } from '../views/chat/announcements';
+import { HostProvider, type IHost } from '../views/host';
+
+/** Adds the voice to a notebook; returns how to take it away. */
+export function announce(
+  panel: NotebookPanel,
+  link: ILink,
+  host: IHost
+): () => void {
+  const place = document.createElement('div');
+  panel.node.append(place);
+  const root = createRoot(place);
+  // The agent's panel has a voice of its own, and a notebook in the background has none.
+  const isQuiet = () =>
+    !panel.isVisible || document.querySelector(PANEL_VOICE) !== null;
+  root.render(
+    <HostProvider value={host}>
+      <Voice link={link} isQuiet={isQuiet} />
+    </HostProvider>
+  );
+  return () => {
+    root.unmount();
+    place.remove();
+  };
+}
+
+const PANEL_VOICE = '.lm-Widget:not(.lm-mod-hidden) > .plm-Panel [role="log"]';
+
+function Voice({ link, isQuiet }: { link: ILink; isQuiet: () => boolean }) {
+  const transcript = useSyncExternalStore(link.store.subscribe, () => {
+    const { current, sessions } = link.store.getSnapshot();
+    return current === null ? undefined : sessions.get(current)?.transcript;
+  });
+  return transcript === undefined ? null : (
+    <Announcements transcript={transcript} isQuiet={isQuiet} />
+  );
+}
