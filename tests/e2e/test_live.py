@@ -2,10 +2,10 @@
 
 import pytest
 from playwright.sync_api import Page, expect
-from tests.e2e.lab import ROOT, Lab, Seen, open_notebook, photograph
+from tests.e2e.lab import ROOT, Lab, Seen, choose_theme, open_notebook, photograph
 from tests.e2e.live import begin
 from tests.e2e.segments import XSS
-from tests.e2e.test_saved import RUNS
+from tests.e2e.test_saved import POOR_CONTRAST, RUNS
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
@@ -50,7 +50,10 @@ def test_a_question_is_answered_in_its_card(
     card = notebook.cell(2).locator(".plm-Question")
     expect(card).to_be_visible()
     page.wait_for_timeout(600)
-    photograph(page, f"live-asks-{way}")
+    for theme in ("JupyterLab Dark", "JupyterLab Light"):
+        choose_theme(page, theme)
+        photograph(page, f"live-asks-{theme.rpartition(' ')[2].lower()}")
+        assert page.evaluate(POOR_CONTRAST) == []
     if way == "mouse":
         card.get_by_role("button", name="Allow once").click()
     else:
