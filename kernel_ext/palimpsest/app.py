@@ -151,6 +151,13 @@ class App:
             for name, (info, because) in found.items()
         ]
 
+    def agents(self) -> Sequence[tuple[str, str]]:
+        """Return names and descriptions of the agents; the one that answers by default first."""
+        found = self.services.agents
+        first = self.services.default_agent
+        names = sorted(found, key=lambda name: (name != first, name))
+        return [(name, found[name].description) for name in names]
+
     def _ollama(self, environment: Mapping[str, str]) -> Sequence[LocalModel]:
         """Ask for local models at most every half minute: each question may cost half a second."""
         at, models = self._local_models

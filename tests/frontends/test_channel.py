@@ -362,3 +362,37 @@ def test_a_turn_that_is_not_there_is_named(page: Kernel) -> None:
     page.request(type="close", id="close-2", session=session, turn="msg_no", start={"part": 0})
 
     assert "msg_no" in outcome(page, "close-2")["error"]
+
+
+def test_a_page_tries_a_failed_turn_again(page: Kernel) -> None:
+    page.script("fails(400, 'No sense.'), says('At last.')")
+    page.request(type="prompt", id="failing", text="Hello?")
+    assert outcome(page, "failing").get("error") is None
+
+    page.request(type="retry", id="again")
+
+    assert outcome(page, "again").get("error") is None
+    record(page, "message.part.updated")
+    page.request(type="retry", id="once more")
+    assert "nothing to try again" in outcome(page, "once more")["error"]
+
+
+def test_a_picture_tells_what_was_answered_and_what_the_window_holds(page: Kernel) -> None:
+    page.script("calls('python', code='1'), says('Done.')")
+    page.run("%%agent -y\ngo")
+    page.request(type="resync", id="whole")
+
+    message = page.wait(lambda m: m["content"].get("resync") == "whole")
+    picture = message["content"]
+    (reply,) = picture["replies"].values()
+    assert reply["by"] == "--yes"
+    filling = picture["filling"]
+    assert sum(filling["kinds"].values()) == filling["tokens"]
+    assert filling["reserve"] < filling["window"]
+
+
+def test_a_page_learns_what_can_be_chosen(page: Kernel) -> None:
+    page.request(type="choices", id="what")
+
+    choices = outcome(page, "what")["choices"]
+    assert {"models", "agents", "model", "agent"} == set(choices)

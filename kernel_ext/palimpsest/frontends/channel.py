@@ -6,12 +6,11 @@ on iopub is safe from any), only while a page watches, and belong to no cell.
 """
 
 import asyncio
-import json
 import os
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Coroutine, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
@@ -19,6 +18,7 @@ from pydantic import BaseModel, ValidationError
 from palimpsest import __version__
 from palimpsest.frontends.closing import closed_bundle
 from palimpsest.frontends.magic import current_notebook
+from palimpsest.frontends.notices import choices_of, head_of, in_batches, pictures
 from palimpsest.frontends.protocol import (
     COMMAND_TYPES,
     COMMANDS,
@@ -28,20 +28,21 @@ from palimpsest.frontends.protocol import (
     Cancel,
     CloseSegment,
     Command,
+    CommandBase,
     CommandReply,
     CurrentNotice,
     Hello,
+    ListChoices,
     ListSessions,
     NewSession,
     OpenSession,
     OutcomeNotice,
-    PictureNotice,
     Prompt,
     PromptBase,
     Queue,
     RecordsNotice,
     Resync,
-    SessionHead,
+    Retry,
     SessionRow,
     Steer,
     Unwatch,
@@ -51,7 +52,7 @@ from palimpsest.frontends.protocol import (
 from palimpsest.frontends.pump import Pump
 from palimpsest.frontends.turn import Services
 from palimpsest.render.story import Notes
-from palimpsest.session.api import LiveSession, PromptOptions, Snapshot
+from palimpsest.session.api import Answer, LiveSession, PromptOptions
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.events import Record
 from palimpsest.transcript.messages import Origin
@@ -60,8 +61,6 @@ from palimpsest.transcript.values import Reply
 
 REMEMBERED = 1_000
 """Replies kept for repeats; a page repeats within seconds."""
-NOTICE_CHARS = 250_000
-"""One notice holds about this much; a browser draws between two of them."""
 
 
 class Watches:
@@ -113,6 +112,22 @@ class Channel:
         self._replies: OrderedDict[str, dict[str, Any]] = OrderedDict()
         self._lock = threading.Lock()
         self._tasks: set[Any] = set()
+        self._work: dict[type[CommandBase], Callable[[Any], Coroutine[Any, Any, None]]] = {
+            Prompt: self._prompt,
+            Queue: self._prompt,
+            Steer: self._prompt,
+            Retry: self._retry,
+            AnswerAsk: self._answer,
+            Cancel: self._cancel,
+            Withdraw: self._withdraw,
+            Resync: self._resync,
+            CloseSegment: self._close_segment,
+            ListChoices: self._choices,
+            ListSessions: self._list,
+            OpenSession: self._open,
+            NewSession: self._new,
+        }
+        """What takes its time, done on the engine."""
 
     def fresh(self, session_id: str) -> bool:
         """Tell whether a page watches this session now."""
@@ -128,7 +143,7 @@ class Channel:
             if not known:
                 self._unsubscribe.append(session.subscribe(self._forwarder(session.id)))
         if changed:
-            self._publish(CurrentNotice(session=_head(session)))
+            self._publish(CurrentNotice(session=head_of(session)))
 
     def handle(self, content: dict[str, Any]) -> dict[str, Any]:
         """Answer one command at once; on the control thread."""
@@ -175,33 +190,9 @@ class Channel:
             case Unwatch():
                 self.watches.end(command.client, command.session)
                 return self._reply(command)
-            case Prompt() | Queue() | Steer():
-                self._on_engine(command, self._prompt(command))
+            case _:
+                self._on_engine(command, self._work[type(command)](command))
                 return self._reply(command)
-            case _:
-                return self._do_more(command)
-
-    def _do_more(self, command: Command) -> CommandReply:
-        match command:
-            case AnswerAsk():
-                self._on_engine(command, self._answer(command))
-            case Cancel():
-                self._on_engine(command, self._cancel(command))
-            case Withdraw():
-                self._on_engine(command, self._withdraw(command))
-            case Resync():
-                self._on_engine(command, self._resync(command))
-            case CloseSegment():
-                self._on_engine(command, self._close_segment(command))
-            case ListSessions():
-                self._on_engine(command, self._list(command))
-            case OpenSession():
-                self._on_engine(command, self._open(command))
-            case NewSession():
-                self._on_engine(command, self._new(command))
-            case _:
-                pass
-        return self._reply(command)
 
     async def _prompt(self, command: PromptBase) -> None:
         session = await self._session(command.session)
@@ -216,12 +207,25 @@ class Channel:
             origin=Origin(kind="panel", notebook=self._notebook()),
             prompt_id=command.id,
         )
+        await self._turn(command, session, session.prompt(command.text, options))
+
+    async def _retry(self, command: Retry) -> None:
+        session = await self._session(command.session)
+        await self._turn(command, session, session.retry())
+
+    async def _turn(
+        self, command: CommandBase, session: LiveSession, turn: Coroutine[Any, Any, Answer]
+    ) -> None:
+        """Await a turn that belongs to no cell."""
         end = self._pump.catch_idle(lambda: session.cancel("Stopped."))
         try:
-            await session.prompt(command.text, options)
+            answer = await turn
         finally:
             end()
-        self._publish(OutcomeNotice(id=command.id, session=_head(session)))
+        # What failed in a message is told there; this turn has none that could tell.
+        unsaid = answer.error is not None and answer.turn_id != "" and not answer.messages
+        error = answer.error.message if answer.error is not None and unsaid else None
+        self._publish(OutcomeNotice(id=command.id, error=error, session=head_of(session)))
 
     async def _answer(self, command: AnswerAsk) -> None:
         session = await self._session(command.session)
@@ -241,11 +245,11 @@ class Channel:
     async def _resync(self, command: Resync) -> None:
         session = await self._session(command.session)
         if command.after is None:
-            for notice in _picture(session, command.id):
+            for notice in pictures(session, command.id):
                 self._publish(notice)
             return
         records = await asyncio.to_thread(session.records_after, command.after)
-        batches = list(_batches([record.wire() for record in records])) or [()]
+        batches = list(in_batches([record.wire() for record in records])) or [()]
         for number, batch in enumerate(batches):
             self._publish(
                 RecordsNotice(
@@ -269,6 +273,10 @@ class Channel:
         made = await asyncio.to_thread(close)
         self._publish(OutcomeNotice(id=command.id, bundle=made))
 
+    async def _choices(self, command: ListChoices) -> None:
+        made = await asyncio.to_thread(choices_of, self._services)
+        self._publish(OutcomeNotice(id=command.id, choices=made))
+
     async def _list(self, command: ListSessions) -> None:
         found = await asyncio.to_thread(self._services.workspace.sessions)
         rows = tuple(
@@ -287,12 +295,12 @@ class Channel:
     async def _open(self, command: OpenSession) -> None:
         session = await self._services.workspace.open(command.session, self._notebook())
         self.adopt(session)
-        self._publish(OutcomeNotice(id=command.id, session=_head(session)))
+        self._publish(OutcomeNotice(id=command.id, session=head_of(session)))
 
     async def _new(self, command: NewSession) -> None:
         session = await self._services.workspace.new(self._notebook())
         self.adopt(session)
-        self._publish(OutcomeNotice(id=command.id, session=_head(session)))
+        self._publish(OutcomeNotice(id=command.id, session=head_of(session)))
 
     async def _find_current(self) -> None:
         session = await self._services.workspace.current(self._notebook())
@@ -312,7 +320,7 @@ class Channel:
 
     # How it is done
 
-    def _on_engine(self, command: Command, work: Coroutine[Any, Any, None]) -> None:
+    def _on_engine(self, command: CommandBase, work: Coroutine[Any, Any, None]) -> None:
         """Do the slow part of a command on the engine, and tell when it failed."""
 
         async def guarded() -> None:
@@ -333,7 +341,7 @@ class Channel:
     def _reply(self, command: Command, **fields: Any) -> CommandReply:
         named = getattr(command, "session", None) or self._current
         session = self._sessions.get(named) if named is not None else None
-        head = _head(session) if session is not None else None
+        head = head_of(session) if session is not None else None
         return CommandReply(
             **{
                 "status": "ok",
@@ -360,7 +368,7 @@ class Channel:
         def forward(records: Sequence[Record]) -> None:
             if not self.watches.fresh(session_id):
                 return
-            for batch in _batches([record.wire() for record in records]):
+            for batch in in_batches([record.wire() for record in records]):
                 self._publish(RecordsNotice(session=session_id, records=batch))
 
         return forward
@@ -374,66 +382,6 @@ class Channel:
         kernel.session.send(
             kernel.iopub_socket, "palimpsest_notice", content, parent={}, ident=b"palimpsest_notice"
         )
-
-
-def _head(session: LiveSession) -> SessionHead:
-    picture = session.snapshot()
-    return _head_of(session, picture)
-
-
-def _head_of(session: LiveSession, picture: Snapshot) -> SessionHead:
-    return SessionHead(
-        session=session.id,
-        title=picture.session.title if picture.session else "",
-        notebook=picture.session.notebook if picture.session else None,
-        read_only=session.read_only,
-        seq=picture.seq,
-        status=picture.status,
-        asks=picture.asks,
-        waiting=len(picture.inbox),
-    )
-
-
-def _picture(session: LiveSession, resync: str) -> Iterator[PictureNotice]:
-    """Yield a session's messages in pieces of bounded size."""
-    picture = session.snapshot()
-    head = _head_of(session, picture)
-    pieces: list[list[Any]] = [[]]
-    room = NOTICE_CHARS
-    for message in picture.messages:
-        size = len(message.model_dump_json())
-        if size > room and pieces[-1]:
-            pieces.append([])
-            room = NOTICE_CHARS
-        pieces[-1].append(message)
-        room -= size
-    for number, piece in enumerate(pieces):
-        yield PictureNotice(
-            session=session.id,
-            resync=resync,
-            seq=picture.seq,
-            head=head,
-            messages=tuple(piece),
-            todos=picture.todos,
-            inbox=picture.inbox,
-            info=picture.session,
-            last=number == len(pieces) - 1,
-        )
-
-
-def _batches(records: list[dict[str, Any]]) -> Iterator[tuple[dict[str, Any], ...]]:
-    """Yield records in batches of bounded size; one huge record is a batch of its own."""
-    batch: list[dict[str, Any]] = []
-    room = NOTICE_CHARS
-    for record in records:
-        size = len(json.dumps(record))
-        if batch and size > room:
-            yield tuple(batch)
-            batch, room = [], NOTICE_CHARS
-        batch.append(record)
-        room -= size
-    if batch:
-        yield tuple(batch)
 
 
 def _complaint(content: dict[str, Any], error: ValidationError) -> str:

@@ -61,6 +61,8 @@ def turn_messages(messages: Sequence[Message], turn: str) -> list[Message]:
 
 
 def _begins(info: UserMessage, before: Sequence[Message]) -> bool:
+    if info.joins:
+        return False
     if info.origin is not None and info.origin.kind == "cell":
         return True
     last = before[-1].info if before else None

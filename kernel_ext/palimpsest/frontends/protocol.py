@@ -14,7 +14,7 @@ from palimpsest.transcript.base import Value
 from palimpsest.transcript.events import PromptAdmitted
 from palimpsest.transcript.messages import Message
 from palimpsest.transcript.sessions import Session, Status
-from palimpsest.transcript.values import Ask, Todo
+from palimpsest.transcript.values import Ask, Reply, Todo
 
 PROTOCOL_VERSION = 1
 WATCH_SECONDS = 20.0
@@ -97,6 +97,13 @@ class AnswerAsk(CommandBase):
     feedback: str | None = None
 
 
+class Retry(CommandBase):
+    """Send the newest turn's request again, because it failed."""
+
+    type: Literal["retry"] = "retry"
+    session: str | None = None
+
+
 class Cancel(CommandBase):
     """Stop the turn that runs and withdraw what waits."""
 
@@ -142,6 +149,12 @@ class CloseSegment(CommandBase):
     first_seq: int = 0
 
 
+class ListChoices(CommandBase):
+    """List the models and agents that can answer here."""
+
+    type: Literal["choices"] = "choices"
+
+
 class ListSessions(CommandBase):
     """List the sessions of the project."""
 
@@ -169,10 +182,12 @@ Command = Annotated[
     | Queue
     | Steer
     | AnswerAsk
+    | Retry
     | Cancel
     | Withdraw
     | Resync
     | CloseSegment
+    | ListChoices
     | ListSessions
     | OpenSession
     | NewSession,
@@ -180,7 +195,7 @@ Command = Annotated[
 ]
 
 COMMANDS: TypeAdapter[Command] = TypeAdapter(Command)
-COMMAND_TYPES = "hello, watch, unwatch, prompt, queue, steer, reply, cancel, withdraw, resync, close, sessions, open, new"
+COMMAND_TYPES = "hello, watch, unwatch, prompt, queue, steer, reply, retry, cancel, withdraw, resync, close, choices, sessions, open, new"
 
 
 class SessionHead(Value):
@@ -227,6 +242,45 @@ class SessionRow(Value):
     messages: int = 0
 
 
+class ModelChoice(Value):
+    """A model that can answer here."""
+
+    id: str
+    window: str
+    """Tokens of context, as a person reads them."""
+    because: str
+    """Why it is here."""
+
+
+class AgentChoice(Value):
+    """An agent that can answer here."""
+
+    name: str
+    description: str
+
+
+class Choices(Value):
+    """What a person can choose for a prompt."""
+
+    models: tuple[ModelChoice, ...]
+    agents: tuple[AgentChoice, ...]
+    model: str = ""
+    """The model that answers when nobody chose one."""
+    agent: str = ""
+
+
+class Filling(Value):
+    """What the newest request was full of."""
+
+    tokens: int
+    """Estimated, as the kinds are."""
+    kinds: dict[str, int] = {}
+    window: int
+    reserve: int
+    message_id: str | None = None
+    """The answer that the request was for; its numbers are the provider's."""
+
+
 class RecordsNotice(Value):
     """Journal records, as they were written in one tick, or again after ``resync``."""
 
@@ -251,6 +305,9 @@ class PictureNotice(Value):
     todos: tuple[Todo, ...] = ()
     inbox: tuple[PromptAdmitted, ...] = ()
     info: Session | None = None
+    replies: dict[str, Reply] = {}
+    """What was answered, by the id of the tool call that asked."""
+    filling: Filling | None = None
     last: bool = False
 
 
@@ -263,6 +320,7 @@ class OutcomeNotice(Value):
     """One sentence, when it failed."""
     session: SessionHead | None = None
     sessions: tuple[SessionRow, ...] | None = None
+    choices: Choices | None = None
     bundle: dict[str, Any] | None = None
     """A segment in its last form, by MIME type."""
     late: bool = False

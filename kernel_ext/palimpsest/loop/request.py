@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from palimpsest.context.estimate import MESSAGE_TOKENS, block_tokens
+from palimpsest.context.kinds import by_kind
 from palimpsest.context.marks import marks
 from palimpsest.context.policy import reserve
 from palimpsest.context.projection import PROJECTION_VERSION, Projection, project
@@ -24,7 +25,7 @@ from palimpsest.model.wire import (
 )
 from palimpsest.transcript.decisions import ContextItem, Facts, StepRequest
 from palimpsest.transcript.flat import ResultBlock
-from palimpsest.transcript.messages import AssistantMessage
+from palimpsest.transcript.messages import AssistantMessage, Messages
 from palimpsest.transcript.values import ModelInfo
 
 CALIBRATION_RANGE = (0.5, 4.0)
@@ -86,7 +87,11 @@ def build(
     sent = tuple(message.body for message in written)
     hashes = tuple(message_hash(message) for message in sent)
     cache_marks = marks([message["role"] for message in sent], setup.info)
-    items = _items(written, hashes, projection, setup.count)
+    weights = tuple(
+        tuple(block_tokens(block, setup.count) for block in message.blocks)
+        for message in projection.messages
+    )
+    items = _items(written, hashes, projection, weights, setup.count)
     same = _same(state.items, items)
     decided = route(projection.total, facts)
     room = max(facts.window - decided.tokens, facts.reserve)
@@ -108,6 +113,7 @@ def build(
         marks=cache_marks,
         sha256=request_hash(hashes),
         tokens=projection.total,
+        kinds=by_kind(projection.messages, weights, projection.tools_tokens, _summaries(messages)),
     )
     request = ModelRequest(
         model=setup.info,
@@ -118,6 +124,15 @@ def build(
         purpose=purpose,
     )
     return Assembled(request, record, decided)
+
+
+def _summaries(messages: Messages) -> set[str]:
+    """Return the messages that compactions wrote."""
+    return {
+        message.id
+        for message in messages
+        if isinstance(message.info, AssistantMessage) and message.info.summary
+    }
 
 
 def _json(value: Any) -> bytes:
@@ -137,15 +152,16 @@ def _items(
     written: Sequence[ProviderMessage],
     hashes: Sequence[str],
     projection: Projection,
+    weighed: Sequence[Sequence[int]],
     count: Callable[[str], int],
 ) -> tuple[ContextItem, ...]:
     """Say of each provider message where it came from and what it weighs."""
     weights: dict[tuple[bool, str], int] = {}
-    for message in projection.messages:
-        for block in message.blocks:
+    for message, tokens_of in zip(projection.messages, weighed, strict=True):
+        for block, tokens in zip(message.blocks, tokens_of, strict=True):
             if block.part_id is not None:
                 key = (isinstance(block, ResultBlock), block.part_id)
-                weights[key] = weights.get(key, 0) + block_tokens(block, count)
+                weights[key] = weights.get(key, 0) + tokens
     items = []
     for sent, sha256 in zip(written, hashes, strict=True):
         role = str(sent.body["role"])

@@ -223,7 +223,9 @@ def _alone(stage: Stage, processor: Processor) -> bool:
     answers = [
         message
         for message in stage.log.state.messages()
-        if isinstance(message.info, AssistantMessage) and message.info.parent_id == parent
+        if isinstance(message.info, AssistantMessage)
+        and message.info.parent_id == parent
+        and message.info.error is None
     ]
     return len(answers) == 1
 

@@ -30,14 +30,18 @@ UNKNOWN_LIMIT = 2
 """Steps in a row that end for an unknown reason without calling a tool before the turn stops."""
 
 
-async def run_turn(stage: Stage) -> None:
-    """Run steps until done, stopped, or at the step limit."""
+async def run_turn(stage: Stage, *, again: bool = False) -> None:
+    """Run steps until done, stopped, or at the step limit.
+
+    ``again`` goes on with a turn that failed: the failed request is sent anew, with all that was
+    done before it, and the user's message is not said twice.
+    """
     steps = unknown = 0
     while not stage.abort.is_set():
         stage.deliver()
         messages = stage.log.state.messages()
         user = newest_user(messages)
-        if user is None or answered(messages, user):
+        if user is None or (answered(messages, user) and not (again and steps == 0)):
             return
         try:
             setup = await stage.setup(user)
@@ -72,6 +76,15 @@ def answered(messages: Messages, user: UserMessage) -> bool:
     if newest.info.error is not None:
         return True
     return newest.info.finish not in UNFINISHED and not _open_tools(newest)
+
+
+def failure(messages: Messages) -> ErrorValue | None:
+    """Return the error that ended the newest turn; None when it did not fail."""
+    user = newest_user(messages)
+    newest = messages[-1].info if messages else None
+    if user is None or not isinstance(newest, AssistantMessage) or newest.parent_id != user.id:
+        return None
+    return newest.error
 
 
 def _open_tools(message: Message) -> bool:

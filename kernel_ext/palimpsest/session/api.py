@@ -4,7 +4,7 @@ Border: everything here may be called from any thread unless it is a coroutine; 
 on the engine thread (``EngineThread.submit``).
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, Protocol
@@ -75,6 +75,8 @@ class Snapshot:
     todos: tuple[Todo, ...]
     request: StepRequest | None
     seq: int
+    replies: Mapping[str, Reply] = field(default_factory=dict)
+    """What was answered, by the id of the tool call that asked."""
 
     @classmethod
     def of(cls, state: State) -> "Snapshot":
@@ -88,6 +90,7 @@ class Snapshot:
             todos=state.todos,
             request=state.request,
             seq=state.seq,
+            replies=dict(state.replies),
         )
 
 
@@ -104,6 +107,14 @@ class LiveSession(Protocol):
 
     async def prompt(self, text: str, options: PromptOptions) -> Answer:
         """Send a prompt and await its own answer; raises UserError before anything was done."""
+        ...
+
+    async def retry(self) -> Answer:
+        """Send the newest turn's failed request again; raises UserError when none failed.
+
+        The user's message is not said twice, and what the turn did before stays. Questions are
+        asked again, also when the prompt came with ``--yes``.
+        """
         ...
 
     def cancel(self, reason: str = "Stopped.") -> bool:

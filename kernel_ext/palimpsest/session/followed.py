@@ -46,6 +46,10 @@ class FollowedSession:
         """Refuse: another kernel writes this session."""
         raise SessionHeld(self.reason)
 
+    async def retry(self) -> Answer:
+        """Refuse: another kernel writes this session."""
+        raise SessionHeld(self.reason)
+
     def cancel(self, reason: str = "Stopped.") -> bool:  # noqa: ARG002
         """Refuse quietly: what runs there is stopped there."""
         return False

@@ -130,6 +130,10 @@ class LiveSession:
         self._name_after(text)
         return await self.runner.prompt(text, options)
 
+    async def retry(self) -> Answer:
+        """Try the newest turn again after it failed, and await its answer."""
+        return await self.runner.retry()
+
     def cancel(self, reason: str = "Stopped.") -> bool:
         """Stop the turn that runs and what waits in the inbox."""
         run = self.runner.run

@@ -9,10 +9,16 @@ from collections.abc import Callable
 from typing import Any
 
 from palimpsest.loop.stage import Log, Stage
-from palimpsest.loop.turn import run_turn
+from palimpsest.loop.turn import failure, run_turn
 from palimpsest.session.api import Answer, PromptOptions
 from palimpsest.tools.tool import Abort
-from palimpsest.transcript.errors import AbortedError, ErrorValue, UnknownError
+from palimpsest.transcript.errors import (
+    AbortedError,
+    ErrorValue,
+    SessionBusy,
+    UnknownError,
+    UserError,
+)
 from palimpsest.transcript.events import (
     MessageUpdated,
     PartUpdated,
@@ -96,6 +102,27 @@ class Runner:
                 self._task = asyncio.get_running_loop().create_task(self._work())
         return await asyncio.shield(self._waiting[prompt_id])
 
+    async def retry(self) -> Answer:
+        """Send the request that failed again, and await the answer of its turn.
+
+        The newest user message is answered anew; it is not said twice, and what its turn did
+        before the failure stays. Raises UserError when there is nothing to try again.
+        """
+        if self._task is not None and not self._task.done():
+            raise SessionBusy("The agent works already; wait for its answer, or stop it.")
+        messages = self._log.state.messages()
+        error = failure(messages)
+        newest = messages[-1].info if messages else None
+        if error is None or not isinstance(newest, AssistantMessage):
+            raise UserError("There is nothing to try again: the newest turn did not fail.")
+        if isinstance(error, AbortedError):
+            raise UserError("The newest turn was stopped and did not fail; say how to go on.")
+        key = self._ids.new("pmt")
+        future = self._waiting[key] = asyncio.get_running_loop().create_future()
+        work = self._work((key, newest.parent_id))
+        self._task = asyncio.get_running_loop().create_task(work)
+        return await asyncio.shield(future)
+
     def cancel(self, reason: str) -> bool:
         """Stop the run and everything that waits; false when nothing ran."""
         waiting = list(self._log.state.inbox)
@@ -118,21 +145,27 @@ class Runner:
         if self._task is not None:
             await asyncio.wait({self._task})
 
-    async def _work(self) -> None:
+    async def _work(self, again: tuple[str, str] | None = None) -> None:
         self._log.append(SessionStatus(status=Busy()))
         try:
+            if again is not None:
+                await self._turn(again)
             while self._log.state.inbox:
                 await self._turn()
         finally:
             self._log.append(SessionStatus(status=Idle()), sync=True)
 
-    async def _turn(self) -> None:
+    async def _turn(self, again: tuple[str, str] | None = None) -> None:
+        """Run the oldest waiting prompt, or ``again`` the user message of a turn that failed."""
         run = self._run = Run()
         run.first_seq = self._log.state.seq + 1
         problem: ErrorValue | None = None
         try:
-            self._deliver(run, next(iter(self._log.state.inbox.values())))
-            await run_turn(self._stage(run))
+            if again is None:
+                self._deliver(run, next(iter(self._log.state.inbox.values())))
+            else:
+                run.delivered |= dict([again])
+            await run_turn(self._stage(run), again=again is not None)
         except asyncio.CancelledError:
             run.abort.set("The kernel ends.")
             problem = AbortedError(message="The kernel ends.")
@@ -167,6 +200,7 @@ class Runner:
             tools=_switches(prompt.options.get("tools")),
             origin=prompt.origin,
             max_steps=prompt.options.get("max_steps"),
+            joins=True if run.delivered else None,
         )
         part = TextPart(
             id=self._ids.new("prt"),

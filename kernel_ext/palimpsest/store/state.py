@@ -54,7 +54,7 @@ from palimpsest.transcript.events import (
 from palimpsest.transcript.messages import Message, Messages
 from palimpsest.transcript.parts import Part
 from palimpsest.transcript.sessions import Idle, Session, Status
-from palimpsest.transcript.values import Ask, Todo
+from palimpsest.transcript.values import Ask, Reply, Todo
 
 
 def _pick_session(event: Event) -> Session | None:
@@ -76,6 +76,8 @@ class State:
         self.todos: tuple[Todo, ...] = ()
         self.asks: dict[str, Ask] = {}
         """Permission asks that nobody answered yet."""
+        self.replies: dict[str, Reply] = {}
+        """What was answered, by the id of the tool call that asked."""
         self.questions: dict[str, QuestionAsked] = {}
         """Questions that nobody answered yet."""
         self.inbox: dict[str, PromptAdmitted] = {}
@@ -186,6 +188,7 @@ class State:
             status=self.status,
             todos=self.todos,
             asks=tuple(self.asks.values()),
+            replies=self.replies,
             questions=tuple(self.questions.values()),
             inbox=tuple(self.inbox.values()),
             decisions=self.decisions,
@@ -209,6 +212,7 @@ class State:
         self._status.put(fields.status)
         self.todos = fields.todos
         self.asks = {ask.id: ask for ask in fields.asks}
+        self.replies = dict(fields.replies)
         self.questions = {question.question_id: question for question in fields.questions}
         self.inbox = {prompt.prompt_id: prompt for prompt in fields.inbox}
         self._decisions, self._decided = list(fields.decisions), fields.decisions
@@ -379,7 +383,9 @@ class State:
         self.asks[event.ask.id] = event.ask
 
     def _on_replied(self, event: PermissionReplied, _seq: int) -> None:
-        self.asks.pop(event.ask_id, None)
+        ask = self.asks.pop(event.ask_id, None)
+        if ask is not None and ask.call_id is not None:
+            self.replies[ask.call_id] = event.reply
 
     def _on_question(self, event: QuestionAsked, _seq: int) -> None:
         self.questions[event.question_id] = event

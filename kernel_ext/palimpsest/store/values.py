@@ -9,7 +9,7 @@ from palimpsest.transcript.decisions import ContextItem, Decision, StepRequest
 from palimpsest.transcript.events import PromptAdmitted, QuestionAsked
 from palimpsest.transcript.messages import Message, Messages
 from palimpsest.transcript.sessions import Idle, Session, Status
-from palimpsest.transcript.values import Ask, Todo
+from palimpsest.transcript.values import Ask, Reply, Todo
 
 
 class WindowFields(Value):
@@ -32,6 +32,8 @@ class Summary(Value):
     status: Status = Idle()
     todos: tuple[Todo, ...] = ()
     asks: tuple[Ask, ...] = ()
+    replies: dict[str, Reply] = {}
+    """What was answered, by the id of the tool call that asked."""
     questions: tuple[QuestionAsked, ...] = ()
     inbox: tuple[PromptAdmitted, ...] = ()
     decisions: tuple[Decision, ...] = ()

@@ -79,5 +79,7 @@ class StepRequest(Value):
     """Hash over the hashes of all provider messages."""
     tokens: int = 0
     """Estimated tokens of the whole request."""
+    kinds: dict[str, int] = {}
+    """The same by kind: system, tools, summary, user, assistant, reasoning, output."""
     opaque: BlobRef | None = None
     """The whole request, stored because a hook rewrote it."""

@@ -43,6 +43,8 @@ class UserMessage(Value):
     format: dict[str, Any] | None = None
     origin: Origin | None = None
     max_steps: int | None = None
+    joins: bool | None = None
+    """True when it was said into a turn that ran already and belongs to it."""
 
 
 class MessagePath(Value):

@@ -49,12 +49,14 @@ export type Command =
   | Cancel
   | CloseSegment
   | Hello
+  | ListChoices
   | ListSessions
   | NewSession
   | OpenSession
   | Prompt
   | Queue
   | Resync
+  | Retry
   | Steer
   | Unwatch
   | Watch
@@ -74,6 +76,13 @@ export type Notice = {
 export interface AbortedError {
   type: 'aborted';
   message: string;
+}
+/**
+ * An agent that can answer here.
+ */
+export interface AgentChoice {
+  name: string;
+  description: string;
 }
 /**
  * The user named an agent.
@@ -309,6 +318,32 @@ export interface Checkpoint {
   window_offset: number;
 }
 /**
+ * What a person can choose for a prompt.
+ */
+export interface Choices {
+  models: ModelChoice[];
+  agents: AgentChoice[];
+  /**
+   * The model that answers when nobody chose one.
+   */
+  model: string;
+  agent: string;
+}
+/**
+ * A model that can answer here.
+ */
+export interface ModelChoice {
+  id: string;
+  /**
+   * Tokens of context, as a person reads them.
+   */
+  window: string;
+  /**
+   * Why it is here.
+   */
+  because: string;
+}
+/**
  * Make the last form of a segment that its cell did not get, since the page was reloaded.
  */
 export interface CloseSegment {
@@ -496,6 +531,24 @@ export interface FilePart {
   };
 }
 /**
+ * What the newest request was full of.
+ */
+export interface Filling {
+  /**
+   * Estimated, as the kinds are.
+   */
+  tokens: number;
+  kinds: {
+    [k: string]: number;
+  };
+  window: number;
+  reserve: number;
+  /**
+   * The answer that the request was for; its numbers are the provider's.
+   */
+  message_id?: string;
+}
+/**
  * Where a fork begins: everything of the parent up to and including ``seq``.
  */
 export interface ForkedFrom {
@@ -520,6 +573,13 @@ export interface Hello {
    */
   version: string;
   client: string;
+}
+/**
+ * List the models and agents that can answer here.
+ */
+export interface ListChoices {
+  id: string;
+  type: 'choices';
 }
 /**
  * List the sessions of the project.
@@ -563,6 +623,10 @@ export interface UserMessage {
   };
   origin?: Origin;
   max_steps?: number;
+  /**
+   * True when it was said into a turn that ran already and belongs to it.
+   */
+  joins?: boolean;
 }
 /**
  * Where a prompt came from.
@@ -878,6 +942,7 @@ export interface OutcomeNotice {
   error?: string;
   session?: SessionHead;
   sessions?: SessionRow[];
+  choices?: Choices;
   /**
    * A segment in its last form, by MIME type.
    */
@@ -969,6 +1034,13 @@ export interface PictureNotice {
   todos: Todo[];
   inbox: PromptAdmitted[];
   info?: Session;
+  /**
+   * What was answered, by the id of the tool call that asked.
+   */
+  replies: {
+    [k: string]: Reply;
+  };
+  filling?: Filling;
   last: boolean;
 }
 /**
@@ -1202,6 +1274,14 @@ export interface Resync {
   client: string;
 }
 /**
+ * Send the newest turn's request again, because it failed.
+ */
+export interface Retry {
+  id: string;
+  type: 'retry';
+  session?: string;
+}
+/**
  * A compaction was completed.
  */
 export interface SessionCompacted {
@@ -1316,6 +1396,12 @@ export interface StepRequest {
    * Estimated tokens of the whole request.
    */
   tokens: number;
+  /**
+   * The same by kind: system, tools, summary, user, assistant, reasoning, output.
+   */
+  kinds: {
+    [k: string]: number;
+  };
   opaque?: BlobRef;
 }
 /**

@@ -1,0 +1,40 @@
+"""Say what a request is full of: its tokens by kind.
+
+Border: pure arithmetic over weights that were counted already. The kinds add up to the estimate
+of the whole request, so that a gauge drawn from them is as long as the number beside it.
+"""
+
+from collections.abc import Sequence, Set
+
+from palimpsest.context.estimate import MESSAGE_TOKENS
+from palimpsest.transcript.flat import Block, FlatMessage, ReasoningBlock, ResultBlock
+
+KINDS = ("system", "tools", "summary", "user", "assistant", "reasoning", "output")
+"""In the order in which a gauge draws them."""
+
+
+def by_kind(
+    messages: Sequence[FlatMessage],
+    weights: Sequence[Sequence[int]],
+    tools_tokens: int,
+    summaries: Set[str],
+) -> dict[str, int]:
+    """Add up the weights of each message's blocks; ``summaries`` are messages of compactions."""
+    found = dict.fromkeys(KINDS, 0)
+    found["tools"] = tools_tokens
+    for message, weighed in zip(messages, weights, strict=True):
+        summary = message.message_id in summaries
+        found["summary" if summary else _speaker(message)] += MESSAGE_TOKENS
+        for block, tokens in zip(message.blocks, weighed, strict=True):
+            found["summary" if summary else _kind(message, block)] += tokens
+    return {kind: tokens for kind, tokens in found.items() if tokens}
+
+
+def _speaker(message: FlatMessage) -> str:
+    return "output" if message.role == "tool" else message.role
+
+
+def _kind(message: FlatMessage, block: Block) -> str:
+    if isinstance(block, ReasoningBlock):
+        return "reasoning"
+    return "output" if isinstance(block, ResultBlock) else _speaker(message)

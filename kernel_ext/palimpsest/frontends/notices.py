@@ -1,0 +1,114 @@
+"""What pages are told of a session: its head, its whole picture, records in batches, its choices.
+
+Border: values to values; publishing is the channel's work.
+"""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from palimpsest.frontends.protocol import (
+    AgentChoice,
+    Choices,
+    Filling,
+    ModelChoice,
+    PictureNotice,
+    SessionHead,
+)
+from palimpsest.frontends.turn import Services
+from palimpsest.session.api import LiveSession, Snapshot
+
+NOTICE_CHARS = 250_000
+"""One notice holds about this much; a browser draws between two of them."""
+
+
+def head_of(session: LiveSession) -> SessionHead:
+    """Return what a page shows of a session before it has read it."""
+    return _head(session, session.snapshot())
+
+
+def _head(session: LiveSession, picture: Snapshot) -> SessionHead:
+    return SessionHead(
+        session=session.id,
+        title=picture.session.title if picture.session else "",
+        notebook=picture.session.notebook if picture.session else None,
+        read_only=session.read_only,
+        seq=picture.seq,
+        status=picture.status,
+        asks=picture.asks,
+        waiting=len(picture.inbox),
+    )
+
+
+def choices_of(services: Services) -> Choices:
+    """Ask the application what there is; a test's has less of it."""
+    models = getattr(services, "models", None)
+    agents = getattr(services, "agents", None)
+    default = getattr(services, "default_model", None)
+    named = tuple(agents()) if callable(agents) else ()
+    return Choices(
+        models=tuple(
+            ModelChoice(id=name, window=window, because=because)
+            for name, window, because in (models() if callable(models) else ())
+        ),
+        agents=tuple(AgentChoice(name=name, description=words) for name, words in named),
+        model=default() if callable(default) else "",
+        agent=named[0][0] if named else "",
+    )
+
+
+def _filling(picture: Snapshot) -> Filling | None:
+    request = picture.request
+    if request is None:
+        return None
+    return Filling(
+        tokens=request.tokens,
+        kinds=request.kinds,
+        window=request.facts.window,
+        reserve=request.facts.reserve,
+        message_id=request.message_id,
+    )
+
+
+def pictures(session: LiveSession, resync: str) -> Iterator[PictureNotice]:
+    """Yield a session's messages in pieces of bounded size."""
+    picture = session.snapshot()
+    head = _head(session, picture)
+    pieces: list[list[Any]] = [[]]
+    room = NOTICE_CHARS
+    for message in picture.messages:
+        size = len(message.model_dump_json())
+        if size > room and pieces[-1]:
+            pieces.append([])
+            room = NOTICE_CHARS
+        pieces[-1].append(message)
+        room -= size
+    for number, piece in enumerate(pieces):
+        yield PictureNotice(
+            session=session.id,
+            resync=resync,
+            seq=picture.seq,
+            head=head,
+            messages=tuple(piece),
+            todos=picture.todos,
+            inbox=picture.inbox,
+            info=picture.session,
+            replies=picture.replies,
+            filling=_filling(picture),
+            last=number == len(pieces) - 1,
+        )
+
+
+def in_batches(records: list[dict[str, Any]]) -> Iterator[tuple[dict[str, Any], ...]]:
+    """Yield records in batches of bounded size; one huge record is a batch of its own."""
+    batch: list[dict[str, Any]] = []
+    room = NOTICE_CHARS
+    for record in records:
+        size = len(json.dumps(record))
+        if batch and size > room:
+            yield tuple(batch)
+            batch, room = [], NOTICE_CHARS
+        batch.append(record)
+        room -= size
+    if batch:
+        yield tuple(batch)
