@@ -9,6 +9,7 @@ import {
   within
 } from '@testing-library/react';
 import { afterEach, describe, expect, it, vi } from 'vitest';
+import type { Choices } from '../src/protocol/generated';
 import { EMPTY, type ITranscript } from '../src/state/transcript';
 import { Chat } from '../src/views/chat/chat';
 import type { IChatActions, IChatState } from '../src/views/chat/model';
@@ -28,14 +29,38 @@ const READY: IChatState = {
   sendKey: 'Enter'
 };
 
+const CHOICES: Choices = {
+  models: [
+    { id: 'openai/gpt-5', window: '400,000', because: 'OPENAI_API_KEY is set' },
+    { id: 'rehearsal/rehearsal', window: '200,000', because: 'always here' }
+  ],
+  agents: [
+    { name: 'build', description: 'Does the work.' },
+    { name: 'plan', description: 'Looks and proposes.' }
+  ],
+  model: 'rehearsal/rehearsal',
+  agent: 'build'
+};
+
+const waitingPrompt = {
+  type: 'prompt.admitted' as const,
+  prompt_id: 'p1',
+  text: 'Then this.',
+  delivery: 'queue' as const,
+  options: { agent: 'plan' }
+};
+
 function doing(more: Partial<IChatActions> = {}) {
   return {
     reply: vi.fn<IChatActions['reply']>(),
     load: vi.fn<IChatActions['load']>(),
+    chooseKernel: vi.fn<IChatActions['chooseKernel']>(),
     restart: vi.fn<IChatActions['restart']>(),
     send: vi.fn<IChatActions['send']>(() => Promise.resolve()),
     sendNow: vi.fn<IChatActions['sendNow']>(),
-    withdraw: vi.fn<IChatActions['withdraw']>(),
+    withdraw: vi.fn<IChatActions['withdraw']>(() => Promise.resolve(true)),
+    retry: vi.fn(() => Promise.resolve('')),
+    choices: vi.fn<IChatActions['choices']>(() => Promise.resolve(CHOICES)),
     stop: vi.fn<IChatActions['stop']>(),
     sessions: vi.fn<IChatActions['sessions']>(() => Promise.resolve([])),
     open: vi.fn<IChatActions['open']>(),
@@ -64,6 +89,18 @@ const busy = (more: Partial<ITranscript> = {}): ITranscript => ({
   status: { type: 'busy' },
   ...more
 });
+
+/** A turn that failed. */
+function failed(error: object): ITranscript {
+  const message = build.assistant([]);
+  Object.assign(message.info, { error: { message: 'No.', ...error } });
+  const prompt = build.user([build.text('Hello?')]);
+  const places = [prompt, message].map(one => ({
+    id: one.info.id,
+    message: one
+  }));
+  return { ...EMPTY, places };
+}
 
 const field = () =>
   screen.getByRole<HTMLTextAreaElement>('textbox', {
@@ -135,20 +172,99 @@ describe('the panel', () => {
   });
 
   it('takes a waiting prompt back, or sends it now', () => {
-    const prompt = {
-      type: 'prompt.admitted' as const,
-      prompt_id: 'p1',
-      text: 'Then this.',
-      delivery: 'queue' as const,
-      options: {}
-    };
-    const { actions } = draw({ transcript: busy({ inbox: [prompt] }) });
+    const { actions } = draw({ transcript: busy({ inbox: [waitingPrompt] }) });
     const waiting = within(screen.getByRole('group', { name: /Waiting/ }));
     fireEvent.click(waiting.getByRole('button', { name: 'withdraw' }));
     fireEvent.click(waiting.getByRole('button', { name: 'send now' }));
 
     expect(actions.withdraw).toHaveBeenCalledWith('p1');
-    expect(actions.sendNow).toHaveBeenCalledWith('p1', 'Then this.');
+    expect(actions.sendNow).toHaveBeenCalledWith(waitingPrompt);
+  });
+
+  it('gives a waiting prompt back to edit, before what is written already', async () => {
+    const { actions } = draw({ transcript: busy({ inbox: [waitingPrompt] }) });
+    fireEvent.change(field(), { target: { value: 'a draft' } });
+    fireEvent.click(screen.getByRole('button', { name: 'edit' }));
+    await act(() => Promise.resolve());
+
+    expect(actions.withdraw).toHaveBeenCalledWith('p1');
+    expect(field().value).toBe('Then this.\na draft');
+    expect(document.activeElement).toBe(field());
+    fireEvent.keyDown(field(), { key: 'Enter' });
+    expect(actions.send).toHaveBeenCalledWith('Then this.\na draft', {
+      agent: 'plan'
+    });
+  });
+
+  it('leaves a prompt that was delivered meanwhile where it is', async () => {
+    const late = doing({ withdraw: vi.fn(() => Promise.resolve(false)) });
+    draw({ transcript: busy({ inbox: [waitingPrompt] }) }, late);
+    fireEvent.click(screen.getByRole('button', { name: 'edit' }));
+    await act(() => Promise.resolve());
+
+    expect(field().value).toBe('');
+  });
+
+  it.each([
+    ['an error that may pass', { type: 'api', retryable: true }, true],
+    ['an answer without a word', { type: 'unknown' }, true],
+    ['a missing key', { type: 'auth', provider: 'openai' }, false],
+    ['a request without sense', { type: 'api', retryable: false }, false],
+    ['a full window', { type: 'context-overflow' }, false],
+    ['a stopped turn', { type: 'aborted' }, false]
+  ] as const)('offers to try again after %s: %s', (_name, error, offered) => {
+    const { actions, redraw } = draw({ transcript: failed(error) });
+    const buttons = screen.queryAllByRole('button', { name: 'Retry' });
+    expect(buttons.length).toBe(offered ? 1 : 0);
+    buttons.forEach(button => {
+      fireEvent.click(button);
+    });
+    expect(actions.retry).toHaveBeenCalledTimes(offered ? 1 : 0);
+    redraw({ transcript: { ...failed(error), status: { type: 'busy' } } });
+
+    expect(screen.queryByRole('button', { name: 'Retry' })).toBeNull();
+  });
+
+  it('says what hindered the retry, and lets it be tried again', async () => {
+    const no = doing({
+      retry: vi.fn(() => Promise.resolve('It works already.'))
+    });
+    draw({ transcript: failed({ type: 'unknown' }) }, no);
+    fireEvent.click(screen.getByRole('button', { name: 'Retry' }));
+    await screen.findByText('It works already.');
+
+    const button = screen.getByRole<HTMLButtonElement>('button', {
+      name: 'Retry'
+    });
+    expect(button.disabled).toBe(false);
+  });
+
+  it('tells what fills the window, by kind', () => {
+    const filling = {
+      tokens: 500,
+      kinds: { system: 100, tools: 150, user: 50, output: 200 },
+      window: 10_000,
+      reserve: 2_000,
+      message_id: 'msg_1'
+    };
+    const message = build.assistant([
+      build.step({ context_tokens: 1_000, window: 10_000 })
+    ]);
+    const places = [{ id: 'msg_1', message }];
+    draw({ transcript: { ...EMPTY, filling, places } });
+    fireEvent.click(screen.getByRole('button', { name: /1k of 10k tokens/ }));
+
+    const rows = screen.getAllByRole('row').map(row => row.textContent);
+    expect(rows).toEqual([
+      'System prompt2002.0 %',
+      'Tool descriptions3003.0 %',
+      'You1001.0 %',
+      'Tool outputs4004.0 %',
+      'Kept for the answer2,00020 %',
+      'Free7,00070 %'
+    ]);
+    fireEvent.keyDown(screen.getByRole('table'), { key: 'Escape' });
+    expect(screen.queryByRole('table')).toBeNull();
   });
 
   it('says what went wrong until it is dismissed', () => {
@@ -180,6 +296,50 @@ describe('the panel', () => {
   });
 });
 
+describe('what will answer', () => {
+  it('is named by the session, and chosen for the next prompt', async () => {
+    const { actions } = draw({});
+    const chip = await screen.findByRole('button', { name: 'Agent: build' });
+    fireEvent.click(chip);
+    fireEvent.click(screen.getByText('plan'));
+    expect(document.activeElement).toBe(chip);
+    fireEvent.click(screen.getByRole('button', { name: /^Model/ }));
+    fireEvent.change(screen.getByRole('textbox', { name: /Find or write/ }), {
+      target: { value: 'GPT' }
+    });
+    fireEvent.click(screen.getByText('openai/gpt-5'));
+    fireEvent.change(field(), { target: { value: 'Plot it.' } });
+    fireEvent.keyDown(field(), { key: 'Enter' });
+
+    expect(actions.send).toHaveBeenCalledWith('Plot it.', {
+      agent: 'plan',
+      model: 'openai/gpt-5'
+    });
+  });
+
+  it('may be a model that is in no list', async () => {
+    const { actions } = draw({});
+    fireEvent.click(await screen.findByRole('button', { name: /^Model/ }));
+    const find = screen.getByRole('textbox', { name: /Find or write/ });
+    fireEvent.change(find, { target: { value: 'groq/llama' } });
+    fireEvent.keyDown(find, { key: 'Enter' });
+    fireEvent.change(field(), { target: { value: 'Hello' } });
+    fireEvent.keyDown(field(), { key: 'Enter' });
+
+    expect(actions.send).toHaveBeenCalledWith('Hello', { model: 'groq/llama' });
+  });
+
+  it('is closed by Escape', async () => {
+    draw({});
+    const chip = await screen.findByRole('button', { name: /^Agent/ });
+    fireEvent.click(chip);
+    fireEvent.keyDown(screen.getByText('plan'), { key: 'Escape' });
+
+    expect(screen.queryByText('plan')).toBeNull();
+    expect(document.activeElement).toBe(chip);
+  });
+});
+
 describe('the text field', () => {
   it('sends by Enter and begins a line by Shift+Enter', () => {
     const { actions } = draw({});
@@ -188,7 +348,7 @@ describe('the text field', () => {
     expect(actions.send).not.toHaveBeenCalled();
     fireEvent.keyDown(field(), { key: 'Enter' });
 
-    expect(actions.send).toHaveBeenCalledWith('Plot it.');
+    expect(actions.send).toHaveBeenCalledWith('Plot it.', {});
     expect(field().value).toBe('');
   });
 

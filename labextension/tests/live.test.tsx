@@ -4,7 +4,7 @@ import { cleanup, fireEvent, render, screen } from '@testing-library/react';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { Message, Status } from '../src/protocol/generated';
 import type { ISegment } from '../src/protocol/segment';
-import { drawn } from '../src/state/live';
+import { drawn, isStale } from '../src/state/live';
 import { NOTHING, type IKernelView } from '../src/state/store';
 import { EMPTY } from '../src/state/transcript';
 import { ActionsProvider } from '../src/views/actions';
@@ -190,3 +190,58 @@ function running(start = 0) {
     time: { start }
   };
 }
+
+describe('a turn that failed', () => {
+  const FAILED = assistant([], {
+    error: { type: 'unknown', message: 'Without a word.' }
+  });
+  const saved = () => open({ open: false, messages: [FAILED] });
+
+  it('can be tried again while nothing came after it', () => {
+    const later = named(user([text('next')]), 'msg_9');
+
+    expect(drawn(saved(), view([FAILED], IDLE)).again).toBe(true);
+    expect(drawn(saved(), view([FAILED], BUSY)).again).toBe(false);
+    expect(drawn(saved(), view([FAILED], IDLE, 'dead')).again).toBe(false);
+    expect(drawn(saved(), view([FAILED, later], IDLE)).again).toBe(false);
+    expect(drawn(saved(), NOTHING).again).toBeUndefined();
+  });
+
+  it('is drawn live again while it is tried, and is stale in the notebook then', () => {
+    const answer = assistant([text('At last.')]);
+    const now = view([FAILED, answer], BUSY);
+    const { transcript } = now.sessions.get('ses_1') ?? { transcript: EMPTY };
+
+    expect(drawn(saved(), now).live).toBe(true);
+    expect(words(drawn(saved(), now).segment)).toEqual(['At last.']);
+    expect(isStale(saved(), transcript)).toBe(true);
+    expect(
+      isStale(open({ open: false, messages: [FAILED, answer] }), transcript)
+    ).toBe(false);
+  });
+
+  it('sends the retry from its cell', () => {
+    const retry = vi.fn(() => Promise.resolve(''));
+    render(
+      <HostProvider value={HOST}>
+        <ActionsProvider value={{ reply: vi.fn(), retry }}>
+          <Segment segment={saved()} again />
+        </ActionsProvider>
+      </HostProvider>
+    );
+    fireEvent.click(screen.getByRole('button', { name: 'Retry' }));
+
+    expect(retry).toHaveBeenCalledOnce();
+  });
+});
+
+it('shows words that were said into the turn, also after an answer that was whole', () => {
+  const steered = user([text('and this')]);
+  Object.assign(steered.info, { joins: true });
+  const turn = [assistant([text('One.')], { finish: 'stop' }), steered];
+
+  expect(words(drawn(open(), view(turn)).segment)).toEqual([
+    'One.',
+    'and this'
+  ]);
+});

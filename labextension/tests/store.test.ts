@@ -33,6 +33,7 @@ function picture(more: Partial<PictureNotice> = {}): PictureNotice {
     ],
     todos: [],
     inbox: [],
+    replies: {},
     last: true,
     ...more
   };

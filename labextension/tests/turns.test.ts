@@ -81,7 +81,12 @@ describe('a session', () => {
       ])
     );
 
-    expect(filled(stands)).toEqual({ used: 20, window: 100 });
+    expect(filled(stands)).toEqual({
+      used: 20,
+      window: 100,
+      kinds: {},
+      reserve: 0
+    });
     expect(filled(EMPTY)).toBeNull();
   });
 

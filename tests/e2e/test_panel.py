@@ -51,11 +51,11 @@ def patient() -> None:
     expect.set_options(timeout=20_000)
 
 
-def book(lab: Lab, name: str, *cells: str) -> str:
+def book(lab: Lab, name: str, *cells: str, kernel: str = "python3") -> str:
     """Write a notebook of code cells."""
-    kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    spec = {"name": kernel, "display_name": kernel, "language": "python"}
     made = new_notebook(
-        cells=[new_code_cell(cell) for cell in cells], metadata={"kernelspec": kernel}
+        cells=[new_code_cell(cell) for cell in cells], metadata={"kernelspec": spec}
     )
     nbformat.write(made, lab.folder / name)
     return name

@@ -9,7 +9,7 @@ import type { NotebookPanel } from '@jupyterlab/notebook';
 import type { PartialJSONValue } from '@lumino/coreutils';
 import type { ILink } from '../kernel/link';
 import { readSegment, SEGMENT_MIME, type ISegment } from '../protocol/segment';
-import { isWhole, turnOf } from '../state/live';
+import { isStale, isWhole } from '../state/live';
 
 /** So long after a turn the cell itself has had its chance to write the end. */
 const PATIENCE_MS = 1500;
@@ -74,14 +74,14 @@ function* stale(panel: NotebookPanel, link: ILink): Iterable<IStale> {
     const cell = model as ICodeCellModel;
     for (let index = 0; index < cell.outputs.length; index += 1) {
       const segment = readSegment(cell.outputs.get(index).data[SEGMENT_MIME]);
-      if (segment?.start === undefined || isWhole(segment)) {
+      if (segment === null) {
         continue;
       }
       const session = sessions.get(segment.session);
       if (
         session?.known === true &&
         session.transcript.status.type === 'idle' &&
-        turnOf(session.transcript, segment.turn) !== null
+        isStale(segment, session.transcript)
       ) {
         yield { cell, segment };
       }
@@ -100,7 +100,7 @@ function put(
     const now = readSegment(output.data[SEGMENT_MIME]);
     if (
       now !== null &&
-      !isWhole(now) &&
+      isWhole(now) === isWhole(segment) &&
       now.turn === segment.turn &&
       now.start?.part === segment.start?.part &&
       now.start?.offset === segment.start?.offset

@@ -103,18 +103,25 @@ function Live({ segment, link }: { segment: ISegment; link: ILink }) {
       },
       stop: () => {
         void link.command('cancel', { session: segment.session });
+      },
+      retry: async () => {
+        const { session } = segment;
+        return (await link.outcome('retry', { session })).error ?? '';
       }
     }),
-    [link, segment.session]
+    [link, segment]
   );
   return (
-    <ActionsProvider value={shown.live ? actions : null}>
+    <ActionsProvider
+      value={shown.live || shown.again === true ? actions : null}
+    >
       <Segment
         segment={shown.segment}
         live={shown.live}
         status={shown.status}
         interrupted={shown.interrupted}
         stray={shown.stray}
+        again={shown.again}
       />
     </ActionsProvider>
   );

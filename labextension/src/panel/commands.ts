@@ -37,7 +37,8 @@ export function addCommands(
     describedBy: NO_ARGUMENTS,
     label: words.__('Open the Agent Panel'),
     caption: words.__('Show the agent beside the notebook'),
-    execute: () => {
+    execute: async () => {
+      await app.restored;
       shell.activateById(panel.id);
     }
   });
@@ -45,7 +46,9 @@ export function addCommands(
     describedBy: NO_ARGUMENTS,
     label: words.__('Write to the Agent'),
     caption: words.__('Put the keyboard into the agent panel’s text field'),
-    execute: () => {
+    execute: async () => {
+      // The page puts back what was open before; this comes after it.
+      await app.restored;
       shell.activateById(panel.id);
       panel.focusComposer();
     }

@@ -19,6 +19,8 @@ export class Front {
   private _away: (() => void) | null = null;
   private _unsubscribe: (() => void) | null = null;
   private _isLooking = false;
+  /** The kernel died, and no other one came. */
+  private _died = false;
 
   constructor(
     private readonly _tracker: INotebookTracker | null,
@@ -50,6 +52,9 @@ export class Front {
     }
     const kernel = context.session?.kernel;
     if (!kernel) {
+      if (this._died) {
+        return 'dead';
+      }
       return context.isReady || context.hasNoKernel ? 'no-kernel' : 'starting';
     }
     if (/starting/.test(kernel.status)) {
@@ -92,6 +97,16 @@ export class Front {
     this._changed();
   };
 
+  /** JupyterLab lets go of a kernel that died; that it had died is still to be told. */
+  private readonly _told = (): void => {
+    if (this._link?.state === 'dead') {
+      this._died = true;
+    } else if (this.context?.session?.kernel) {
+      this._died = false;
+    }
+    this._changed();
+  };
+
   private _join(panel: NotebookPanel): void {
     const context = panel.sessionContext;
     context.kernelChanged.connect(this._changed);
@@ -102,7 +117,8 @@ export class Front {
     panel.disposed.connect(this._follow);
     void context.ready.then(this._changed);
     this._link = this._links.get(context);
-    this._unsubscribe = this._link.store.subscribe(this._changed);
+    this._unsubscribe = this._link.store.subscribe(this._told);
+    context.kernelChanged.connect(this._told);
     this.look(this._isLooking);
   }
 
@@ -112,11 +128,13 @@ export class Front {
     this._away = this._unsubscribe = this._link = null;
     const panel = this._panel;
     this._panel = null;
+    this._died = false;
     if (panel === null || panel.isDisposed) {
       return;
     }
     const context = panel.sessionContext;
     context.kernelChanged.disconnect(this._changed);
+    context.kernelChanged.disconnect(this._told);
     context.statusChanged.disconnect(this._changed);
     context.sessionChanged.disconnect(this._changed);
     context.propertyChanged.disconnect(this._changed);

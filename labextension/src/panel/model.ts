@@ -2,10 +2,15 @@
  * What the panel shows of the notebook in front, and what a person does there.
  */
 import type { JupyterFrontEnd } from '@jupyterlab/application';
+import type { ISessionContext } from '@jupyterlab/apputils';
 import type { INotebookTracker } from '@jupyterlab/notebook';
 import type { TranslationBundle } from '@jupyterlab/translation';
 import type { Links } from '../kernel/links';
-import type { SessionRow } from '../protocol/generated';
+import type {
+  Choices,
+  PromptAdmitted,
+  SessionRow
+} from '../protocol/generated';
 import type { IReadable, ISessionView } from '../state/store';
 import { EMPTY } from '../state/transcript';
 import type { ReplyAnswer } from '../views/actions';
@@ -13,12 +18,12 @@ import {
   LOAD,
   type IChatActions,
   type IChatState,
+  type IChosen,
   type SendKey,
   type Where
 } from '../views/chat/model';
+import { chosenFor } from '../views/chat/drafts';
 import { Front } from './front';
-
-const RESTART = 'notebook:restart-kernel';
 
 /**
  * The panel's model.
@@ -77,14 +82,24 @@ export class PanelModel implements IChatActions, IReadable<IChatState> {
     void this._load();
   }
 
-  restart(): void {
-    void this._app.commands.execute(RESTART);
+  chooseKernel(): void {
+    void this._app.commands.execute('notebook:change-kernel');
   }
 
-  async send(text: string): Promise<void> {
+  restart(): void {
+    // Nothing is left in a dead kernel that a person should be asked about.
+    void restarted(this._front.context).catch((reason: unknown) => {
+      this._fail(
+        this._words.__('The kernel could not be restarted: %1', String(reason))
+      );
+    });
+  }
+
+  async send(text: string, chosen: IChosen): Promise<void> {
     const before = this._session?.transcript.seq ?? 0;
     const { link } = this._front;
-    const outcome = await link?.outcome('prompt', this._named({ text }));
+    const fields = this._named({ ...chosen, text });
+    const outcome = await link?.outcome('prompt', fields);
     if (outcome?.error === undefined) {
       return;
     }
@@ -95,13 +110,22 @@ export class PanelModel implements IChatActions, IReadable<IChatState> {
     }
   }
 
-  sendNow(promptId: string, text: string): void {
-    void this._sendNow(promptId, text);
+  async retry(): Promise<string> {
+    const { link } = this._front;
+    return (await link?.outcome('retry', this._named({})))?.error ?? '';
   }
 
-  withdraw(promptId: string): void {
+  sendNow(prompt: PromptAdmitted): void {
+    void this._sendNow(prompt);
+  }
+
+  async withdraw(promptId: string): Promise<boolean> {
     const fields = this._named({ prompt_id: promptId });
-    void this._front.link?.outcome('withdraw', fields).then(this._note);
+    const outcome = await this._front.link?.outcome('withdraw', fields);
+    this._note(outcome ?? {});
+    return (
+      outcome !== undefined && outcome.error === undefined && !outcome.late
+    );
   }
 
   stop(): void {
@@ -111,6 +135,10 @@ export class PanelModel implements IChatActions, IReadable<IChatState> {
   reply(askId: string, answer: ReplyAnswer, feedback?: string): void {
     const fields = this._named({ ask_id: askId, answer, feedback });
     void this._front.link?.outcome('reply', fields).then(this._note);
+  }
+
+  async choices(): Promise<Choices | null> {
+    return (await this._front.link?.outcome('choices'))?.choices ?? null;
   }
 
   async sessions(): Promise<readonly SessionRow[]> {
@@ -192,18 +220,14 @@ export class PanelModel implements IChatActions, IReadable<IChatState> {
     }
   }
 
-  private async _sendNow(promptId: string, text: string): Promise<void> {
+  private async _sendNow(prompt: PromptAdmitted): Promise<void> {
     const { link } = this._front;
-    const named = this._named({});
-    const taken = await link?.outcome('withdraw', {
-      ...named,
-      prompt_id: promptId
-    });
-    if (taken === undefined || taken.error !== undefined || taken.late) {
-      this._note(taken ?? {});
+    const { prompt_id, text } = prompt;
+    const fields = this._named({ ...chosenFor(prompt), text });
+    if (!(await this.withdraw(prompt_id))) {
       return;
     }
-    const sent = await link?.outcome('steer', { ...named, text });
+    const sent = await link?.outcome('steer', fields);
     if (sent?.error !== undefined) {
       this._fail(this._words.__('%1 It was not sent: “%2”', sent.error, text));
     }
@@ -258,6 +282,20 @@ export class PanelModel implements IChatActions, IReadable<IChatState> {
     return kernel && this._loading.has(kernel.id) && where === 'absent'
       ? 'loading'
       : where;
+  }
+}
+
+/** Restarts a kernel, or starts another of its name where the page has let go of it. */
+async function restarted(context: ISessionContext | null): Promise<void> {
+  if (context === null) {
+    return;
+  }
+  const kernel = context.session?.kernel;
+  if (kernel && !kernel.isDisposed && kernel.status !== 'dead') {
+    await context.restartKernel();
+  } else {
+    const name = context.prevKernelName || (kernel?.name ?? '');
+    await context.changeKernel(name === '' ? {} : { name });
   }
 }
 

@@ -19,6 +19,8 @@ export const PANEL_ID = 'jupyter-palimpsest-panel';
 /** Draws the model, and tells it whether somebody looks. */
 export class PanelWidget extends Widget {
   private readonly _root: Root;
+  /** Somebody waits for the text field. */
+  private _wanted: AbortController | null = null;
 
   constructor(
     private readonly _model: PanelModel,
@@ -42,17 +44,45 @@ export class PanelWidget extends Widget {
     );
   }
 
-  /** Puts the keyboard where a person writes, or on what there is to press. */
+  /**
+   * Puts the keyboard where a person writes, or on what there is to press; while the kernel is
+   * still being asked, as soon as there is either, unless the person does something else meanwhile.
+   */
   focusComposer(): void {
-    this.node
-      .querySelector<HTMLElement>(
-        '.plm-Composer-field, .plm-Panel-notice button'
-      )
-      ?.focus();
+    this._wanted?.abort();
+    if (this._focus()) {
+      return;
+    }
+    const wanted = (this._wanted = new AbortController());
+    const { signal } = wanted;
+    const drawn = new MutationObserver(() => {
+      if (this._focus()) {
+        wanted.abort();
+      }
+    });
+    drawn.observe(this.node, { childList: true, subtree: true });
+    signal.addEventListener('abort', () => {
+      drawn.disconnect();
+    });
+    const give = () => {
+      wanted.abort();
+    };
+    for (const sign of ['pointerdown', 'keydown'] as const) {
+      document.addEventListener(sign, give, { capture: true, signal });
+    }
+  }
+
+  private _focus(): boolean {
+    const place = this.node.querySelector<HTMLElement>(
+      '.plm-Composer-field, .plm-Panel-notice button'
+    );
+    place?.focus();
+    return place !== null;
   }
 
   override dispose(): void {
     if (!this.isDisposed) {
+      this._wanted?.abort();
       this._root.unmount();
       this._model.dispose();
     }

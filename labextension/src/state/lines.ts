@@ -29,7 +29,8 @@ export type Line =
   | { kind: 'file'; key: string; part: FilePart }
   | { kind: 'patch'; key: string; part: PatchPart }
   | { kind: 'subtask'; key: string; part: SubtaskPart }
-  | { kind: 'retry'; key: string; part: RetryPart }
+  /** The newest failed attempt, and how many came right before it. */
+  | { kind: 'retry'; key: string; part: RetryPart; before: number }
   | { kind: 'step'; key: string; part: StepFinishPart; number: number }
   | { kind: 'compaction'; key: string; part: CompactionPart; summary: string }
   | { kind: 'error'; key: string; error: ErrorValue };
@@ -63,12 +64,26 @@ export function lines(messages: readonly Message[], firstStep = 1): Line[] {
       }
       const line = partLine(part, info.role);
       if (line !== null) {
-        found.push(line);
+        add(found, line);
       }
     }
     found.push(...errorLines(info));
   }
   return foldReads(found);
+}
+
+/** Adds a line; attempts that failed one after the other are one line. */
+function add(found: Line[], line: Line): void {
+  const last = found.at(-1);
+  if (line.kind === 'retry' && last?.kind === 'retry') {
+    found[found.length - 1] = {
+      ...line,
+      key: last.key,
+      before: last.before + 1
+    };
+  } else {
+    found.push(line);
+  }
 }
 
 function partLine(part: Part, role: string): Line | null {
@@ -89,7 +104,7 @@ function partLine(part: Part, role: string): Line | null {
     case 'subtask':
       return { kind: 'subtask', key, part };
     case 'retry':
-      return { kind: 'retry', key, part };
+      return { kind: 'retry', key, part, before: 0 };
     case 'compaction':
       return { kind: 'compaction', key, part, summary: '' };
     default:

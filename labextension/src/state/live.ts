@@ -6,7 +6,7 @@
  */
 import type { Ask, Message, Part, Status } from '../protocol/generated';
 import type { ICut, ISegment } from '../protocol/segment';
-import { strayAsks } from './standing';
+import { lastError, strayAsks } from './standing';
 import type { IKernelView } from './store';
 import type { IPlace, ITranscript } from './transcript';
 
@@ -20,11 +20,13 @@ export interface IDrawn {
   status?: Status;
   /** Questions that belong to no call that is shown, such as those of a sub-agent. */
   stray?: readonly Ask[];
+  /** It failed, and the request can be sent again. */
+  again?: boolean;
 }
 
 /** Returns what to draw for a saved segment, as far as its kernel is known. */
 export function drawn(saved: ISegment, view: IKernelView): IDrawn {
-  if (isWhole(saved)) {
+  if (isWhole(saved) && !isFailed(saved)) {
     return { segment: saved, live: false, interrupted: false };
   }
   const session = view.sessions.get(saved.session);
@@ -44,9 +46,22 @@ export function drawn(saved: ISegment, view: IKernelView): IDrawn {
   const { transcript } = session;
   const live =
     view.link === 'ready' && turn.newest && transcript.status.type !== 'idle';
+  if (isWhole(saved) && isNewestOf(saved, turn.messages)) {
+    const isIdle = view.link === 'ready' && transcript.status.type === 'idle';
+    const again = isIdle && turn.newest && !session.head.read_only;
+    return { segment: saved, live: false, interrupted: false, again };
+  }
   const segment = told(saved, transcript, turn.messages, live);
+  const failed = lastError(turn.messages);
   return {
     segment,
+    again:
+      failed !== undefined &&
+      saved.end === undefined &&
+      view.link === 'ready' &&
+      transcript.status.type === 'idle' &&
+      turn.newest &&
+      !session.head.read_only,
     live,
     interrupted:
       !live && saved.end === undefined && isUnfinished(turn.messages),
@@ -59,6 +74,34 @@ export function drawn(saved: ISegment, view: IKernelView): IDrawn {
 /** Tells whether a saved segment says all that will ever be said in it. */
 export function isWhole({ messages, open }: ISegment): boolean {
   return !open && messages.every(({ parts }) => parts.every(isSettled));
+}
+
+/** Tells whether a saved segment is the end of a turn that failed, which may be tried again. */
+function isFailed({ end, messages, start }: ISegment): boolean {
+  return (
+    start !== undefined &&
+    end === undefined &&
+    lastError(messages) !== undefined
+  );
+}
+
+/** Tells whether nothing came after the last message that was saved. */
+function isNewestOf(saved: ISegment, messages: readonly Message[]): boolean {
+  return saved.messages.at(-1)?.info.id === messages.at(-1)?.info.id;
+}
+
+/** Tells whether the transcript holds more of a saved segment than what was saved. */
+export function isStale(saved: ISegment, transcript: ITranscript): boolean {
+  if (saved.start === undefined) {
+    return false;
+  }
+  const turn = turnOf(transcript, saved.turn);
+  if (turn === null) {
+    return false;
+  }
+  return (
+    !isWhole(saved) || (isFailed(saved) && !isNewestOf(saved, turn.messages))
+  );
 }
 
 export interface ITold {
@@ -220,7 +263,7 @@ function isShown({ info, parts }: Message): boolean {
 
 /** Tells whether a message begins another turn; words that joined a turn that ran do not. */
 function begins({ info }: Message, before: Message | undefined): boolean {
-  if (info.role !== 'user') {
+  if (info.role !== 'user' || info.joins === true) {
     return false;
   }
   return (

@@ -1,7 +1,13 @@
 /**
  * The fold, as the kernel has it in store/state.py; both are tested on the same fixtures.
  */
-import type { Notice, Part, Reply } from '../protocol/generated';
+import type {
+  Filling,
+  Notice,
+  Part,
+  Reply,
+  StepRequest
+} from '../protocol/generated';
 import type { IDraft, ITranscript } from './transcript';
 
 /** The part types that are known here; a part of another type is passed over. */
@@ -91,6 +97,10 @@ function ofSession(now: ITranscript, notice: Notice): Partial<ITranscript> {
       return { todos: notice.todos };
     case 'decision':
       return { decisions: [...now.decisions, notice.decision] };
+    case 'step.requested':
+      return notice.request.purpose === 'step'
+        ? { filling: filling(notice.request) }
+        : {};
     default:
       return ofWaiting(now, notice);
   }
@@ -123,6 +133,11 @@ function ofWaiting(now: ITranscript, notice: Notice): Partial<ITranscript> {
     default:
       return {};
   }
+}
+
+function filling({ facts, kinds, message_id, tokens }: StepRequest): Filling {
+  const { reserve, window } = facts;
+  return { tokens, kinds, window, reserve, message_id };
 }
 
 function answered(

@@ -1,19 +1,43 @@
 /**
  * How a session stands: how full the window is, what it cost, what waits for a person.
  */
-import type { Ask } from '../protocol/generated';
+import type { Ask, ErrorValue, Message } from '../protocol/generated';
 import type { ITranscript } from './transcript';
 
 export interface IFilled {
   used: number;
   window: number;
+  /** Tokens by kind, adding up to what is used; empty where the kernel tells none. */
+  kinds: Readonly<Partial<Record<string, number>>>;
+  /** Kept free for the answer. */
+  reserve: number;
 }
 
-/** Returns how full the window was at the newest request; null before the first. */
-export function filled({ places }: ITranscript): IFilled | null {
-  for (const { message } of places.toReversed()) {
+/** Returns how full the window was at the newest request, and of what; null before the first. */
+export function filled({ filling, places }: ITranscript): IFilled | null {
+  const measured = reported(places, filling?.message_id);
+  if (filling === undefined || filling.tokens <= 0) {
+    return measured === null ? null : { ...measured, kinds: {}, reserve: 0 };
+  }
+  const { kinds, reserve, tokens, window } = filling;
+  const used = measured?.used ?? tokens;
+  // The kinds are our own count; the provider's number says how long they are together.
+  const scaled = Object.entries(kinds).map(
+    ([kind, estimated]) =>
+      [kind, Math.round((estimated * used) / tokens)] as const
+  );
+  return { used, window, kinds: Object.fromEntries(scaled), reserve };
+}
+
+/** Finds what the provider reported, of one message or of the newest that has a report. */
+function reported(
+  places: ITranscript['places'],
+  messageId?: string
+): { used: number; window: number } | null {
+  for (const { id, message } of places.toReversed()) {
     for (const part of message.parts.toReversed()) {
       if (
+        (messageId === undefined || messageId === id) &&
         part.type === 'step-finish' &&
         part.context_tokens !== undefined &&
         part.window !== undefined
@@ -23,6 +47,19 @@ export function filled({ places }: ITranscript): IFilled | null {
     }
   }
   return null;
+}
+
+/** Tells whether sending the same again may help, and nothing else must be done first. */
+export function mayRetry(error: ErrorValue): boolean {
+  return error.type === 'unknown' || (error.type === 'api' && error.retryable);
+}
+
+/** Returns the error that ended the newest answer; undefined when it did not fail. */
+export function lastError(
+  messages: readonly Message[]
+): ErrorValue | undefined {
+  const info = messages.at(-1)?.info;
+  return info?.role === 'assistant' ? info.error : undefined;
 }
 
 /** Returns the questions whose tool call is not in the transcript, such as those of a sub-agent. */

@@ -330,7 +330,7 @@ function nextFrame(run: () => void): void {
 /** Puts the pieces of a picture together; what it does not show stays as it was known. */
 function pictured(
   pieces: readonly PictureNotice[],
-  { head, inbox, info, seq, todos }: PictureNotice,
+  { filling, head, inbox, info, replies, seq, todos }: PictureNotice,
   before: ITranscript
 ): ITranscript {
   return {
@@ -345,6 +345,8 @@ function pictured(
     asks: head.asks,
     inbox,
     decisions: before.decisions,
-    replies: before.replies
+    // A kernel of an older version tells no answers.
+    replies: { ...before.replies, ...(replies as typeof replies | undefined) },
+    filling
   };
 }

@@ -4,6 +4,7 @@
 import type {
   Ask,
   Decision,
+  Filling,
   Message,
   MessageInfo,
   Part,
@@ -42,6 +43,8 @@ export interface ITranscript {
   /** Prompts that wait to be delivered, in order. */
   inbox: readonly PromptAdmitted[];
   decisions: readonly Decision[];
+  /** What the newest request was full of. */
+  filling?: Filling;
   /** The message of the newest completed compaction. */
   compacted?: string;
   deleted: boolean;

@@ -10,6 +10,8 @@ export interface IActions {
   reply(askId: string, answer: ReplyAnswer, feedback?: string): void;
   /** Stops the turn; offered under the answer that is being written. */
   stop?: () => void;
+  /** Sends the request that failed again; resolves to what hindered it, or to nothing. */
+  retry?: () => Promise<string>;
 }
 
 const ActionsContext = createContext<IActions | null>(null);

@@ -1,16 +1,27 @@
 /**
  * What went wrong, in one sentence, and what to do about it.
  */
+import { useEffect, useState } from 'react';
 import type { ErrorValue, RetryPart } from '../protocol/generated';
 import { seconds } from '../state/format';
+import { mayRetry } from '../state/standing';
+import { useActions, type IActions } from './actions';
 import { useHost, type IWords } from './host';
 import { Sign } from './sign';
 
+export interface IFailureProps {
+  error: ErrorValue;
+  /** It ended the newest turn, so that it can be tried again. */
+  again?: boolean;
+}
+
 /** Draws the error that ended a step. */
-export function Failure({ error }: { error: ErrorValue }) {
+export function Failure({ error, again = false }: IFailureProps) {
   const { words } = useHost();
+  const actions = useActions();
   const stopped = error.type === 'aborted';
-  const advice = whatToDo(error, words);
+  const offered = again && actions?.retry !== undefined && mayRetry(error);
+  const advice = offered ? '' : whatToDo(error, words);
   return (
     <div
       className="plm-Failure"
@@ -22,7 +33,42 @@ export function Failure({ error }: { error: ErrorValue }) {
         {error.message}
         {advice !== '' && <span className="plm-Failure-advice"> {advice}</span>}
       </span>
+      {offered && <Again actions={actions} />}
     </div>
+  );
+}
+
+/** Offers to send the same request again. */
+function Again({ actions }: { actions: IActions }) {
+  const { words } = useHost();
+  const [sent, setSent] = useState(false);
+  const [problem, setProblem] = useState('');
+  return (
+    <>
+      <button
+        type="button"
+        className="plm-Button plm-Again"
+        disabled={sent}
+        title={words.__(
+          'Send the same request again. What was said and done before it stays.'
+        )}
+        onClick={() => {
+          setSent(true);
+          setProblem('');
+          void actions.retry?.().then(found => {
+            setSent(false);
+            setProblem(found);
+          });
+        }}
+      >
+        {words.__('Retry')}
+      </button>
+      {problem !== '' && (
+        <span className="plm-Failure-problem" role="alert">
+          {problem}
+        </span>
+      )}
+    </>
   );
 }
 
@@ -36,26 +82,54 @@ export function Stopped({ words: said }: { words: string }) {
   );
 }
 
-/** Draws a request that failed and was sent again. */
-export function Retry({ part }: { part: RetryPart }) {
+/** Draws a request that failed and was sent again, as often as that was. */
+export function Retry({ part, before }: { part: RetryPart; before: number }) {
   const { words } = useHost();
   const { attempt, error, time } = part;
-  const waited = time.end === undefined ? null : (time.end - time.start) / 1000;
+  const sent = useIsPast(time.end ?? 0);
   return (
     <div className="plm-Failure" role="note" data-state="retry">
       <Sign state="pending" />
       <span>
-        {waited === null
+        {time.end === undefined || !sent
           ? words.__('Attempt %1 failed: %2', attempt, error.message)
           : words.__(
               'Attempt %1 failed, the next one came after %2: %3',
               attempt,
-              seconds(waited),
+              seconds((time.end - time.start) / 1000),
               error.message
             )}
+        {before > 0 && (
+          <span className="plm-Failure-advice">
+            {' '}
+            {words._n(
+              'One attempt before it failed too.',
+              '%1 attempts before it failed too.',
+              before,
+              before
+            )}
+          </span>
+        )}
       </span>
     </div>
   );
+}
+
+/** Tells whether a moment is over, and tells it again when it is. */
+function useIsPast(moment: number): boolean {
+  const [past, setPast] = useState(() => moment <= Date.now());
+  useEffect(() => {
+    const timer = setTimeout(
+      () => {
+        setPast(true);
+      },
+      Math.max(0, moment - Date.now())
+    );
+    return () => {
+      clearTimeout(timer);
+    };
+  }, [moment]);
+  return past;
 }
 
 function whatToDo(error: ErrorValue, words: IWords): string {

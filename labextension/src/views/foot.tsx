@@ -17,7 +17,7 @@ export interface IFootProps {
 /** Draws the line; its button stops the turn. */
 export function Foot({ messages, status, asks }: IFootProps) {
   const { words } = useHost();
-  const stop = useActions()?.stop;
+  const actions = useActions();
   return (
     <div className="plm-Foot">
       <Sign state={asks ? 'waiting' : 'running'} />
@@ -32,12 +32,12 @@ export function Foot({ messages, status, asks }: IFootProps) {
           doing(messages, asks, words)
         )}
       </span>
-      {stop !== undefined && (
+      {actions?.stop !== undefined && (
         <button
           type="button"
           className="plm-Button plm-Stop"
           onClick={() => {
-            stop();
+            actions.stop?.();
           }}
         >
           {words.__('Stop')}

@@ -25,10 +25,21 @@ export interface IGaugeProps {
   kinds?: Partial<Record<Kind, number>>;
   /** What stands beside the bar; else how full it is. */
   label?: string;
+  /** Tokens kept free for the answer, drawn at the bar's end. */
+  reserve?: number;
+  /** The bar is a picture only: what stands around it says its numbers. */
+  silent?: boolean;
 }
 
 /** Draws the bar and says its number. */
-export function Gauge({ used, window, kinds, label }: IGaugeProps) {
+export function Gauge({
+  used,
+  window,
+  kinds,
+  label,
+  reserve = 0,
+  silent = false
+}: IGaugeProps) {
   const { words } = useHost();
   if (window <= 0) {
     return null;
@@ -43,12 +54,20 @@ export function Gauge({ used, window, kinds, label }: IGaugeProps) {
     <span className="plm-Gauge">
       <span
         className="plm-Gauge-bar"
-        role="meter"
-        aria-label={words.__('Context window')}
-        aria-valuemin={0}
-        aria-valuemax={window}
-        aria-valuenow={Math.min(used, window)}
-        aria-valuetext={words.__('%1 of %2 tokens', short(used), short(window))}
+        {...(silent
+          ? { 'aria-hidden': true }
+          : {
+              role: 'meter',
+              'aria-label': words.__('Context window'),
+              'aria-valuemin': 0,
+              'aria-valuemax': window,
+              'aria-valuenow': Math.min(used, window),
+              'aria-valuetext': words.__(
+                '%1 of %2 tokens',
+                short(used),
+                short(window)
+              )
+            })}
       >
         {slices.length === 0 ? (
           <span data-kind="all" style={{ width: `${share * 100}%` }} />
@@ -60,6 +79,12 @@ export function Gauge({ used, window, kinds, label }: IGaugeProps) {
               style={{ width: `${(tokens / window) * 100}%` }}
             />
           ))
+        )}
+        {reserve > 0 && (
+          <span
+            data-kind="reserve"
+            style={{ width: `${(reserve / window) * 100}%` }}
+          />
         )}
       </span>
       <span>{label ?? words.__('%1% of %2', percent, short(window))}</span>

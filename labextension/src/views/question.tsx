@@ -10,13 +10,21 @@ import { useHost, type IWords } from './host';
 const ANSWERS: readonly ReplyAnswer[] = ['once', 'always', 'reject'];
 
 /** Draws a question; where nobody listens it says where it can be answered. */
-export function Question({ ask }: { ask: Ask }) {
+export function Question({
+  ask,
+  above = false
+}: {
+  ask: Ask;
+  /** The call's input stands above. */
+  above?: boolean;
+}) {
   const { Code, words } = useHost();
   const actions = useActions();
   const diff = ask.diff ?? '';
+  const title = above ? asked(ask, words) : ask.title;
   return (
-    <div className="plm-Question" role="group" aria-label={ask.title}>
-      <p className="plm-Question-title">{ask.title}</p>
+    <div className="plm-Question" role="group" aria-label={title}>
+      <p className="plm-Question-title">{title}</p>
       {diff !== '' && <Code text={diff} language="diff" />}
       {actions === null ? (
         <p className="plm-Muted">
@@ -27,6 +35,18 @@ export function Question({ ask }: { ask: Ask }) {
       )}
     </div>
   );
+}
+
+/** Words the question; the code itself stands above it and need not be said again. */
+function asked({ permission, title }: Ask, words: IWords): string {
+  switch (permission) {
+    case 'python':
+      return words.__('Run this in the notebook’s kernel?');
+    case 'bash':
+      return words.__('Run this command?');
+    default:
+      return title;
+  }
 }
 
 /** Returns the answer that a plain key means here; null when it means none. */

@@ -27,6 +27,8 @@ export interface ISegmentProps {
   interrupted?: boolean;
   /** Questions that belong to no call that is shown. */
   stray?: readonly Ask[];
+  /** Nothing came after it: what failed at its end can be tried again. */
+  again?: boolean;
 }
 
 /** Draws one segment. */
@@ -35,7 +37,8 @@ export function Segment({
   live = false,
   status: doing,
   interrupted = false,
-  stray = []
+  stray = [],
+  again = false
 }: ISegmentProps) {
   const { Markdown, words } = useHost();
   const { first_step, messages, open, status } = segment;
@@ -65,6 +68,7 @@ export function Segment({
           segment={segment}
           live={live}
           newest={line.key === newest}
+          again={again && line === drawn.at(-1)}
         />
       ))}
       {open && !live && status !== '' && (
@@ -100,9 +104,10 @@ interface ILineProps {
   segment: ISegment;
   live: boolean;
   newest: boolean;
+  again: boolean;
 }
 
-function LineView({ line, segment, live, newest }: ILineProps) {
+function LineView({ line, segment, live, newest, again }: ILineProps) {
   const { words } = useHost();
   switch (line.kind) {
     case 'text':
@@ -146,7 +151,7 @@ function LineView({ line, segment, live, newest }: ILineProps) {
         </p>
       );
     case 'retry':
-      return <Retry part={line.part} />;
+      return <Retry part={line.part} before={line.before} />;
     case 'step':
       return <Step part={line.part} number={line.number} />;
     case 'compaction':
@@ -154,7 +159,7 @@ function LineView({ line, segment, live, newest }: ILineProps) {
         <Compaction summary={line.summary} overflow={line.part.overflow} />
       );
     case 'error':
-      return <Failure error={line.error} />;
+      return <Failure error={line.error} again={again} />;
   }
 }
 

@@ -51,11 +51,15 @@ export function Tool({
       <Sign state={state} /> <span className="plm-Tool-name">{part.tool}</span>{' '}
       <span className="plm-Tool-subject">{subject(part)}</span>{' '}
       <span className="plm-Tool-time">
-        {reply !== undefined && <span>{answered(reply, words)}</span>}
-        <span>{remark(state, words)}</span>
-        {spent !== null && seconds(spent)}
+        {reply !== undefined && (
+          <span className="plm-Tool-reply">{answered(reply, words)}</span>
+        )}
+        <span data-remark={state}>{remark(state, words)}</span>
+        {spent !== null && <span>{seconds(spent)}</span>}
         {live && state === 'running' && part.state.status === 'running' && (
-          <Elapsed since={part.state.time.start} />
+          <span>
+            <Elapsed since={part.state.time.start} />
+          </span>
         )}
       </span>
     </>
@@ -65,7 +69,9 @@ export function Tool({
     <Fold className="plm-Tool" head={head} open={open || state === 'error'}>
       <div className="plm-Tool-card" data-state={state}>
         <Input part={part} />
-        {ask !== undefined && state === 'waiting' && <Question ask={ask} />}
+        {ask !== undefined && state === 'waiting' && (
+          <Question ask={ask} above />
+        )}
         <Output part={part} state={state} />
         {decisions.map(decision => (
           <Scraped key={decision.id} decision={decision} />
@@ -180,7 +186,9 @@ function Scraped({ decision }: { decision: Decision }) {
 function answered(reply: Reply, words: IWords): string {
   switch (reply.answer) {
     case 'once':
-      return words.__('allowed once');
+      return reply.by === '--yes'
+        ? words.__('allowed by --yes')
+        : words.__('allowed once');
     case 'always':
       return words.__('always allowed');
     case 'reject':

@@ -14,6 +14,7 @@ import { useHost } from '../host';
 import { answerOfKey } from '../question';
 import { Announcements } from './announcements';
 import { Composer } from './composer';
+import { chosenFor, useDrafts } from './drafts';
 import { Head } from './head';
 import { ChatProvider, type IChatActions, type IChatState } from './model';
 import { Notice } from './notice';
@@ -32,6 +33,7 @@ export function Chat({ state, actions }: IChatProps) {
   const { transcript, where, failure } = state;
   const ready = where === 'ready';
   const focus = useKeptFocus(place);
+  const drafts = useDrafts(state.key);
   return (
     <ChatProvider value={actions}>
       <ActionsProvider value={actions}>
@@ -46,10 +48,20 @@ export function Chat({ state, actions }: IChatProps) {
           {ready ? (
             <>
               <Head transcript={transcript} />
-              <Transcript key={state.key} transcript={transcript}>
+              <Transcript
+                key={state.key}
+                transcript={transcript}
+                readOnly={state.readOnly}
+              >
                 <Queued
                   prompts={transcript.inbox}
                   running={isBusy(transcript)}
+                  onEdit={prompt => {
+                    drafts.giveBack(prompt.text, chosenFor(prompt));
+                    place.current
+                      ?.querySelector<HTMLElement>('.plm-Composer-field')
+                      ?.focus();
+                  }}
                 />
               </Transcript>
               <Announcements transcript={transcript} />
@@ -74,6 +86,8 @@ export function Chat({ state, actions }: IChatProps) {
           {ready && (
             <Composer
               draftKey={state.key}
+              drafts={drafts}
+              session={transcript.session}
               busy={isBusy(transcript)}
               readOnly={state.readOnly}
               sendKey={state.sendKey}

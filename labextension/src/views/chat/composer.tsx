@@ -1,36 +1,39 @@
 /**
  * Where a person writes.
  */
-import { useId, useLayoutEffect, useRef, useState } from 'react';
+import { useEffect, useId, useLayoutEffect, useRef, useState } from 'react';
 import type { KeyboardEvent } from 'react';
+import type { Choices, Session } from '../../protocol/generated';
 import { useHost } from '../host';
+import { Choose } from './choose';
+import type { IDrafts } from './drafts';
 import { useChat, type SendKey } from './model';
 
 export interface IComposerProps {
-  /** Drafts are kept by this key. */
+  /** Tells one notebook's session from another's. */
   draftKey: string;
+  drafts: IDrafts;
   /** A turn runs: what is sent now waits behind it. */
   busy: boolean;
   readOnly: boolean;
   sendKey: SendKey;
+  session?: Session;
 }
 
-/** Draws the text field and its button. */
+/** Draws the text field, its button, and what will answer. */
 export function Composer({
   draftKey,
+  drafts,
   busy,
   readOnly,
-  sendKey
+  sendKey,
+  session
 }: IComposerProps) {
   const { words } = useHost();
   const chat = useChat();
-  const [drafts, setDrafts] = useState<Partial<Record<string, string>>>({});
-  const draft = drafts[draftKey] ?? '';
+  const { text: draft, chosen } = drafts.draft;
   const field = useRef<HTMLTextAreaElement>(null);
   const hint = useId();
-  const write = (text: string) => {
-    setDrafts(before => ({ ...before, [draftKey]: text }));
-  };
   useLayoutEffect(() => {
     const area = field.current;
     if (area !== null) {
@@ -43,13 +46,11 @@ export function Composer({
     if (text === '' || readOnly) {
       return;
     }
-    write('');
-    chat.send(text).catch(() => {
+    drafts.write('');
+    drafts.choose({});
+    chat.send(text, chosen).catch(() => {
       // The panel says why; what was written is not lost.
-      setDrafts(before => ({
-        ...before,
-        [draftKey]: before[draftKey] ? `${text}\n${before[draftKey]}` : text
-      }));
+      drafts.giveBack(text, chosen);
     });
   };
   const onKeyDown = (event: KeyboardEvent) => {
@@ -87,12 +88,15 @@ export function Composer({
         readOnly={readOnly}
         value={draft}
         onChange={event => {
-          write(event.target.value);
+          drafts.write(event.target.value);
         }}
         onKeyDown={onKeyDown}
       />
       <span className="plm-Composer-foot">
-        <span className="plm-Muted" id={hint}>
+        <span
+          className={`plm-Muted plm-Composer-hint${readOnly ? '' : ' plm-Composer-keys'}`}
+          id={hint}
+        >
           {readOnly
             ? words.__(
                 'Another kernel writes this session. Begin a new one to go on here.'
@@ -101,6 +105,12 @@ export function Composer({
               ? words.__('Enter sends, Shift+Enter begins a line')
               : words.__('Ctrl+Enter sends')}
         </span>
+        <Answering
+          draftKey={draftKey}
+          drafts={drafts}
+          readOnly={readOnly}
+          session={session}
+        />
         <button
           type="submit"
           className="plm-Button"
@@ -111,6 +121,62 @@ export function Composer({
         </button>
       </span>
     </form>
+  );
+}
+
+/** Draws which agent and model will answer, and lets a person choose others. */
+function Answering({
+  draftKey,
+  drafts,
+  readOnly,
+  session
+}: Pick<IComposerProps, 'draftKey' | 'drafts' | 'readOnly' | 'session'>) {
+  const { words } = useHost();
+  const chat = useChat();
+  const [choices, setChoices] = useState<Choices | null>(null);
+  useEffect(() => {
+    let wanted = true;
+    void chat.choices().then(found => {
+      if (wanted) {
+        setChoices(found);
+      }
+    });
+    return () => {
+      wanted = false;
+    };
+  }, [chat, draftKey]);
+  if (readOnly) {
+    return null;
+  }
+  const { chosen } = drafts.draft;
+  const { model } = session ?? {};
+  const kept = model === undefined ? '' : `${model.provider}/${model.name}`;
+  return (
+    <span className="plm-Composer-chips">
+      <Choose
+        label={words.__('Agent')}
+        value={chosen.agent ?? session?.agent ?? choices?.agent ?? ''}
+        options={(choices?.agents ?? []).map(({ name, description }) => ({
+          value: name,
+          about: description
+        }))}
+        onChoose={agent => {
+          drafts.choose({ ...chosen, agent });
+        }}
+      />
+      <Choose
+        label={words.__('Model')}
+        value={chosen.model ?? (kept || (choices?.model ?? ''))}
+        options={(choices?.models ?? []).map(({ id, window, because }) => ({
+          value: id,
+          about: words.__('%1 tokens · %2', window, because)
+        }))}
+        free
+        onChoose={name => {
+          drafts.choose({ ...chosen, model: name });
+        }}
+      />
+    </span>
   );
 }
 

@@ -2,14 +2,13 @@
  * The top of the panel: which session, how it stands, how full the window is, what it cost.
  */
 import { useEffect, useRef, useState } from 'react';
-import { dollars, short } from '../../state/format';
-import { filled, isBusy } from '../../state/standing';
+import { isBusy } from '../../state/standing';
 import type { ITranscript } from '../../state/transcript';
-import { Gauge } from '../gauge';
 import { useHost, type IWords } from '../host';
 import { Sign, type State } from '../sign';
 import { useChat } from './model';
 import { Sessions, titled } from './sessions';
+import { Window } from './window';
 
 /** Draws the head and, when opened, the list of sessions. */
 export function Head({ transcript }: { transcript: ITranscript }) {
@@ -60,7 +59,7 @@ export function Head({ transcript }: { transcript: ITranscript }) {
       {choosing ? (
         <Sessions current={session?.id ?? ''} onClose={close} />
       ) : (
-        <Filled transcript={transcript} />
+        <Window transcript={transcript} />
       )}
     </div>
   );
@@ -118,22 +117,4 @@ function useSecondsTo(moment: number | null): number {
     };
   }, [moment]);
   return moment === null ? 0 : Math.max(0, Math.ceil((moment - now) / 1000));
-}
-
-function Filled({ transcript }: { transcript: ITranscript }) {
-  const { words } = useHost();
-  const now = filled(transcript);
-  if (now === null) {
-    return null;
-  }
-  const { cost } = transcript.session ?? {};
-  const price = cost === undefined ? words.__('cost unknown') : dollars(cost);
-  return (
-    <div className="plm-Panel-filled">
-      <Gauge
-        {...now}
-        label={`${words.__('%1 / %2', short(now.used), short(now.window))} · ${price}`}
-      />
-    </div>
-  );
 }

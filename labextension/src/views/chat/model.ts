@@ -2,7 +2,11 @@
  * What the panel shows and what a person can do in it; whoever owns a kernel provides both.
  */
 import { createContext, useContext } from 'react';
-import type { SessionRow } from '../../protocol/generated';
+import type {
+  Choices,
+  PromptAdmitted,
+  SessionRow
+} from '../../protocol/generated';
 import type { ITranscript } from '../../state/transcript';
 import type { IActions } from '../actions';
 
@@ -37,17 +41,28 @@ export interface IChatState {
   sendKey: SendKey;
 }
 
+/** What a person chose for a prompt; without it, as the session has it. */
+export interface IChosen {
+  model?: string;
+  agent?: string;
+}
+
 export interface IChatActions extends IActions {
   /** Loads the package in the kernel; only because a person said so. */
   load(): void;
-  /** Restarts the kernel, after asking. */
+  /** Lets a person choose a kernel for the notebook. */
+  chooseKernel(): void;
+  /** Restarts the kernel that died. */
   restart(): void;
   /** Sends a prompt; one that comes while a turn runs waits. Rejects when it was not taken. */
-  send(text: string): Promise<void>;
+  send(text: string, chosen: IChosen): Promise<void>;
   /** Takes a waiting prompt and sends it into the turn that runs. */
-  sendNow(promptId: string, text: string): void;
-  withdraw(promptId: string): void;
+  sendNow(prompt: PromptAdmitted): void;
+  /** Takes a waiting prompt back; false when it was too late. */
+  withdraw(promptId: string): Promise<boolean>;
   stop(): void;
+  /** Tells which models and agents there are. */
+  choices(): Promise<Choices | null>;
   sessions(): Promise<readonly SessionRow[]>;
   open(session: string): void;
   create(): void;

@@ -23,9 +23,14 @@ export function Notice({ where, notebook }: INoticeProps) {
       );
     case 'no-kernel':
       return (
-        <Plain>
+        <Plain
+          action={words.__('Choose a kernel…')}
+          onAction={() => {
+            chat.chooseKernel();
+          }}
+        >
           {words.__(
-            '%1 has no kernel. Choose one in the notebook, and its agent is here.',
+            '%1 has no kernel. Choose one, and its agent is here.',
             notebook
           )}
         </Plain>
@@ -54,7 +59,7 @@ export function Notice({ where, notebook }: INoticeProps) {
     case 'dead':
       return (
         <Plain
-          action={words.__('Restart the kernel…')}
+          action={words.__('Restart the kernel')}
           onAction={() => {
             chat.restart();
           }}

@@ -9,47 +9,65 @@ export interface IQueuedProps {
   prompts: readonly PromptAdmitted[];
   /** A turn runs, into which a prompt can be sent. */
   running: boolean;
+  /** Puts a prompt that was taken back where a person writes. */
+  onEdit: (prompt: PromptAdmitted) => void;
 }
 
 /** Draws what waits, with what can be done about it. */
-export function Queued({ prompts, running }: IQueuedProps) {
+export function Queued({ prompts, running, onEdit }: IQueuedProps) {
   const { words } = useHost();
   const chat = useChat();
-  return prompts.map(({ prompt_id, text, delivery }) => (
-    <div
-      key={prompt_id}
-      className="plm-Said plm-Queued"
-      role="group"
-      aria-label={words.__('Waiting prompt')}
-    >
-      <p className="plm-Said-where">
-        <span>
-          {delivery === 'steer'
-            ? words.__('goes with the next request')
-            : words.__('queued')}
-        </span>
-        <button
-          type="button"
-          className="plm-Link"
-          onClick={() => {
-            chat.withdraw(prompt_id);
-          }}
-        >
-          {words.__('withdraw')}
-        </button>
-        {delivery === 'queue' && running && (
+  return prompts.map(prompt => {
+    const { prompt_id, text, delivery } = prompt;
+    return (
+      <div
+        key={prompt_id}
+        className="plm-Said plm-Queued"
+        role="group"
+        aria-label={words.__('Waiting prompt')}
+      >
+        <p className="plm-Said-where">
+          <span>
+            {delivery === 'steer'
+              ? words.__('goes with the next request')
+              : words.__('queued')}
+          </span>
           <button
             type="button"
             className="plm-Link"
             onClick={() => {
-              chat.sendNow(prompt_id, text);
+              void chat.withdraw(prompt_id).then(taken => {
+                if (taken) {
+                  onEdit(prompt);
+                }
+              });
             }}
           >
-            {words.__('send now')}
+            {words.__('edit')}
           </button>
-        )}
-      </p>
-      <div className="plm-Said-words">{text}</div>
-    </div>
-  ));
+          <button
+            type="button"
+            className="plm-Link"
+            onClick={() => {
+              void chat.withdraw(prompt_id);
+            }}
+          >
+            {words.__('withdraw')}
+          </button>
+          {delivery === 'queue' && running && (
+            <button
+              type="button"
+              className="plm-Link"
+              onClick={() => {
+                chat.sendNow(prompt);
+              }}
+            >
+              {words.__('send now')}
+            </button>
+          )}
+        </p>
+        <div className="plm-Said-words">{text}</div>
+      </div>
+    );
+  });
 }

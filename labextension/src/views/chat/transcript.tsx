@@ -25,12 +25,18 @@ const NEAR = 40;
 
 export interface ITranscriptProps {
   transcript: ITranscript;
+  /** Another kernel writes this session. */
+  readOnly: boolean;
   /** What waits below the newest turn. */
   children: ReactNode;
 }
 
 /** Draws the transcript; it stays at its end until a person scrolls up. */
-export function Transcript({ transcript, children }: ITranscriptProps) {
+export function Transcript({
+  transcript,
+  readOnly,
+  children
+}: ITranscriptProps) {
   const { words } = useHost();
   const shown = useTurns(transcript);
   const busy = isBusy(transcript);
@@ -51,6 +57,7 @@ export function Transcript({ transcript, children }: ITranscriptProps) {
               key={turn.key}
               turn={turn}
               live={busy && index === shown.length - 1}
+              again={!busy && !readOnly && index === shown.length - 1}
               asks={transcript.asks}
               decisions={transcript.decisions}
               replies={transcript.replies}
@@ -77,6 +84,7 @@ export function Transcript({ transcript, children }: ITranscriptProps) {
 interface ITurnProps {
   turn: ITurn;
   live: boolean;
+  again: boolean;
   asks: readonly Ask[];
   decisions: readonly Decision[];
   replies: ITranscript['replies'];
@@ -84,7 +92,8 @@ interface ITurnProps {
 }
 
 const Turn = memo(
-  function Turn({ turn, live, asks, decisions, replies, session }: ITurnProps) {
+  function Turn(props: ITurnProps) {
+    const { turn, live, again, asks, decisions, replies, session } = props;
     const { words } = useHost();
     const segment = useMemo(
       (): ISegment => ({
@@ -118,7 +127,7 @@ const Turn = memo(
           </div>
         )}
         {(turn.messages.length > 0 || live) && (
-          <Segment segment={segment} live={live} />
+          <Segment segment={segment} live={live} again={again} />
         )}
       </article>
     );
@@ -127,6 +136,7 @@ const Turn = memo(
   (before, now) =>
     before.turn === now.turn &&
     before.live === now.live &&
+    before.again === now.again &&
     before.session === now.session &&
     (!now.live || before.asks === now.asks) &&
     before.decisions === now.decisions &&

@@ -1,0 +1,163 @@
+/**
+ * A chip that names what will answer, and opens a list of what else there is.
+ */
+import { useId, useRef, useState } from 'react';
+import { useHost } from '../host';
+
+export interface IOption {
+  value: string;
+  /** Why it is there, or what it does. */
+  about: string;
+}
+
+export interface IChooseProps {
+  /** What is chosen here. */
+  label: string;
+  value: string;
+  options: readonly IOption[];
+  /** What is not in the list can be written too. */
+  free?: boolean;
+  onChoose: (value: string) => void;
+}
+
+/** From this many options on, a field narrows them down. */
+const MANY = 8;
+/** At most this many are shown; the field finds the others. */
+const SHOWN = 60;
+
+/** Draws the chip and, while it is open, its list above it. */
+export function Choose(props: IChooseProps) {
+  const { label, options, onChoose, value } = props;
+  const { Icon, words } = useHost();
+  const [open, setOpen] = useState(false);
+  const chip = useRef<HTMLButtonElement>(null);
+  const list = useId();
+  const close = () => {
+    setOpen(false);
+    chip.current?.focus();
+  };
+  if (options.length === 0 && value === '') {
+    return null;
+  }
+  return (
+    <div
+      className="plm-Choose"
+      onBlur={event => {
+        if (!event.currentTarget.contains(event.relatedTarget)) {
+          setOpen(false);
+        }
+      }}
+      onKeyDown={event => {
+        if (event.key === 'Escape' && open) {
+          event.preventDefault();
+          event.stopPropagation();
+          close();
+        }
+      }}
+    >
+      <button
+        type="button"
+        ref={chip}
+        className="plm-Choose-chip"
+        aria-expanded={open}
+        aria-controls={open ? list : undefined}
+        aria-label={`${label}: ${value === '' ? words.__('default') : value}`}
+        title={value}
+        disabled={options.length === 0}
+        onClick={() => {
+          setOpen(!open);
+        }}
+      >
+        <span className="plm-Choose-value">{lastPart(value) || label}</span>
+        <span className="plm-Fold-caret" aria-hidden="true">
+          <Icon name={open ? 'unfold' : 'fold'} />
+        </span>
+      </button>
+      {open && (
+        <List
+          {...props}
+          id={list}
+          onChoose={chosen => {
+            onChoose(chosen);
+            close();
+          }}
+        />
+      )}
+    </div>
+  );
+}
+
+function List(props: IChooseProps & { id: string }) {
+  const { free = false, id, label, options, onChoose, value } = props;
+  const { words } = useHost();
+  const [wanted, setWanted] = useState('');
+  const found = options.filter(option => matches(option.value, wanted));
+  const written = wanted.trim();
+  const isNew =
+    free && written.includes('/') && options.every(o => o.value !== written);
+  return (
+    <div className="plm-Choose-list" id={id} role="group" aria-label={label}>
+      {(free || options.length > MANY) && (
+        <input
+          className="plm-Field"
+          autoFocus
+          aria-label={words.__('Find or write one')}
+          placeholder={free ? words.__('provider/name') : words.__('Find one')}
+          value={wanted}
+          onChange={event => {
+            setWanted(event.target.value);
+          }}
+          onKeyDown={event => {
+            const first = isNew ? written : found[0]?.value;
+            if (event.key === 'Enter' && first !== undefined) {
+              event.preventDefault();
+              onChoose(first);
+            }
+          }}
+        />
+      )}
+      <ul>
+        {[
+          ...(isNew
+            ? [{ value: written, about: words.__('as it is written') }]
+            : []),
+          ...found.slice(0, SHOWN)
+        ].map(option => (
+          <li key={option.value}>
+            <button
+              type="button"
+              className="plm-Sessions-row"
+              aria-current={option.value === value}
+              onClick={() => {
+                onChoose(option.value);
+              }}
+            >
+              <span className="plm-Sessions-title">{option.value}</span>{' '}
+              <span className="plm-Muted">{option.about}</span>
+            </button>
+          </li>
+        ))}
+      </ul>
+      {found.length > SHOWN && (
+        <p className="plm-Muted">
+          {words.__('%1 more: write some of the name.', found.length - SHOWN)}
+        </p>
+      )}
+      {found.length === 0 && !isNew && (
+        <p className="plm-Muted">{words.__('There is none of that name.')}</p>
+      )}
+    </div>
+  );
+}
+
+function matches(value: string, wanted: string): boolean {
+  const name = value.toLowerCase();
+  return wanted
+    .toLowerCase()
+    .split(/\s+/)
+    .every(word => name.includes(word));
+}
+
+function lastPart(value: string): string {
+  return value.split('/').at(-1) ?? '';
+}

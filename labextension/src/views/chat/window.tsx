@@ -1,0 +1,141 @@
+/**
+ * How full the model's window is and of what: a bar, and a table for who wants to know.
+ */
+import { useId, useState } from 'react';
+import { count, dollars, short } from '../../state/format';
+import { filled, type IFilled } from '../../state/standing';
+import type { ITranscript } from '../../state/transcript';
+import { Gauge, KINDS, type Kind } from '../gauge';
+import { useHost, type IWords } from '../host';
+
+/** Draws the bar; its table shows under the pointer, with the keyboard on it, or pinned by a click. */
+export function Window({ transcript }: { transcript: ITranscript }) {
+  const { words } = useHost();
+  const [near, setNear] = useState(false);
+  const [pinned, setPinned] = useState(false);
+  const table = useId();
+  const now = filled(transcript);
+  if (now === null) {
+    return null;
+  }
+  const { cost } = transcript.session ?? {};
+  const price = cost === undefined ? words.__('cost unknown') : dollars(cost);
+  const { used, window } = now;
+  const share = words.__('%1 / %2', short(used), short(window));
+  const open = near || pinned;
+  return (
+    <div
+      className="plm-Panel-filled"
+      onMouseEnter={() => {
+        setNear(true);
+      }}
+      onMouseLeave={() => {
+        setNear(false);
+      }}
+      onFocus={event => {
+        setNear(event.target.matches(':focus-visible'));
+      }}
+      onBlur={() => {
+        setNear(false);
+        setPinned(false);
+      }}
+      onKeyDown={event => {
+        if (event.key === 'Escape' && open) {
+          event.stopPropagation();
+          setNear(false);
+          setPinned(false);
+        }
+      }}
+    >
+      <button
+        type="button"
+        className="plm-Panel-window"
+        aria-expanded={open}
+        aria-controls={open ? table : undefined}
+        aria-label={words.__(
+          'Context window: %1 of %2 tokens. Cost: %3. What it holds',
+          short(used),
+          short(window),
+          price
+        )}
+        onClick={() => {
+          setPinned(!pinned);
+        }}
+      >
+        <Gauge {...now} label={`${share} · ${price}`} silent />
+      </button>
+      {open && <Holdings now={now} id={table} />}
+    </div>
+  );
+}
+
+function Holdings({ now, id }: { now: IFilled; id: string }) {
+  const { words } = useHost();
+  const { kinds, reserve, used, window } = now;
+  const held = KINDS.flatMap(kind => {
+    const tokens = kinds[kind] ?? 0;
+    return tokens > 0 ? [[kind, named(kind, words), tokens] as const] : [];
+  });
+  const rows = [
+    ...(held.length > 0
+      ? held
+      : [['all' as const, words.__('Used'), used] as const]),
+    ['reserve' as const, words.__('Kept for the answer'), reserve] as const,
+    [
+      'free' as const,
+      words.__('Free'),
+      Math.max(0, window - used - reserve)
+    ] as const
+  ];
+  return (
+    <div className="plm-Holdings" id={id}>
+      <table>
+        <caption>
+          {words.__('Tokens of the newest request, by kind (estimated)')}
+        </caption>
+        <tbody>
+          {rows.map(([kind, name, tokens]) => (
+            <tr key={kind}>
+              <th scope="row">
+                <span
+                  className="plm-Swatch"
+                  data-kind={kind}
+                  aria-hidden="true"
+                />
+                {name}
+              </th>
+              <td>{count(tokens)}</td>
+              <td>{words.__('%1 %', percent(tokens / window))}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+function percent(share: number): string {
+  const value = share * 100;
+  return value > 0 && value < 0.1 ? '<0.1' : value.toFixed(value < 10 ? 1 : 0);
+}
+
+function named(kind: Kind, words: IWords): string {
+  switch (kind) {
+    case 'system':
+      return words.__('System prompt');
+    case 'tools':
+      return words.__('Tool descriptions');
+    case 'instructions':
+      return words.__('Instructions');
+    case 'summary':
+      return words.__('Summary of older turns');
+    case 'user':
+      return words.__('You');
+    case 'assistant':
+      return words.__('Agent');
+    case 'reasoning':
+      return words.__('Agent’s thoughts');
+    case 'output':
+      return words.__('Tool outputs');
+  }
+}

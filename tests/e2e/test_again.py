@@ -1,0 +1,152 @@
+"""What goes wrong is told in cell and panel, and what helps is one press away."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+from tests.e2e.lab import READY, Lab, Seen, open_notebook, photograph
+from tests.e2e.test_panel import (
+    BEGIN,
+    RUN,
+    at_rest,
+    book,
+    composer,
+    open_panel,
+    room,
+    send,
+    story,
+)
+
+from palimpsest.model.fault_server import FaultServer
+from palimpsest.model.script import fails, says
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+
+OUTPUT = ".jp-Notebook .plm-SegmentWidget"
+KILL = "import os, signal\nos.kill(os.getpid(), signal.SIGKILL)"
+
+
+@pytest.fixture(autouse=True)
+def patient() -> None:
+    """Wait longer than a kernel takes to start on a busy machine."""
+    expect.set_options(timeout=20_000)
+
+
+def test_a_failed_turn_is_tried_again_from_its_cell(page: Page, lab: Lab, seen: Seen) -> None:
+    answers = "calls('python', code='6 * 7'), says(''), says('It is 42.')"
+    # After a tool an empty answer means "done", so the failure is one that the provider tells.
+    answers = answers.replace("says('')", "*[fails(503, retry_after=0.02)] * 6")
+    panel = room(page, lab, "again-cell.ipynb", answers, "%%agent -y\nwork")
+    page.evaluate(RUN, 1)
+    cell = page.locator(OUTPUT).last
+    retry = cell.get_by_role("button", name="Retry")
+    expect(retry).to_be_visible()
+    expect(panel.get_by_role("button", name="Retry")).to_be_visible()
+    photograph(page, "again-failed")
+
+    retry.click()
+
+    expect(cell.get_by_text("It is 42.")).to_be_visible()
+    expect(story(panel).get_by_text("It is 42.")).to_be_visible()
+    at_rest(panel)
+    expect(panel.locator(".plm-Said-words")).to_have_text(["work"])
+    expect(panel.locator(".plm-Tool-name", has_text="python")).to_have_count(1)
+    expect(panel.get_by_text("allowed by --yes")).to_be_visible()
+    expect(page.get_by_role("button", name="Retry")).to_have_count(0)
+    photograph(page, "again-answered")
+    # What came is in the notebook too, for who opens it without a kernel.
+    page.wait_for_function(
+        "() => JSON.stringify(window.jupyterapp.shell.currentWidget.context.model.toJSON())"
+        ".includes('It is 42.')"
+    )
+    assert seen.errors == []
+
+
+def test_the_panel_tries_again_and_says_what_else_helps(page: Page, lab: Lab, seen: Seen) -> None:
+    answers = "says(''), says('At last.'), fails(401, 'No such key.')"
+    panel = room(page, lab, "again-panel.ipynb", answers)
+    send(panel, "Hello?")
+    expect(panel.get_by_text("without a word")).to_be_visible()
+    panel.get_by_role("button", name="Retry").press("Enter")
+    expect(story(panel).get_by_text("At last.")).to_be_visible()
+    at_rest(panel)
+    expect(panel.locator(".plm-Said-words")).to_have_text(["Hello?"])
+
+    send(panel, "And now?")
+    expect(panel.get_by_text("Set the key of")).to_be_visible()
+    at_rest(panel)
+    expect(panel.get_by_role("button", name="Retry")).to_have_count(0)
+    photograph(page, "again-key")
+    assert seen.errors == []
+
+
+def test_the_wait_before_the_next_attempt_is_counted_down(page: Page, lab: Lab) -> None:
+    with FaultServer(fails(429, retry_after=6), says("Here I am.")) as server:
+        setting = (
+            f"%env OPENAI_BASE_URL={server.url}/v1\n%env OPENAI_API_KEY=none\n"
+            "%env OPENAI_MODEL=fault\n%load_ext palimpsest"
+        )
+        open_notebook(page, lab, book(lab, "again-count.ipynb", setting, "%%agent\nHello?"))
+        page.evaluate(READY)
+        panel = open_panel(page)
+        page.evaluate(RUN, 0)
+        expect(composer(panel)).to_be_visible()
+        page.evaluate(BEGIN, 1)
+
+        cell = page.locator(OUTPUT).last.locator(".plm-Foot")
+        for place, seconds in ((cell, "in 4 s"), (panel, "tries again in 3 s")):
+            expect(place.get_by_text(seconds)).to_be_visible()
+        photograph(page, "again-counts")
+        expect(story(panel).get_by_text("Here I am.")).to_be_visible()
+        at_rest(panel)
+        assert len(server.requests) == 2
+
+
+@pytest.fixture
+def mortal(lab: Lab) -> Iterator[Path]:
+    """A kernel that cannot start while a file is there; returns the file."""
+    flag = lab.folder / "mortal.flag"
+    folder = lab.folder.parent / "share" / "kernels" / "mortal"
+    folder.mkdir(parents=True)
+    start = f'test ! -e {flag} && exec python -m ipykernel_launcher -f "$0"'
+    spec = {
+        "argv": ["bash", "-c", start, "{connection_file}"],
+        "display_name": "Mortal",
+        "language": "python",
+    }
+    (folder / "kernel.json").write_text(json.dumps(spec))
+    yield flag
+    flag.unlink(missing_ok=True)
+
+
+def test_a_dead_kernel_is_restarted_from_the_panel(page: Page, lab: Lab, mortal: Path) -> None:
+    name = book(lab, "again-dead.ipynb", "%load_ext palimpsest", KILL, kernel="mortal")
+    open_notebook(page, lab, name)
+    page.evaluate(READY)
+    panel = open_panel(page)
+    page.evaluate(RUN, 0)
+    send(panel, "hello")
+    expect(panel.locator(".plm-Text").first).to_be_visible()
+    at_rest(panel)
+    composer(panel).fill("a draft")
+
+    mortal.touch()
+    page.evaluate(BEGIN, 1)
+    expect(panel.get_by_text("The kernel of again-dead.ipynb has died")).to_be_visible(
+        timeout=60_000
+    )
+    dialog = page.locator(".jp-Dialog")
+    if dialog.count() > 0:
+        dialog.first.get_by_role("button").last.click()
+    photograph(page, "again-dead")
+    mortal.unlink()
+    panel.get_by_role("button", name="Restart the kernel").click()
+
+    panel.get_by_role("button", name="Load it").click()
+    expect(panel.locator(".plm-Said-words", has_text="hello")).to_be_visible()
+    expect(composer(panel)).to_have_value("a draft")
+    send(panel, "again")
+    expect(panel.locator(".plm-Said-words", has_text="again")).to_be_visible()
+    at_rest(panel)
