@@ -37,7 +37,8 @@ from palimpsest.transcript.decisions import StepRequest
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.ids import Ids
 from palimpsest.transcript.messages import Messages
-from palimpsest.transcript.values import ModelInfo, Policy, Reply
+from palimpsest.transcript.policies import Policy
+from palimpsest.transcript.values import ModelInfo, Reply
 
 APPS: list["App"] = []
 """The apps of this process that are open; the newest last."""

@@ -44,8 +44,9 @@ from palimpsest.transcript.parts import (
     ToolPending,
     ToolRunning,
 )
+from palimpsest.transcript.policies import Policy
 from palimpsest.transcript.sessions import Session, SessionTime
-from palimpsest.transcript.values import BlobRef, ModelInfo, ModelRef, Policy
+from palimpsest.transcript.values import BlobRef, ModelInfo, ModelRef
 
 MEGABYTES = 68
 TURNS = 2_000

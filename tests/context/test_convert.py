@@ -19,7 +19,8 @@ from palimpsest.transcript.flat import (
     TextBlock,
 )
 from palimpsest.transcript.messages import Message
-from palimpsest.transcript.values import ModelRef, Policy
+from palimpsest.transcript.policies import Policy
+from palimpsest.transcript.values import ModelRef
 
 
 def test_a_step_becomes_an_assistant_and_a_tool_message() -> None:

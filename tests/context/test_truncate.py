@@ -9,7 +9,7 @@ from palimpsest.context.truncate import HINT, measure, shorten, truncate
 from palimpsest.context.view import View
 from palimpsest.transcript.decisions import Facts
 from palimpsest.transcript.parts import ToolCompleted, ToolPart
-from palimpsest.transcript.values import TruncatePolicy
+from palimpsest.transcript.policies import TruncatePolicy
 
 FACTS = Facts(now=0, estimator="chars/4", window=200_000, reserve=8_000)
 POLICY = TruncatePolicy(max_lines=10, max_bytes=200)

@@ -53,8 +53,9 @@ from palimpsest.transcript.parts import (
     ToolPending,
     ToolRunning,
 )
+from palimpsest.transcript.policies import Policy
 from palimpsest.transcript.sessions import Busy, ForkedFrom, Idle
-from palimpsest.transcript.values import Ask, BlobRef, ModelInfo, Policy, Reply, Todo
+from palimpsest.transcript.values import Ask, BlobRef, ModelInfo, Reply, Todo
 
 FIXTURES = sorted((Path(__file__).parents[1] / "fixtures" / "fold").glob("*.json"))
 ASK = Ask(id="per_1", permission="bash", patterns=("ls",), title="ls", input={"command": "ls"})

@@ -15,7 +15,8 @@ from palimpsest.context.limit import limit
 from palimpsest.context.pairing import pair
 from palimpsest.context.view import View
 from palimpsest.transcript.flat import FlatMessage, FlatMessages, TextBlock
-from palimpsest.transcript.values import ModelInfo, Policy, ToolSpec
+from palimpsest.transcript.policies import Policy
+from palimpsest.transcript.values import ModelInfo, ToolSpec
 
 PROJECTION_VERSION = 1
 

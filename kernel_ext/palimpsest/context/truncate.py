@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from palimpsest.transcript.decisions import Decision, Facts
-from palimpsest.transcript.values import TruncatePolicy
+from palimpsest.transcript.policies import TruncatePolicy
 
 TAIL_SHARE = 0.4
 """Share of the cap that goes to the tail when both ends are kept: a traceback is rarely longer."""

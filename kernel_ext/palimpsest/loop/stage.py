@@ -17,8 +17,9 @@ from palimpsest.transcript.decisions import ContextItem, Decision, StepRequest
 from palimpsest.transcript.events import Event, PromptAdmitted
 from palimpsest.transcript.ids import Ids
 from palimpsest.transcript.messages import Message, Messages, UserMessage
+from palimpsest.transcript.policies import Policy
 from palimpsest.transcript.sessions import Session
-from palimpsest.transcript.values import BlobRef, ModelInfo, Policy, ToolSpec
+from palimpsest.transcript.values import BlobRef, ModelInfo, ToolSpec
 
 
 class StateView(Protocol):

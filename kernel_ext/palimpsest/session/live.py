@@ -32,7 +32,8 @@ from palimpsest.transcript.events import Record, SessionUpdated
 from palimpsest.transcript.ids import Ids
 from palimpsest.transcript.messages import Messages, UserMessage
 from palimpsest.transcript.parts import TextPart, ToolPart
-from palimpsest.transcript.values import ModelInfo, ModelRef, Policy, Reply
+from palimpsest.transcript.policies import Policy
+from palimpsest.transcript.values import ModelInfo, ModelRef, Reply
 
 TITLE_LENGTH = 60
 DEFAULT_TITLE = "New session - "

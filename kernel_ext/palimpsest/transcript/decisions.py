@@ -3,7 +3,8 @@
 from typing import Any, Literal
 
 from palimpsest.transcript.base import Value
-from palimpsest.transcript.values import BlobRef, ModelInfo, Policy
+from palimpsest.transcript.policies import Policy
+from palimpsest.transcript.values import BlobRef, ModelInfo
 
 DecisionAction = Literal[
     "keep", "truncate", "clear", "summarise", "drop", "repair", "wrap", "pin", "restore"

@@ -5,7 +5,8 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from palimpsest.transcript.base import Value
-from palimpsest.transcript.values import ModelRef, Policy, Rule, Usage
+from palimpsest.transcript.policies import Policy
+from palimpsest.transcript.values import ModelRef, Rule, Usage
 
 
 class SessionTime(Value):

@@ -1,4 +1,4 @@
-"""Small values that travel between folders: models, usage, rules, questions, policies."""
+"""Small values that travel between folders: models, usage, rules and questions."""
 
 from typing import Any, Literal
 
@@ -157,28 +157,3 @@ class BlobRef(Value):
     bytes: int
     chars: int | None = None
     mime: str = "text/plain"
-
-
-class TruncatePolicy(Value):
-    """When one tool output is shortened, and to what."""
-
-    max_lines: int = 2_000
-    max_bytes: int = 50_000
-    window_share: float | None = 0.25
-    """At most this share of the window for a single output; None means no such cap."""
-    direction: Literal["head", "tail", "auto"] = "auto"
-    """``auto`` keeps head and tail when the tail holds an error, else the head."""
-
-
-class Policy(Value):
-    """The context policy of a session, as data."""
-
-    name: str = "palimpsest"
-    version: int = 1
-    estimator: str = "tiktoken/o200k_base"
-    """Token counter: ``tiktoken/<encoding>`` or ``chars/4``."""
-    truncate: TruncatePolicy = TruncatePolicy()
-    reserved: int = 20_000
-    """Tokens kept free for the answer, at most the model's output limit."""
-    history_limit: int | None = None
-    """User turns that are sent; None means all."""

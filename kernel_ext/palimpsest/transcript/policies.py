@@ -1,0 +1,143 @@
+"""The context policy of a session, as data: every number and choice that a decider looks at.
+
+A policy is recorded with each request, so it holds values only. Which values make up a named
+policy is said in ``context/presets.py``. Defaults here are those of the default policy.
+"""
+
+from typing import Literal
+
+from palimpsest.transcript.base import Value
+
+
+class TruncatePolicy(Value):
+    """When one tool output is shortened, and to what."""
+
+    max_lines: int = 2_000
+    max_bytes: int = 50_000
+    window_share: float | None = 0.25
+    """At most this share of the window for a single output; None means no such cap."""
+    direction: Literal["head", "tail", "auto"] = "auto"
+    """``auto`` keeps head and tail when the tail holds an error, else the head."""
+
+
+class PrunePolicy(Value):
+    """When old tool outputs are cleared from later requests, and which."""
+
+    rule: Literal["none", "opencode", "cache-ttl", "batch"] = "batch"
+    """``opencode``: after a turn, what lies behind the newest tokens, for good. ``cache-ttl``:
+    for one request, when the provider's cache is cold. ``batch``: ours, sticky and in batches."""
+    protect_turns: int = 2
+    protect_tokens: int = 40_000
+    minimum_tokens: int = 20_000
+    full_window: int = 128_000
+    """Under this window, ``batch`` scales both numbers of tokens down to shares of the window."""
+    protected_tools: tuple[str, ...] = ("skill",)
+    start_share: float = 0.7
+    """``batch`` prunes a warm cache only from this share of the budget on."""
+    ttl_seconds: float = 300.0
+    """Age at which a provider's prompt cache is taken for cold."""
+    keep_assistants: int = 3
+    soft_ratio: float = 0.3
+    hard_ratio: float = 0.5
+    hard_clear: bool = True
+    min_prunable_chars: int = 50_000
+    soft_max_chars: int = 4_000
+    soft_head_chars: int = 1_500
+    soft_tail_chars: int = 1_500
+    placeholder: str = "[Old tool result content cleared]"
+    allow_tools: tuple[str, ...] = ()
+    deny_tools: tuple[str, ...] = ()
+
+
+class OverflowPolicy(Value):
+    """How much of the window a request may take."""
+
+    rule: Literal["opencode-1.1", "opencode-1.18", "precheck", "estimate"] = "estimate"
+    auto: bool = True
+    """Compact by itself when a request does not fit."""
+    reserved: int | None = None
+    """Tokens kept free for the answer, when configured."""
+    output_cap: int = 32_000
+    safety_margin: float = 1.2
+    """``precheck`` multiplies its estimate by this."""
+
+
+class CompactPolicy(Value):
+    """What a compaction keeps word for word, and how often it is tried."""
+
+    tail_turns: int | None = 2
+    """User turns kept word for word at most; None means as many as fit, 0 none."""
+    tail_tokens: int | None = None
+    """Tokens kept word for word; None takes a quarter of what is usable, within the bounds."""
+    tail_minimum: int = 2_000
+    tail_maximum: int = 8_000
+    merge_summary: bool = True
+    """The previous summary is given to be merged, instead of being summarised as a message."""
+    serialize: bool = True
+    """The history is sent as one text to summarise, instead of as a conversation."""
+    result_chars: int = 2_000
+    """Characters kept of each tool output in the serialised history."""
+    min_summary_chars: int = 200
+    """A shorter summary is useless and never cuts history."""
+    max_share_after: float = 0.8
+    """A compaction that leaves more than this share of what was before has failed."""
+    max_attempts: int = 3
+    """Compactions in one turn before the loop stops and explains."""
+    always_continue: bool = False
+    """Go on after each automatic compaction, even where no work is left."""
+
+
+class LimitPolicy(Value):
+    """How the newest user turns are chosen when a history limit holds."""
+
+    rule: Literal["sliding", "batched"] = "batched"
+    """``sliding`` moves with each turn; ``batched`` moves once in a while and keeps the prelude."""
+
+
+class GuardPolicy(Value):
+    """Windows too small to work in, refused or warned of before any request."""
+
+    rule: Literal["fixed", "shares"] = "fixed"
+    hard_minimum: int = 16_000
+    warn_below: int = 32_000
+    hard_share: float = 0.1
+    warn_share: float = 0.2
+
+
+class HygienePolicy(Value):
+    """How provider messages are repaired: which generation of the rules."""
+
+    rule: Literal["openclaw-2026.2", "openclaw-2026.9", "palimpsest"] = "palimpsest"
+
+
+class RecoveryPolicy(Value):
+    """What is tried after a request did not fit, and how often in one turn."""
+
+    compactions: int = 3
+    truncations: int = 1
+    result_share: float = 0.3
+    """A single tool result larger than this share of the window is oversized."""
+    result_cap: int | None = None
+    """Most characters of one result; None takes the newest table by window."""
+    result_minimum: int = 2_000
+
+
+class Policy(Value):
+    """The context policy of a session, as data."""
+
+    name: str = "palimpsest"
+    version: int = 1
+    estimator: str = "tiktoken/o200k_base"
+    """Token counter: ``tiktoken/<encoding>`` or ``chars/4``."""
+    truncate: TruncatePolicy = TruncatePolicy()
+    reserved: int = 20_000
+    """Tokens kept free for the answer, at most the model's output limit."""
+    history_limit: int | None = None
+    """User turns that are sent; None means all."""
+    prune: PrunePolicy = PrunePolicy()
+    overflow: OverflowPolicy = OverflowPolicy()
+    compact: CompactPolicy = CompactPolicy()
+    limit: LimitPolicy = LimitPolicy()
+    guard: GuardPolicy = GuardPolicy()
+    hygiene: HygienePolicy = HygienePolicy()
+    recovery: RecoveryPolicy = RecoveryPolicy()
