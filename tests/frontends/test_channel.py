@@ -396,3 +396,21 @@ def test_a_page_learns_what_can_be_chosen(page: Kernel) -> None:
 
     choices = outcome(page, "what")["choices"]
     assert {"models", "agents", "model", "agent"} == set(choices)
+
+
+def test_a_question_waits_until_a_page_is_back(page: Kernel) -> None:
+    page.script(ONE, "says('It is 42.')")
+    page.request(type="prompt", id="asks", text="Six by seven?")
+    while not page.request(type="hello", protocol=1)["session"]["asks"]:
+        time.sleep(0.02)
+    page.request(type="unwatch", client="page")
+
+    status = page.run("%agent status").story()
+    assert "waits for your answer in the page, or for %agent stop" in status
+    page.request(type="watch", client="another")
+    head = page.request(type="hello", protocol=1, version="0.1.0", client="another")["session"]
+    (ask,) = head["asks"]
+    page.request(type="reply", id="late", ask_id=ask["id"], answer="once")
+
+    assert outcome(page, "asks").get("error") is None
+    page.request(type="unwatch", client="another")

@@ -65,6 +65,22 @@ class TestInAKernel:
         assert "\n42\n" in run.story()
         assert "allowed once" in run.story()
 
+    def test_what_follows_stands_below_the_question_and_its_figures(self, kernel: Kernel) -> None:
+        code = "display({'text/html': '<b>figure</b>'}, raw=True)"
+        kernel.script(f"says('Let me. ').calls('python', code={code!r})", "says('Done.')")
+        run_id = kernel.send("%%agent --new\nhi", stdin=True)
+        kernel.question()
+        kernel.answer("1")
+        run = kernel.finish(run_id)
+
+        shown = [output["data"] for output in run.outputs() if "data" in output]
+        told = [data.get("text/html") or data["text/markdown"] for data in shown]
+        assert len(told) == 3
+        assert "Let me." in told[0]
+        assert "python" in told[0]
+        assert told[1] == "<b>figure</b>"
+        assert "Done." in told[2]
+
     def test_always_is_not_asked_again(self, kernel: Kernel) -> None:
         kernel.script(ONE, "calls('python', code='43').says('')", "says('done')")
 

@@ -94,14 +94,14 @@ class CellStory:
             self._refused += 1
             return False
         self._outputs += 1
-        snapshot = self._feed.snapshot()
-        if snapshot is not None:
-            messages = self._messages(snapshot)
-            closed = cut_after_call(messages, self._segment, call_id)
-            if closed is not None:
-                # What stood below the card already moves below the figure.
-                self._close(messages, closed, snapshot)
+        self._cut_after(call_id)
         return True
+
+    def asked(self, call_id: str) -> None:
+        """Make room for a question that the page puts under the card of its call."""
+        if not self._quiet and self._outputs + 2 <= MOST_OUTPUTS:
+            self._outputs += 1
+            self._cut_after(call_id)
 
     def stuck(self, words: str) -> None:
         """Say that code does not stop; on the engine thread, while the main thread cannot."""
@@ -130,6 +130,8 @@ class CellStory:
         self._any_words = self._any_words or _has_words(messages)
         self._settle(messages, snapshot)
         self._cut(messages, snapshot)
+        if self._holds_back(messages):
+            return
         words = self._stuck or self._waiting_words(snapshot, messages)
         self._show(messages, self._segment, snapshot, status_line(words) or status_line("…"))
 
@@ -149,6 +151,18 @@ class CellStory:
             self._emit({"text/markdown": status_line(words), "text/plain": words}, None)
 
     # How it is done
+
+    def _holds_back(self, messages: Sequence[Message]) -> bool:
+        """Leave an empty segment away while a call above it runs, whose figures come before it.
+
+        Where a page watches it is shown: its view of the segment holds the stop button.
+        """
+        return (
+            bool(self._unsettled)
+            and self._segment.index > self._displayed
+            and not self._watched()
+            and not any(message.parts for message in slices(messages, self._segment))
+        )
 
     def _messages(self, snapshot: Snapshot, answer: Answer | None = None) -> list[Message]:
         return shown_messages(self._feed.messages(snapshot, answer))
@@ -177,6 +191,15 @@ class CellStory:
             if closed is None:
                 return
             self._close(messages, closed, snapshot)
+
+    def _cut_after(self, call_id: str) -> None:
+        """Close the open segment below a call; what stood there already moves further down."""
+        snapshot = self._feed.snapshot()
+        if snapshot is not None:
+            messages = self._messages(snapshot)
+            closed = cut_after_call(messages, self._segment, call_id)
+            if closed is not None:
+                self._close(messages, closed, snapshot)
 
     def _close(self, messages: Sequence[Message], closed: Segment, snapshot: Snapshot) -> None:
         self._show(messages, closed, snapshot, "")

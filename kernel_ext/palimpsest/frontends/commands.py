@@ -138,6 +138,8 @@ def _state(picture: Snapshot) -> str:
     status = picture.status
     if status.type == "retry":
         return f"waits to try again: {status.message}"
+    if picture.asks:
+        return f"waits for your answer in the page, or for %agent stop: {picture.asks[0].title}"
     return {"idle": "idle", "busy": "runs"}[status.type]
 
 

@@ -50,6 +50,7 @@ class Questions:
         watched: Callable[[], bool],
         scrub: Callable[[str], str],
         read: Callable[[str], str] = lambda prompt: input(prompt),
+        before: Callable[[Ask], None] = lambda _ask: None,
     ) -> None:
         self.interrupted = False
         self.everywhere = True
@@ -58,6 +59,7 @@ class Questions:
         self._watched = watched
         self._scrub = scrub
         self._read = read
+        self._before = before
         self._open: str | None = None
         self._closed_elsewhere = False
         self._stopped = False
@@ -83,6 +85,7 @@ class Questions:
     def _answer(self, ask: Ask, session: LiveSession) -> Reply | None:
         """Read an answer; None when it came from elsewhere or the person stopped."""
         self._closed_elsewhere = self.interrupted = False
+        self._before(ask)
         text = question_text(ask, self._scrub)
         while True:
             line = self._line(ask, text, session)

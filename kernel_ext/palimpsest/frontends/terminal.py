@@ -48,6 +48,9 @@ class TerminalStory:
         """There is no room for pictures in a terminal."""
         return False
 
+    def asked(self, call_id: str) -> None:  # a terminal grows at its end
+        """Make room for a question; there is nothing to do."""
+
     def stuck(self, words: str) -> None:
         """Print that the code does not stop."""
         self._line(words)

@@ -29,6 +29,7 @@ from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.events import PermissionReplied
 from palimpsest.transcript.messages import Origin
 from palimpsest.transcript.scrub import scrub, secret_values
+from palimpsest.transcript.values import Ask
 
 PATIENCE_SECONDS = 2.0
 """A second press of the stop button this long after the first leaves a turn that does not end."""
@@ -108,7 +109,9 @@ class CellTurn:
         self._scrub = _scrubber()
         self._publish = pump.shell.display_pub.publish
         self._story = self._new_story()
-        self._questions = Questions(pump.interrupts, self._watched, self._scrub)
+        self._questions = Questions(
+            pump.interrupts, self._watched, self._scrub, before=self._make_room
+        )
         self._future: Future[Answer] | None = None
         self._stopped_at: float | None = None
         self._leave = False
@@ -190,6 +193,12 @@ class CellTurn:
         session = self._feed.session
         if session is not None and self._feed.asking:
             self._questions.check(session)
+
+    def _make_room(self, ask: Ask) -> None:
+        """Let what follows a question that is typed stand below it."""
+        call_id = ask.call_id
+        if call_id is not None:
+            self._tell(lambda: self._story.asked(call_id))
 
     def _tell(self, show: Callable[[], None]) -> None:
         """Show something; a mistake in showing must not end a turn that works."""

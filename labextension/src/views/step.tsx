@@ -32,11 +32,16 @@ export function Step({
     <div className="plm-Step">
       <span>
         {tokens.estimated && '≈ '}
-        {facts.join(' · ')}
+        {facts.map(unbroken).join(' · ')}
       </span>
       {part.window !== undefined && part.context_tokens !== undefined && (
         <Gauge used={part.context_tokens} window={part.window} />
       )}
     </div>
   );
+}
+
+/** Keeps a number and its unit on one line. */
+function unbroken(fact: string): string {
+  return fact.replaceAll(' ', '\u00a0');
 }

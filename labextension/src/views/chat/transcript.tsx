@@ -186,14 +186,27 @@ function useEnd() {
     if (node === null || !grows) {
       return;
     }
+    const size = () => `${node.scrollHeight} ${node.clientHeight}`;
+    let known = size();
     const onScroll = () => {
+      // Where the sizes changed as well, the browser moved it and no person did.
+      if (sticks.current && size() !== known) {
+        follow();
+        return;
+      }
       const left = node.scrollHeight - node.scrollTop - node.clientHeight;
       sticks.current = left <= NEAR;
       setAtEnd(sticks.current);
     };
     const follow = () => {
+      known = size();
       if (sticks.current) {
         node.scrollTop = node.scrollHeight;
+      }
+    };
+    const onWheel = ({ deltaY }: WheelEvent) => {
+      if (deltaY < 0 && node.scrollTop > 0) {
+        sticks.current = false;
       }
     };
     const watch =
@@ -201,10 +214,12 @@ function useEnd() {
     watch?.observe(grows);
     watch?.observe(node);
     node.addEventListener('scroll', onScroll, { passive: true });
+    node.addEventListener('wheel', onWheel, { passive: true });
     follow();
     return () => {
       watch?.disconnect();
       node.removeEventListener('scroll', onScroll);
+      node.removeEventListener('wheel', onWheel);
     };
   }, []);
   const toEnd = () => {
