@@ -1,15 +1,9 @@
 """Messages of parts become provider messages that keep every law."""
 
-from hypothesis import given
-from hypothesis import strategies as st
-from tests.builders import INFO, MODEL, Builder
+from tests.builders import MODEL, Builder
 
 from palimpsest.context.convert import INTERRUPTED, convert
-from palimpsest.context.laws import broken_laws
 from palimpsest.context.limit import limit
-from palimpsest.context.pairing import MISSING, pair
-from palimpsest.context.projection import project
-from palimpsest.context.view import View
 from palimpsest.transcript.errors import AbortedError, ApiError
 from palimpsest.transcript.flat import (
     CallBlock,
@@ -18,8 +12,7 @@ from palimpsest.transcript.flat import (
     ResultBlock,
     TextBlock,
 )
-from palimpsest.transcript.messages import Message
-from palimpsest.transcript.policies import Policy
+from palimpsest.transcript.policies import LimitPolicy
 from palimpsest.transcript.values import ModelRef
 
 
@@ -84,73 +77,31 @@ def test_what_a_failed_attempt_left_behind_is_not_sent() -> None:
     assert flat[0].blocks == (TextBlock(text="whole", part_id=whole.id),)
 
 
-def test_limit_keeps_the_newest_turns() -> None:
+def test_limit_keeps_the_newest_turns_and_moves_once_in_a_while() -> None:
     build = Builder()
-    messages = tuple(m for n in range(5) for m in (build.user(f"q{n}"), build.assistant(f"a{n}")))
-    flat = convert(messages, MODEL)
+    rules = LimitPolicy()
 
-    kept = limit(flat, 2)
+    def kept(users: int, turns: int | None) -> list[str]:
+        messages = tuple(
+            m for n in range(users) for m in (build.user(f"q{n}"), build.assistant(f"a{n}"))
+        )
+        flat = limit(convert(messages, MODEL), turns, rules)
+        return [
+            b.text for m in flat for b in m.blocks if isinstance(b, TextBlock) and b.text[0] == "q"
+        ]
 
-    assert [block.text for m in kept for block in m.blocks if isinstance(block, TextBlock)] == [
-        "q3",
-        "a3",
-        "q4",
-        "a4",
-    ]
-    assert limit(flat, None) == flat
-    assert limit(flat, 9) == flat
-
-
-def test_pairing_repairs_what_a_cut_left() -> None:
-    call = CallBlock(call_id="c1", tool="bash", input={})
-    orphan = FlatMessage(role="tool", blocks=(ResultBlock(call_id="gone", tool="bash", text="x"),))
-    asks = FlatMessage(role="assistant", blocks=(call,))
-
-    assert pair((orphan, asks)) == (
-        asks,
-        FlatMessage(
-            role="tool",
-            blocks=(ResultBlock(call_id="c1", tool="bash", text=MISSING, is_error=True),),
-        ),
-    )
+    assert kept(3, 2) == ["q0", "q1", "q2"]
+    assert kept(4, 2) == ["q2", "q3"]
+    assert kept(5, 2) == ["q2", "q3", "q4"]
+    assert kept(6, 2) == ["q4", "q5"]
+    assert kept(5, None) == ["q0", "q1", "q2", "q3", "q4"]
 
 
-@st.composite
-def transcripts(draw: st.DrawFn) -> tuple[Message, ...]:
-    """Any history that a session can hold: answered, failed, stopped, running."""
-    build = Builder()
-    messages: list[Message] = []
-    for _ in range(draw(st.integers(0, 6))):
-        user = build.user(draw(st.text(max_size=5)))
-        messages.append(user)
-        for _ in range(draw(st.integers(0, 3))):
-            kinds = draw(st.lists(st.sampled_from("trcfips"), max_size=5))
-            makers = {
-                "t": lambda: build.text(draw(st.text(max_size=5))),
-                "r": lambda: build.thought("hm"),
-                "c": lambda: build.ran("python", "1"),
-                "f": lambda: build.failed("python", "no"),
-                "i": lambda: build.failed("python", "no", {"interrupted": True, "output": "x"}),
-                "p": lambda: build.running("python"),
-                "s": build.step_start,
-            }
-            error = draw(st.sampled_from([None, None, AbortedError(), ApiError(message="x")]))
-            parts = [makers[kind]() for kind in kinds]
-            messages.append(build.assistant(*parts, to=user, error=error))
-    return tuple(messages)
+def test_limit_keeps_what_precedes_the_first_turn() -> None:
+    head = FlatMessage(role="system", blocks=(TextBlock(text="summary"),))
+    turns = convert(tuple(Builder().user(f"q{n}") for n in range(9)), MODEL)
 
+    kept = limit((head, *turns), 1, LimitPolicy())
 
-@given(transcripts(), st.integers(0, 3))
-def test_the_laws_hold_after_the_projection(messages: tuple[Message, ...], turns: int) -> None:
-    projection = project(
-        View(messages),
-        system=("header", "body"),
-        tools=(),
-        model=INFO,
-        policy=Policy(history_limit=turns),
-        count=len,
-    )
-
-    assert broken_laws(projection.messages) == []
-    assert len(projection.tokens) == len(projection.messages)
-    assert projection.total == sum(projection.tokens)
+    assert kept[0] is head
+    assert len(kept) < len(turns)

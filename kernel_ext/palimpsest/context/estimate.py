@@ -21,6 +21,18 @@ CALL_TOKENS = 8
 """The frame around a call's name and arguments, found by comparing with reported usage."""
 
 
+CHARS_PER_TOKEN = 4
+
+
+def quarter_chars(text: str) -> int:
+    """Estimate as the recorded agents do: a quarter of the UTF-16 length, rounded half up.
+
+    It sees about a quarter of the tokens of Chinese text (spec/session-engine.md 1.16).
+    """
+    units = len(text) + sum(char > "\uffff" for char in text)
+    return (units + CHARS_PER_TOKEN // 2) // CHARS_PER_TOKEN
+
+
 def block_tokens(block: Block, count: Count) -> int:
     """Estimate the tokens of one block."""
     match block:

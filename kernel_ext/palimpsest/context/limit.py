@@ -1,17 +1,98 @@
-"""Keep the newest user turns, when a policy limits how many are sent."""
+"""Keep the newest user turns, when a session's key sets a limit to them.
 
-from palimpsest.transcript.flat import FlatMessages
+Rules follow spec/context-stability.md 1.2. The older one slides by a turn each time, which
+changes the prompt's prefix with every request; the newer one moves once in a while and keeps
+what precedes the first turn, such as the summary of a compaction.
+"""
+
+import math
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from palimpsest.transcript.flat import FlatMessage, FlatMessages
+from palimpsest.transcript.policies import LimitPolicy
+
+BATCH = 1.5
+"""The batched rule lets a history grow to this many times the limit before it moves."""
+
+AGENT_PREFIX = 3
+"""``agent:<name>:`` is only taken off where something is left behind it."""
+
+THREAD = re.compile(r":(?:thread|topic):\d+$", re.IGNORECASE)
 
 
-def limit(messages: FlatMessages, turns: int | None) -> FlatMessages:
+def limit(messages: FlatMessages, turns: float | None, policy: LimitPolicy) -> FlatMessages:
     """Drop what precedes the newest ``turns`` user messages; None or less than one keeps all."""
-    if turns is None or turns < 1:
+    if turns is None or turns <= 0 or not messages:
         return messages
-    seen = 0
-    for position in range(len(messages) - 1, -1, -1):
-        if messages[position].role != "user":
-            continue
-        seen += 1
-        if seen == turns:
-            return messages[position:]
-    return messages
+    users = [at for at, message in enumerate(messages) if message.role == "user"]
+    if policy.rule == "sliding":
+        keep = math.floor(turns)
+        # The recorded rule counts before it compares, so a limit between two numbers keeps the lower.
+        return (
+            messages if len(users) <= turns else messages[users[-keep] if keep else len(messages) :]
+        )
+    keep = _batched(len(users), max(1, math.floor(turns)))
+    if keep >= len(users):
+        return messages
+    return _prelude(messages) + messages[users[-keep] :]
+
+
+def _batched(users: int, turns: int) -> int:
+    most = math.ceil(turns * BATCH)
+    if users <= most:
+        return users
+    return turns + (users - turns) % (most - turns + 1)
+
+
+def _prelude(messages: FlatMessages) -> FlatMessages:
+    """Return what precedes the first turn."""
+    first = next(
+        (at for at, message in enumerate(messages) if _speaks(message)),
+        len(messages),
+    )
+    return messages[:first]
+
+
+def _speaks(message: FlatMessage) -> bool:
+    return message.role in {"user", "assistant"}
+
+
+def history_limit(session_key: str | None, limits: object, policy: LimitPolicy) -> Any:
+    """Return the turns that a session's key allows, or None when it sets no limit.
+
+    ``limits`` maps a provider to ``history_limit``, ``dm_history_limit`` and ``dms``, which maps a
+    user to a ``history_limit`` of their own. A key reads
+    ``agent:<name>:<provider>:<direct|dm|group|channel>:<peer>``, with or without the agent, and
+    with ``:thread:<n>`` behind it for a thread.
+    """
+    if not session_key or not isinstance(limits, Mapping):
+        return None
+    pieces = [piece for piece in session_key.split(":") if piece or not policy.loose_key]
+    if len(pieces) >= AGENT_PREFIX and pieces[0] == "agent":
+        pieces = pieces[2:]
+    if not pieces:
+        return None
+    settings = _settings(limits, pieces[0].strip().lower(), exact=policy.exact_provider)
+    kind = pieces[1].lower() if len(pieces) > 1 else ""
+    if settings is None:
+        return None
+    if kind in {"dm", "direct"}:
+        return _of_person(settings, THREAD.sub("", ":".join(pieces[2:])))
+    return settings.get("history_limit") if kind in {"group", "channel"} else None
+
+
+def _settings(limits: Mapping[str, Any], provider: str, *, exact: bool) -> Mapping[str, Any] | None:
+    for name, found in limits.items():
+        if (name if exact else name.strip().lower()) == provider:
+            return found if isinstance(found, Mapping) else None
+    return None
+
+
+def _of_person(settings: Mapping[str, Any], person: str) -> Any:
+    people = settings.get("dms")
+    own = people.get(person) if isinstance(people, Mapping) else None
+    if isinstance(own, Mapping) and own.get("history_limit") is not None:
+        return own["history_limit"]
+    return settings.get("dm_history_limit")

@@ -48,7 +48,7 @@ def project(
 ) -> Projection:
     """Project a session to one request."""
     messages = apply(fold(view.messages), view)
-    flat = pair(limit(convert(messages, model.ref), policy.history_limit))
+    flat = pair(limit(convert(messages, model.ref), policy.history_limit, policy.limit))
     head = tuple(
         FlatMessage(role="system", blocks=(TextBlock(text=text),)) for text in system if text
     )

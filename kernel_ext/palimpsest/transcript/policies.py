@@ -60,6 +60,8 @@ class OverflowPolicy(Value):
     output_cap: int = 32_000
     safety_margin: float = 1.2
     """``precheck`` multiplies its estimate by this."""
+    reserve_share: bool = True
+    """``precheck`` keeps at most a quarter of the window in reserve."""
 
 
 class CompactPolicy(Value):
@@ -92,6 +94,10 @@ class LimitPolicy(Value):
 
     rule: Literal["sliding", "batched"] = "batched"
     """``sliding`` moves with each turn; ``batched`` moves once in a while and keeps the prelude."""
+    exact_provider: bool = False
+    """A configured limit is found under the key's provider in small letters only."""
+    loose_key: bool = True
+    """Empty pieces of a session key are overlooked."""
 
 
 class GuardPolicy(Value):
@@ -102,6 +108,13 @@ class GuardPolicy(Value):
     warn_below: int = 32_000
     hard_share: float = 0.1
     warn_share: float = 0.2
+    provider_names: Literal["exact", "plain", "aliases"] = "aliases"
+    """How a provider is found in the configuration: by its very name, by its name in any case, or
+    by any of its names."""
+    usable_tokens: bool = True
+    """A number of tokens to be used is preferred to the window, where both are given."""
+    capped: bool = True
+    """The configured cap on every window holds."""
 
 
 class HygienePolicy(Value):

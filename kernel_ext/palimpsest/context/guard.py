@@ -1,0 +1,140 @@
+"""Know a model's window, and refuse one that is too small to work in before anything is sent.
+
+Where the window comes from and what is too small follows spec/context-stability.md 1.1; the
+oldest rule looks for the exact provider and lets a small model work unwarned only from fixed
+numbers on, the newer one knows a provider's other names and takes shares of a reference window.
+"""
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from palimpsest.transcript.policies import GuardPolicy
+
+DEFAULT_WINDOW = 200_000
+"""Taken for a model that nobody knows."""
+
+WindowSource = Literal["configured", "model", "cap", "default"]
+
+OTHER_NAMES = {
+    "z.ai": "zai",
+    "z-ai": "zai",
+    "bedrock": "amazon-bedrock",
+    "aws-bedrock": "amazon-bedrock",
+    "modelstudio": "qwen",
+    "qwencloud": "qwen",
+    "opencode-zen": "opencode",
+    "kimi-code": "kimi",
+    "kimi-coding": "kimi",
+    "bytedance": "volcengine",
+    "doubao": "volcengine",
+}
+"""Providers that go by several names."""
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """Tokens of context, and who said so."""
+
+    tokens: int
+    source: WindowSource
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """Whether a window is large enough to work in."""
+
+    tokens: int
+    source: WindowSource
+    hard_minimum: int
+    warn_below: int
+    warns: bool
+    blocks: bool
+
+
+def provider_name(name: str) -> str:
+    """Return the one name of a provider that has several."""
+    plain = name.strip().lower()
+    return OTHER_NAMES.get(plain, plain)
+
+
+NAMES: dict[str, Callable[[str], str]] = {
+    "exact": str,
+    "plain": lambda name: name.strip().lower(),
+    "aliases": provider_name,
+}
+
+
+def resolve_window(
+    provider: str,
+    name: str,
+    *,
+    models: Mapping[str, Mapping[str, Mapping[str, Any]]],
+    model: Mapping[str, Any],
+    cap: object = None,
+    default: int = DEFAULT_WINDOW,
+    policy: GuardPolicy,
+) -> Window:
+    """Return the window of a model: configured, else known, else the default; at most the cap.
+
+    ``models`` maps a provider and a model's name to configured numbers, ``model`` holds what is
+    known of this one: ``window``, and ``tokens`` where fewer of them are to be used. Numbers
+    that are not finite and positive do not count.
+    """
+    tokens = policy.usable_tokens
+    settings = _configured(models, provider, name, policy)
+    found = (
+        _window(_number(settings, tokens=tokens), "configured")
+        or _window(_number(model, tokens=tokens), "model")
+        or Window(default, "default")
+    )
+    limit = _positive(cap) if policy.capped else None
+    return Window(limit, "cap") if limit is not None and limit < found.tokens else found
+
+
+def evaluate_guard(window: Window, policy: GuardPolicy, reference: int | None = None) -> Guard:
+    """Say whether to warn of a window, or to refuse to work in it.
+
+    ``reference`` is the window that shares are taken of, by default the window itself. A window
+    of nothing is unknown, not small, to the fixed rule.
+    """
+    tokens = window.tokens
+    if policy.rule == "fixed":
+        hard, warn = max(1, policy.hard_minimum), max(1, policy.warn_below)
+        known = tokens > 0
+        warns, blocks = known and tokens < warn, known and tokens < hard
+    else:
+        whole = reference or tokens
+        hard = max(1, policy.hard_minimum, int(whole * policy.hard_share))
+        warn = max(1, policy.warn_below, int(whole * policy.warn_share))
+        warns, blocks = tokens <= 0 or tokens < warn, tokens <= 0 or tokens < hard
+    return Guard(tokens, window.source, hard, warn, warns, blocks)
+
+
+def _configured(
+    models: Mapping[str, Mapping[str, Mapping[str, Any]]],
+    provider: str,
+    name: str,
+    policy: GuardPolicy,
+) -> Mapping[str, Any]:
+    called = NAMES[policy.provider_names]
+    for known, settings in models.items():
+        if called(known) == called(provider) and name in settings:
+            return settings[name]
+    return {}
+
+
+def _number(settings: Mapping[str, Any], *, tokens: bool) -> int | None:
+    usable = _positive(settings.get("tokens")) if tokens else None
+    return usable if usable is not None else _positive(settings.get("window"))
+
+
+def _window(tokens: int | None, source: WindowSource) -> Window | None:
+    return None if tokens is None else Window(tokens, source)
+
+
+def _positive(value: object) -> int | None:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        return None
+    return math.floor(value) if math.floor(value) > 0 else None

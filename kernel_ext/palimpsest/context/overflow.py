@@ -1,0 +1,44 @@
+"""Say how much of a window may be used, and whether a count of tokens overflows it.
+
+The rules of the recorded agent (spec/session-engine.md 1.12) look at what the provider reported
+of the last answer; ours looks at an estimate of the request that is about to be sent, and keeps
+its reserve for every model, also for those without a limit of their own for input.
+"""
+
+from palimpsest.transcript.policies import OverflowPolicy
+from palimpsest.transcript.values import ModelInfo, Usage
+
+BUFFER = 20_000
+"""Kept free by the newer rule where nothing is configured, at most the longest answer."""
+
+
+def longest_answer(model: ModelInfo, policy: OverflowPolicy) -> int:
+    """Return the most tokens asked of one answer."""
+    return min(model.output_limit, policy.output_cap) or policy.output_cap
+
+
+def usable(model: ModelInfo, policy: OverflowPolicy) -> int:
+    """Return the tokens of the window that a request may fill."""
+    answer = longest_answer(model, policy)
+    reserved = min(BUFFER, answer) if policy.reserved is None else policy.reserved
+    match policy.rule:
+        case "opencode-1.1":
+            return model.input_limit or model.window - answer
+        case "opencode-1.18":
+            if model.input_limit:
+                return max(0, model.input_limit - reserved)
+            return max(0, model.window - answer)
+        case _:
+            # A window too small for its reserve still leaves half of itself to the request.
+            whole = min(model.input_limit or model.window, model.window)
+            return max(0, whole - min(reserved, whole // 2))
+
+
+def overflows(usage: Usage, model: ModelInfo, policy: OverflowPolicy) -> bool:
+    """Say whether the tokens of the last answer call for a compaction."""
+    if not policy.auto or model.window <= 0:
+        return False
+    if policy.rule == "opencode-1.1":
+        return usage.input + usage.cache_read + usage.output > usable(model, policy)
+    counted = usage.total or (usage.prompt + usage.output)
+    return counted >= usable(model, policy)

@@ -1,0 +1,86 @@
+"""Choose the cheapest way to make a request fit, before it is sent.
+
+The routes and their numbers follow spec/context-stability.md 1.10: cutting long tool results
+costs nothing, so it is taken where it is enough with room to spare; a compaction asks a model.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from palimpsest.transcript.policies import OverflowPolicy, RecoveryPolicy
+
+Way = Literal["fits", "compact_only", "truncate_tool_results_only", "compact_then_truncate"]
+
+CHARS_PER_TOKEN = 4
+MINIMUM_PROMPT = 8_000
+MINIMUM_PROMPT_SHARE = 0.5
+"""The reserve leaves the prompt at least so many tokens, or this share of a small window."""
+RESERVE_SHARE = 0.25
+"""At most this share of the window is kept in reserve."""
+SPARE_CHARS = 2_048
+SPARE_SHARE = 1.5
+"""Cutting results alone must free more than the overflow: by these characters, and by this much."""
+
+RESULT_CAPS = ((200_000, 64_000), (100_000, 32_000), (0, 16_000))
+"""Most characters of one tool result, by the window it must fit in."""
+
+
+@dataclass(frozen=True, slots=True)
+class Precheck:
+    """What a request needs, what there is, and the way out."""
+
+    way: Way
+    tokens: int
+    budget: int
+    overflow: int
+    reducible_chars: int
+    reserve: int
+
+
+RESULTS_TOGETHER = 4
+SHARE_TOGETHER = 0.5
+"""All results together may take as much as so many of the longest, or this share of the window."""
+
+
+def result_chars(window: int, policy: RecoveryPolicy) -> int:
+    """Return the most characters of one tool result in a window of so many tokens."""
+    share = math.floor(window * policy.result_share) * CHARS_PER_TOKEN
+    cap = policy.result_cap
+    if cap is None:
+        cap = next(chars for least, chars in RESULT_CAPS if window >= least)
+    return min(share, cap)
+
+
+def reducible(results: Sequence[int], window: int, policy: RecoveryPolicy) -> int:
+    """Return the characters that cutting tool results would free: each long one, then all together."""
+    limit = result_chars(window, policy)
+    together = max(limit * RESULTS_TOGETHER, int(window * SHARE_TOGETHER) * CHARS_PER_TOKEN)
+    each = sum(min(chars, limit) for chars in results)
+    return sum(results) - min(each, together)
+
+
+def reserve_of(window: int, reserve: int, policy: OverflowPolicy) -> int:
+    """Return the tokens that are kept free, given how many are wanted."""
+    prompt = min(MINIMUM_PROMPT, int(window * MINIMUM_PROMPT_SHARE))
+    kept = min(reserve, max(0, window - prompt))
+    return min(kept, int(window * RESERVE_SHARE)) if policy.reserve_share else kept
+
+
+def precheck(
+    tokens: int, reducible_chars: int, window: int, reserve: int, policy: OverflowPolicy
+) -> Precheck:
+    """Compare an estimate with the budget and choose the way; the margin is in the estimate."""
+    kept = reserve_of(window, reserve, policy)
+    budget = window - kept
+    overflow = max(0, tokens - budget)
+    needed = overflow * CHARS_PER_TOKEN
+    way: Way = "compact_then_truncate"
+    if overflow == 0:
+        way = "fits"
+    elif reducible_chars <= 0:
+        way = "compact_only"
+    elif reducible_chars >= max(needed + SPARE_CHARS, math.ceil(needed * SPARE_SHARE)):
+        way = "truncate_tool_results_only"
+    return Precheck(way, tokens, budget, overflow, reducible_chars, kept)

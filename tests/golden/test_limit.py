@@ -1,0 +1,52 @@
+"""History limits are found and applied as the recorded agent does, in both generations."""
+
+import pytest
+from tests.golden.data import load
+from tests.golden.openclaw import NEWEST, OLDEST, limits, plain
+
+from palimpsest.context.limit import history_limit, limit
+from palimpsest.context.policy import policy
+from palimpsest.transcript.flat import FlatMessage, FlatMessages, TextBlock
+
+GENERATIONS = [(OLDEST, "openclaw-2026.2"), (NEWEST, "openclaw-2026.9")]
+ROLES = {"toolResult": "tool"}
+OTHER = "system"
+"""Entries that are nobody's words, such as a summary; only users and assistants are told apart."""
+
+
+def flat(recorded: list[dict[str, str]]) -> FlatMessages:
+    messages = []
+    for number, message in enumerate(recorded):
+        role = message["role"]
+        role = ROLES.get(role, role if role in {"user", "assistant"} else OTHER)
+        messages.append(
+            FlatMessage.model_validate(
+                {"role": role, "blocks": [TextBlock(text="x")], "message_id": str(number)}
+            )
+        )
+    return tuple(messages)
+
+
+@pytest.mark.parametrize(("version", "preset"), GENERATIONS)
+def test_every_recorded_key_sets_the_same_limit(version: str, preset: str) -> None:
+    ours, theirs = {}, {}
+    for case in load("openclaw", "getHistoryLimitFromSessionKey")["cases"]:
+        given = plain(case["input"])
+        ours[case["name"]] = history_limit(
+            given.get("sessionKey"), limits(given.get("config")), policy(preset).limit
+        )
+        theirs[case["name"]] = plain(case["expected"][version])
+
+    assert ours == theirs
+
+
+@pytest.mark.parametrize(("version", "preset"), GENERATIONS)
+def test_every_recorded_history_is_limited_alike(version: str, preset: str) -> None:
+    ours, theirs = {}, {}
+    for case in load("openclaw", "limitHistoryTurns")["cases"]:
+        given = plain(case["input"])
+        kept = limit(flat(given["messages"]), given.get("limit"), policy(preset).limit)
+        ours[case["name"]] = [int(message.message_id or "-1") for message in kept]
+        theirs[case["name"]] = case["expected"][version]["keptIndexes"]
+
+    assert ours == theirs

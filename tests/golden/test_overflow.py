@@ -1,0 +1,123 @@
+"""Overflow is found as the recorded agents find it: by the answer's usage, and by an estimate before."""
+
+from typing import Any
+
+import pytest
+from tests.golden.data import load
+from tests.golden.openclaw import NEWEST, OLDEST, plain
+
+from palimpsest.context.estimate import quarter_chars
+from palimpsest.context.overflow import longest_answer, overflows, usable
+from palimpsest.context.policy import policy
+from palimpsest.context.precheck import precheck, reducible, result_chars
+from palimpsest.transcript.policies import OverflowPolicy
+from palimpsest.transcript.values import ModelInfo, ModelRef, Usage
+
+
+def model_of(limits: dict[str, int]) -> ModelInfo:
+    return ModelInfo(
+        ref=ModelRef(provider="p", name="m"),
+        window=limits["context"],
+        input_limit=limits.get("input"),
+        output_limit=limits["output"],
+    )
+
+
+def usage_of(tokens: dict[str, Any]) -> Usage:
+    cache = tokens["cache"]
+    plain_counts = {name: tokens[name] for name in ("input", "output", "reasoning")}
+    return Usage(
+        **plain_counts,
+        cache_read=cache["read"],
+        cache_write=cache["write"],
+        total=tokens.get("total"),
+    )
+
+
+def policy_of(preset: str, case: dict[str, Any]) -> OverflowPolicy:
+    configured = case["cfg"].get("compaction", {})
+    update = {name: configured[name] for name in ("auto", "reserved") if name in configured}
+    if "outputTokenMax" in case:
+        update["output_cap"] = case["outputTokenMax"]
+    return policy(preset).overflow.model_copy(update=update)
+
+
+def test_every_recorded_usage_overflows_alike() -> None:
+    ours, theirs = {}, {}
+    for number, case in enumerate(load("opencode", "overflow")):
+        model, rule = model_of(case["limit"]), policy_of("opencode-1.18", case)
+        ours[number] = (
+            usable(model, rule),
+            longest_answer(model, rule),
+            [overflows(usage_of(one["tokens"]), model, rule) for one in case["cases"]],
+        )
+        theirs[number] = (
+            case["usable"],
+            case["maxOutputTokens"],
+            [one["overflow"] for one in case["cases"]],
+        )
+
+    assert ours == theirs
+
+
+def test_every_recorded_usage_of_the_seeds_era_overflows_alike() -> None:
+    ours, theirs = {}, {}
+    for number, case in enumerate(load("opencode", "seed-era-1.1.34/overflow")):
+        rule = policy_of("opencode-1.1", case)
+        ours[number] = overflows(usage_of(case["tokens"]), model_of(case["limit"]), rule)
+        theirs[number] = case["overflow"]
+
+    assert ours == theirs
+
+
+def test_every_recorded_text_is_estimated_alike() -> None:
+    recorded = load("opencode", "token_estimate")
+
+    assert [quarter_chars(case["text"]) for case in recorded] == [
+        case["tokens"] for case in recorded
+    ]
+
+
+@pytest.mark.parametrize(
+    ("version", "preset"), [(OLDEST, "openclaw-2026.2"), (NEWEST, "openclaw-2026.9")]
+)
+def test_every_recorded_window_gives_a_result_as_much_room(version: str, preset: str) -> None:
+    recorded = load("openclaw", "calculateMaxToolResultChars")["cases"]
+
+    ours = [
+        result_chars(case["input"]["contextWindowTokens"], policy(preset).recovery)
+        for case in recorded
+    ]
+
+    assert ours == [case["expected"][version] for case in recorded]
+
+
+def test_every_recorded_request_goes_the_same_way() -> None:
+    chosen = policy("openclaw-2026.9")
+    ours, theirs = {}, {}
+    for number, case in enumerate(
+        load("openclaw", "shouldPreemptivelyCompactBeforePrompt")["cases"]
+    ):
+        given, expected = plain(case["input"]), case["expected"][NEWEST]
+        window = given["contextTokenBudget"]
+        results = [size for size in given["sizes"] if size > 0]
+        found = precheck(
+            expected["estimatedPromptTokens"],
+            reducible(results, window, chosen.recovery),
+            window,
+            given["reserveTokens"],
+            chosen.overflow,
+        )
+        ours[f"{number} {case['name']}"] = {
+            "route": found.way,
+            "shouldCompact": found.way.startswith("compact"),
+            "promptBudgetBeforeReserve": found.budget,
+            "overflowTokens": found.overflow,
+            "toolResultReducibleChars": found.reducible_chars,
+            "effectiveReserveTokens": found.reserve,
+        }
+        theirs[f"{number} {case['name']}"] = {
+            name: expected[name] for name in ours[f"{number} {case['name']}"]
+        }
+
+    assert ours == theirs
