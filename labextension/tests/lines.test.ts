@@ -1,5 +1,6 @@
 /** The lines of a stretch of messages. */
 import { describe, expect, it } from 'vitest';
+import type { RetryPart } from '../src/protocol/generated';
 import { lines } from '../src/state/lines';
 import { assistant, ran, step, text, thought, user } from './builders';
 
@@ -74,6 +75,24 @@ describe('lines', () => {
 
     expect(kinds([{ ...message, parts: [newer, ...message.parts] }])).toEqual([
       'text'
+    ]);
+  });
+
+  it('put attempts that failed one after the other on one line', () => {
+    const retry = (attempt: number): RetryPart => ({
+      ...text(''),
+      type: 'retry',
+      attempt,
+      error: { type: 'api', message: 'Busy.', retryable: true },
+      time: { start: 0, end: 1 }
+    });
+    const [first, second, third] = [retry(1), retry(2), retry(3)];
+    const found = lines([assistant([first, second, text('Then.'), third])]);
+
+    expect(found).toMatchObject([
+      { kind: 'retry', key: first.id, part: second, before: 1 },
+      { kind: 'text' },
+      { kind: 'retry', key: third.id, part: third, before: 0 }
     ]);
   });
 });

@@ -4,9 +4,11 @@ import pytest
 from playwright.sync_api import Page, expect
 from tests.e2e.lab import READY, Lab, Seen, choose_theme, open_notebook, photograph
 from tests.e2e.test_panel import (
+    AXE,
     BEGIN,
     BLOCKS,
     RUN,
+    VIOLATIONS,
     at_rest,
     book,
     composer,
@@ -28,6 +30,18 @@ FOCUS_EARLY = """() => new Promise(resolve => {
     }
   }, 5);
 })"""
+
+
+AT_END = """node => node.scrollHeight - node.scrollTop - node.clientHeight <= 1"""
+THEMES = ("JupyterLab Light", "JupyterLab Dark", "JupyterLab Dark High Contrast")
+
+
+def violations(page: Page) -> list[str]:
+    """Return what a person who cannot see or point would stumble over in the panel."""
+    if not page.evaluate("'axe' in window"):
+        page.add_script_tag(path=AXE)
+    found: list[str] = page.evaluate(VIOLATIONS, "#jupyter-palimpsest-panel")
+    return found
 
 
 @pytest.fixture(autouse=True)
@@ -55,10 +69,10 @@ def test_a_waiting_prompt_is_taken_back_and_edited(page: Page, lab: Lab, seen: S
     panel = room(page, lab, "edit.ipynb", answers, "%%agent -y\nwork")
     page.evaluate(BEGIN, 1)
     expect(panel.get_by_role("button", name="Stop")).to_be_visible()
-    send(panel, "then thsi")
+    send(panel, "then that")
     waiting = panel.get_by_role("group", name="Waiting prompt")
     waiting.get_by_role("button", name="edit").click()
-    expect(composer(panel)).to_have_value("then thsi")
+    expect(composer(panel)).to_have_value("then that")
     expect(composer(panel)).to_be_focused()
     expect(waiting).to_have_count(0)
     send(panel, "then this")
@@ -85,6 +99,7 @@ def test_agent_and_model_are_chosen_for_a_prompt(page: Page, lab: Lab, seen: See
     panel.get_by_role("button", name="Model: rehearsal/rehearsal").click()
     expect(panel.get_by_role("textbox", name="Find or write one")).to_be_focused()
     photograph(page, "composing-models")
+    assert violations(page) == []
     page.keyboard.press("Escape")
     send(panel, "calculate 6*7")
 
@@ -107,10 +122,11 @@ def test_the_gauge_tells_what_fills_the_window_also_after_a_reload(
     page.evaluate(RUN, 1)
     at_rest(panel)
     gauge = panel.get_by_role("button", name="Context window")
-    for theme in ("JupyterLab Light", "JupyterLab Dark", "JupyterLab Dark High Contrast"):
+    for theme in THEMES:
         choose_theme(page, theme)
         gauge.hover()
         expect(panel.get_by_role("row", name="Tool outputs")).to_be_visible()
+        assert violations(page) == []
         photograph(page, f"composing-gauge-{theme.rpartition(' ')[2].lower()}")
         panel.locator(".plm-Composer-field").hover()
         expect(panel.get_by_role("table")).to_have_count(0)
@@ -125,6 +141,38 @@ def test_the_gauge_tells_what_fills_the_window_also_after_a_reload(
     expect(panel.get_by_role("row", name="Tool outputs")).to_be_visible()
     page.keyboard.press("Escape")
     expect(panel.get_by_role("table")).to_have_count(0)
+    assert seen.errors == []
+
+
+def test_it_stays_at_the_newest_when_its_size_or_theme_changes(
+    page: Page, lab: Lab, seen: Seen
+) -> None:
+    lines = "\n\n".join(f"Line {number} of a long answer." for number in range(60))
+    panel = room(page, lab, "stays.ipynb", f"says({lines!r}), says('')")
+    send(panel, "Tell me much.")
+    expect(story(panel).get_by_text("Line 59")).to_be_visible()
+    at_rest(panel)
+    send(panel, "And what fails?")
+    expect(panel.get_by_role("button", name="Retry")).to_be_visible()
+    at_rest(panel)
+    for width, theme in zip((900, 1400, 1100), THEMES, strict=True):
+        page.set_viewport_size({"width": width, "height": 700 + width // 10})
+        choose_theme(page, theme)
+        expect(panel.get_by_role("button", name="Retry")).to_be_in_viewport()
+        assert violations(page) == []
+    choose_theme(page, THEMES[0])
+    transcript = story(panel)
+    page.wait_for_timeout(300)
+    assert transcript.evaluate(AT_END)
+    transcript.hover()
+    page.mouse.wheel(0, -600)
+    expect(panel.get_by_role("button", name="To the newest")).to_be_visible()
+    page.set_viewport_size({"width": 1280, "height": 800})
+    page.wait_for_timeout(300)
+    assert not transcript.evaluate(AT_END), "a person who looks above stays there"
+    panel.get_by_role("button", name="To the newest").click()
+    page.wait_for_timeout(300)
+    assert transcript.evaluate(AT_END)
     assert seen.errors == []
 
 
