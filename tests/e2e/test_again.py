@@ -1,6 +1,7 @@
 """What goes wrong is told in cell and panel, and what helps is one press away."""
 
 import json
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -110,7 +111,7 @@ def mortal(lab: Lab) -> Iterator[Path]:
     flag = lab.folder / "mortal.flag"
     folder = lab.folder.parent / "share" / "kernels" / "mortal"
     folder.mkdir(parents=True)
-    start = f'test ! -e {flag} && exec python -m ipykernel_launcher -f "$0"'
+    start = f'test ! -e {flag} && exec {sys.executable} -m ipykernel_launcher -f "$0"'
     spec = {
         "argv": ["bash", "-c", start, "{connection_file}"],
         "display_name": "Mortal",

@@ -435,6 +435,22 @@ export interface Retrying {
   next: number;
 }
 /**
+ * What a compaction keeps word for word, and how often it is tried.
+ */
+export interface CompactPolicy {
+  tail_turns?: number;
+  tail_tokens?: number;
+  tail_minimum: number;
+  tail_maximum: number;
+  merge_summary: boolean;
+  serialize: boolean;
+  result_chars: number;
+  min_summary_chars: number;
+  max_share_after: number;
+  max_attempts: number;
+  always_continue: boolean;
+}
+/**
  * The marker of a compaction.
  */
 export interface CompactionPart {
@@ -562,6 +578,19 @@ export interface ForkedFrom {
   message_id?: string;
 }
 /**
+ * Windows too small to work in, refused or warned of before any request.
+ */
+export interface GuardPolicy {
+  rule: 'fixed' | 'shares';
+  hard_minimum: number;
+  warn_below: number;
+  hard_share: number;
+  warn_share: number;
+  provider_names: 'exact' | 'plain' | 'aliases';
+  usable_tokens: boolean;
+  capped: boolean;
+}
+/**
  * A page is there; it learns versions, project and session.
  */
 export interface Hello {
@@ -573,6 +602,20 @@ export interface Hello {
    */
   version: string;
   client: string;
+}
+/**
+ * How provider messages are repaired: which generation of the rules.
+ */
+export interface HygienePolicy {
+  rule: 'openclaw-2026.2' | 'openclaw-2026.9' | 'palimpsest';
+}
+/**
+ * How the newest user turns are chosen when a history limit holds.
+ */
+export interface LimitPolicy {
+  rule: 'sliding' | 'batched';
+  exact_provider: boolean;
+  loose_key: boolean;
 }
 /**
  * List the models and agents that can answer here.
@@ -966,6 +1009,17 @@ export interface SessionRow {
   messages: number;
 }
 /**
+ * How much of the window a request may take.
+ */
+export interface OverflowPolicy {
+  rule: 'opencode-1.1' | 'opencode-1.18' | 'precheck' | 'estimate';
+  auto: boolean;
+  reserved?: number;
+  output_cap: number;
+  safety_margin: number;
+  reserve_share: boolean;
+}
+/**
  * New words of a part, coalesced per tick.
  *
  * ``field`` is a dotted path to a string: ``text``, ``state.raw`` or ``state.metadata.output``.
@@ -1123,19 +1177,17 @@ export interface SessionTime {
 export interface Policy {
   name: string;
   version: number;
-  /**
-   * Token counter: ``tiktoken/<encoding>`` or ``chars/4``.
-   */
   estimator: string;
   truncate: TruncatePolicy;
-  /**
-   * Tokens kept free for the answer, at most the model's output limit.
-   */
   reserved: number;
-  /**
-   * User turns that are sent; None means all.
-   */
   history_limit?: number;
+  prune: PrunePolicy;
+  overflow: OverflowPolicy;
+  compact: CompactPolicy;
+  limit: LimitPolicy;
+  guard: GuardPolicy;
+  hygiene: HygienePolicy;
+  recovery: RecoveryPolicy;
 }
 /**
  * When one tool output is shortened, and to what.
@@ -1143,14 +1195,42 @@ export interface Policy {
 export interface TruncatePolicy {
   max_lines: number;
   max_bytes: number;
-  /**
-   * At most this share of the window for a single output; None means no such cap.
-   */
   window_share?: number;
-  /**
-   * ``auto`` keeps head and tail when the tail holds an error, else the head.
-   */
   direction: 'head' | 'tail' | 'auto';
+}
+/**
+ * When old tool outputs are cleared from later requests, and which.
+ */
+export interface PrunePolicy {
+  rule: 'none' | 'opencode' | 'cache-ttl' | 'batch';
+  protect_turns: number;
+  protect_tokens: number;
+  minimum_tokens: number;
+  full_window: number;
+  protected_tools: string[];
+  start_share: number;
+  ttl_seconds: number;
+  keep_assistants: number;
+  soft_ratio: number;
+  hard_ratio: number;
+  hard_clear: boolean;
+  min_prunable_chars: number;
+  soft_max_chars: number;
+  soft_head_chars: number;
+  soft_tail_chars: number;
+  placeholder: string;
+  allow_tools: string[];
+  deny_tools: string[];
+}
+/**
+ * What is tried after a request did not fit, and how often in one turn.
+ */
+export interface RecoveryPolicy {
+  compactions: number;
+  truncations: number;
+  result_share: number;
+  result_cap?: number;
+  result_minimum: number;
 }
 /**
  * Allow, ask or deny a permission for what matches the pattern; the last match wins.
