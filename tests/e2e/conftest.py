@@ -4,30 +4,13 @@ The server is the one that ``make lab`` starts, with folders of its own for sett
 and kernels, so that neither a developer's JupyterLab nor an installed extension plays a part.
 """
 
-import json
-import os
-import secrets
-import shutil
-import signal
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
-from tests.e2e.lab import (
-    BUILT,
-    FLAGS,
-    OVERRIDES,
-    ROOT,
-    Lab,
-    Seen,
-    browser_path,
-    free_port,
-    needed,
-    wait_until_up,
-)
+from tests.e2e.lab import BUILT, FLAGS, ROOT, Lab, Seen, browser_path, needed, running
 
 
 @pytest.fixture(scope="session")
@@ -54,36 +37,8 @@ def lab(
     front_end: Path,
 ) -> Iterator[Lab]:
     """JupyterLab as ``make lab`` starts it, on a copy of the notebooks."""
-    home = tmp_path_factory.mktemp("lab")
-    folder = home / "work"
-    shutil.copytree(
-        ROOT / "notebooks", folder / "notebooks", ignore=shutil.ignore_patterns(".palimpsest")
-    )
-    extensions = home / "share" / "labextensions"
-    extensions.mkdir(parents=True)
-    (extensions / "jupyter-palimpsest").symlink_to(front_end)
-    settings = home / "config" / "labconfig"
-    settings.mkdir(parents=True)
-    (settings / "default_setting_overrides.json").write_text(json.dumps(OVERRIDES))
-    environment = {name: value for name, value in os.environ.items() if name != "DISPLAY"} | {
-        "JUPYTER_PATH": str(home / "share"),
-        "JUPYTER_CONFIG_DIR": str(home / "config"),
-        "JUPYTER_DATA_DIR": str(home / "data"),
-        "JUPYTER_RUNTIME_DIR": str(home / "runtime"),
-        "IPYTHONDIR": str(home / "ipython"),
-        "JUPYTER_TOKEN": (token := secrets.token_hex(8)),
-    }
-    port, log = free_port(), home / "server.log"
-    command = [sys.executable, str(ROOT / "scripts" / "lab.py"), "--no-browser"]
-    command += [f"--ServerApp.root_dir={folder}", f"--port={port}", "--ip=127.0.0.1"]
-    command.append("--expose-app-in-browser")  # how the tests choose a theme
-    with log.open("wb") as said:
-        server = subprocess.Popen(command, stdout=said, stderr=said, env=environment)
-    with server:
-        wait_until_up(url := f"http://127.0.0.1:{port}", server, log)
-        yield Lab(url, token, folder)
-        # A server that has no terminal asks nothing at SIGTERM; its kernels end with it.
-        server.send_signal(signal.SIGTERM)
+    with running(tmp_path_factory.mktemp("lab"), front_end) as lab:
+        yield lab
 
 
 @pytest.fixture(scope="module")

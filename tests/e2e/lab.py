@@ -1,11 +1,17 @@
 """JupyterLab and a browser, as plain values for the fixtures and the tests of this folder."""
 
+import json
 import os
+import secrets
 import shutil
+import signal
 import socket
 import subprocess
+import sys
 import time
 import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.error import URLError
@@ -103,6 +109,40 @@ def wait_until_up(url: str, server: subprocess.Popen[bytes], log: Path) -> None:
         except (URLError, OSError):
             time.sleep(0.1)
     pytest.fail(f"JupyterLab did not start:\n{log.read_text()[-4000:]}")
+
+
+@contextmanager
+def running(home: Path, front_end: Path) -> Iterator[Lab]:
+    """Run JupyterLab as ``make lab`` starts it, on a copy of the notebooks."""
+    folder = home / "work"
+    shutil.copytree(
+        ROOT / "notebooks", folder / "notebooks", ignore=shutil.ignore_patterns(".palimpsest")
+    )
+    extensions = home / "share" / "labextensions"
+    extensions.mkdir(parents=True)
+    (extensions / "jupyter-palimpsest").symlink_to(front_end)
+    settings = home / "config" / "labconfig"
+    settings.mkdir(parents=True)
+    (settings / "default_setting_overrides.json").write_text(json.dumps(OVERRIDES))
+    environment = {name: value for name, value in os.environ.items() if name != "DISPLAY"} | {
+        "JUPYTER_PATH": str(home / "share"),
+        "JUPYTER_CONFIG_DIR": str(home / "config"),
+        "JUPYTER_DATA_DIR": str(home / "data"),
+        "JUPYTER_RUNTIME_DIR": str(home / "runtime"),
+        "IPYTHONDIR": str(home / "ipython"),
+        "JUPYTER_TOKEN": (token := secrets.token_hex(8)),
+    }
+    port, log = free_port(), home / "server.log"
+    command = [sys.executable, str(ROOT / "scripts" / "lab.py"), "--no-browser"]
+    command += [f"--ServerApp.root_dir={folder}", f"--port={port}", "--ip=127.0.0.1"]
+    command.append("--expose-app-in-browser")  # how the tests choose a theme
+    with log.open("wb") as said:
+        server = subprocess.Popen(command, stdout=said, stderr=said, env=environment)
+    with server:
+        wait_until_up(url := f"http://127.0.0.1:{port}", server, log)
+        yield Lab(url, token, folder)
+        # A server that has no terminal asks nothing at SIGTERM; its kernels end with it.
+        server.send_signal(signal.SIGTERM)
 
 
 def open_notebook(page: Page, lab: Lab, notebook: str) -> None:
