@@ -5,6 +5,7 @@ import type {
   JupyterFrontEnd,
   JupyterFrontEndPlugin
 } from '@jupyterlab/application';
+import { IEditorLanguageRegistry } from '@jupyterlab/codemirror';
 import { IRenderMimeRegistry } from '@jupyterlab/rendermime';
 import { ITranslator, nullTranslator } from '@jupyterlab/translation';
 import { version } from '../package.json';
@@ -26,19 +27,20 @@ const segments: JupyterFrontEndPlugin<void> = {
   description: 'Draws what an agent said and did in the outputs of its cell.',
   autoStart: true,
   requires: [IRenderMimeRegistry, ILinks],
-  optional: [ITranslator],
+  optional: [ITranslator, IEditorLanguageRegistry],
   activate: (
     app: JupyterFrontEnd,
     registry: IRenderMimeRegistry,
     links: Links,
-    translator: ITranslator | null
+    translator: ITranslator | null,
+    languages: IEditorLanguageRegistry | null
   ) => {
     const words = (translator ?? nullTranslator).load('jupyter_palimpsest');
     // Elsewhere than in a notebook, nobody knows which kernel a segment belongs to.
-    registry.addFactory(segmentFactory(registry, words));
+    registry.addFactory(segmentFactory(registry, words, languages));
     app.docRegistry.addWidgetExtension(
       'Notebook',
-      new LiveNotebooks(links, words)
+      new LiveNotebooks(links, words, languages)
     );
   }
 };

@@ -1,6 +1,7 @@
 /**
  * Binds a notebook to its kernel's link: only a renderer made for this notebook knows both.
  */
+import type { IEditorLanguageRegistry } from '@jupyterlab/codemirror';
 import type { DocumentRegistry } from '@jupyterlab/docregistry';
 import type { INotebookModel, NotebookPanel } from '@jupyterlab/notebook';
 import type { TranslationBundle } from '@jupyterlab/translation';
@@ -22,15 +23,18 @@ export class LiveNotebooks implements DocumentRegistry.IWidgetExtension<
 > {
   constructor(
     private readonly _links: Links,
-    private readonly _words: TranslationBundle
+    private readonly _words: TranslationBundle,
+    private readonly _languages: IEditorLanguageRegistry | null
   ) {}
 
   createNew(panel: NotebookPanel, context: Context): IDisposable {
     const link = this._links.get(context.sessionContext);
     const { rendermime } = panel.content;
-    rendermime.addFactory(segmentFactory(rendermime, this._words, link));
+    rendermime.addFactory(
+      segmentFactory(rendermime, this._words, this._languages, link)
+    );
     const lookAway = link.look();
-    const host = labHost(rendermime, new Slots(), this._words);
+    const host = labHost(rendermime, new Slots(), this._words, this._languages);
     const ends = [
       answerByKey(panel, link),
       writeEnds(panel, link),

@@ -1,6 +1,7 @@
 /**
  * Draws the segments of a notebook: as they are saved, or live from what its kernel tells.
  */
+import type { IEditorLanguageRegistry } from '@jupyterlab/codemirror';
 import type { IRenderMime, IRenderMimeRegistry } from '@jupyterlab/rendermime';
 import type { TranslationBundle } from '@jupyterlab/translation';
 import type { Message } from '@lumino/messaging';
@@ -30,13 +31,14 @@ export class SegmentWidget extends Widget implements IRenderMime.IRenderer {
   constructor(
     registry: IRenderMimeRegistry,
     words: TranslationBundle,
+    languages: IEditorLanguageRegistry | null,
     private readonly _link: ILink | null
   ) {
     super();
     this.addClass('plm-SegmentWidget');
     const slots = new Slots();
     this.layout = slots;
-    this._host = labHost(registry, slots, words);
+    this._host = labHost(registry, slots, words, languages);
     this._root = createRoot(this.node);
   }
 
@@ -155,6 +157,7 @@ function keepKeys(event: KeyboardEvent): void {
 export function segmentFactory(
   registry: IRenderMimeRegistry,
   words: TranslationBundle,
+  languages: IEditorLanguageRegistry | null,
   link: ILink | null = null
 ): IRenderMime.IRendererFactory {
   return {
@@ -162,6 +165,6 @@ export function segmentFactory(
     mimeTypes: [SEGMENT_MIME],
     // Before every form that the same story is saved in beside it.
     defaultRank: 30,
-    createRenderer: () => new SegmentWidget(registry, words, link)
+    createRenderer: () => new SegmentWidget(registry, words, languages, link)
   };
 }

@@ -8,6 +8,7 @@ import {
 } from '@jupyterlab/application';
 import { ICommandPalette } from '@jupyterlab/apputils';
 import { INotebookTracker } from '@jupyterlab/notebook';
+import { IEditorLanguageRegistry } from '@jupyterlab/codemirror';
 import { IRenderMimeRegistry } from '@jupyterlab/rendermime';
 import { ISettingRegistry } from '@jupyterlab/settingregistry';
 import { ITranslator, nullTranslator } from '@jupyterlab/translation';
@@ -32,7 +33,8 @@ export const panel: JupyterFrontEndPlugin<void> = {
     ITranslator,
     ICommandPalette,
     ILayoutRestorer,
-    ISettingRegistry
+    ISettingRegistry,
+    IEditorLanguageRegistry
   ],
   activate: (
     app: JupyterFrontEnd,
@@ -42,11 +44,12 @@ export const panel: JupyterFrontEndPlugin<void> = {
     translator: ITranslator | null,
     palette: ICommandPalette | null,
     restorer: ILayoutRestorer | null,
-    settings: ISettingRegistry | null
+    settings: ISettingRegistry | null,
+    languages: IEditorLanguageRegistry | null
   ) => {
     const words = (translator ?? nullTranslator).load('jupyter_palimpsest');
     const model = new PanelModel(app, tracker, links, words);
-    const widget = new PanelWidget(model, registry, words);
+    const widget = new PanelWidget(model, registry, words, languages);
     app.shell.add(widget, 'right', { rank: RANK });
     restorer?.add(widget, PANEL_ID);
     addCommands(app, widget, model, tracker, palette, words);

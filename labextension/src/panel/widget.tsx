@@ -1,6 +1,7 @@
 /**
  * The panel as a widget of JupyterLab's side bar.
  */
+import type { IEditorLanguageRegistry } from '@jupyterlab/codemirror';
 import type { IRenderMimeRegistry } from '@jupyterlab/rendermime';
 import type { TranslationBundle } from '@jupyterlab/translation';
 import type { Message } from '@lumino/messaging';
@@ -25,7 +26,8 @@ export class PanelWidget extends Widget {
   constructor(
     private readonly _model: PanelModel,
     registry: IRenderMimeRegistry,
-    words: TranslationBundle
+    words: TranslationBundle,
+    languages: IEditorLanguageRegistry | null
   ) {
     super();
     this.id = PANEL_ID;
@@ -38,7 +40,7 @@ export class PanelWidget extends Widget {
     this.layout = slots;
     this._root = createRoot(this.node);
     this._root.render(
-      <HostProvider value={labHost(registry, slots, words)}>
+      <HostProvider value={labHost(registry, slots, words, languages)}>
         <Shown model={_model} />
       </HostProvider>
     );

@@ -15,8 +15,13 @@ export function Text({ text, live }: { text: string; live: boolean }) {
   const all = open.trim() === '' ? closed : [...closed, open];
   return (
     <div className="plm-Text" data-live={live}>
-      {joined(all).map(([first, pieces]) => (
-        <div key={first} className="plm-Block" data-joined={pieces.length > 1}>
+      {joined(all).map(({ first, pieces, continues }) => (
+        <div
+          key={first}
+          className="plm-Block"
+          data-joined={pieces.length > 1}
+          data-continues={continues}
+        >
           {pieces.map((piece, index) =>
             first + index < closed.length ? (
               <Block key={index} text={piece} />
@@ -31,23 +36,59 @@ export function Text({ text, live }: { text: string; live: boolean }) {
 }
 
 /** Puts the pieces of one paragraph together, with the number of the first. */
-function joined(all: readonly string[]): [number, string[]][] {
-  const groups: [number, string[]][] = [];
+function joined(all: readonly string[]): IGroup[] {
+  const groups: IGroup[] = [];
+  let length = 0;
   all.forEach((piece, index) => {
     const last = groups.at(-1);
-    if (last !== undefined && all[index - 1]?.endsWith('\n') === false) {
-      last[1].push(piece);
+    const continues =
+      last !== undefined && all[index - 1]?.endsWith('\n') === false;
+    if (continues && length < GROUP_CHARS) {
+      last.pieces.push(piece);
+      length += piece.length;
     } else {
-      groups.push([index, [piece]]);
+      groups.push({ first: index, pieces: [piece], continues });
+      length = piece.length;
     }
   });
   return groups;
 }
 
+interface IGroup {
+  /** The number of the first piece. */
+  first: number;
+  pieces: string[];
+  /** It is in the middle of a paragraph. */
+  continues: boolean;
+}
+
+/** A paragraph is laid out as a whole when it grows, so a huge one is several. */
+const GROUP_CHARS = 5_000;
+
 const Block = memo(function Block({ text }: { text: string }) {
-  const { Markdown } = useHost();
+  const { Code, Markdown } = useHost();
+  const listing = wholeListing(text);
+  if (listing !== null) {
+    return <Code text={listing.code} language={listing.language} />;
+  }
   return text.trim() === '' ? null : <Markdown text={text} />;
 });
+
+/** Returns the code of a block that is one fence and nothing else. */
+function wholeListing(text: string): { code: string; language: string } | null {
+  const match =
+    /^(`{3,}|~{3,})[ \t]*([\w+#.-]*)[ \t]*\n([^]*?)\n?\1[ \t]*\s*$/.exec(text);
+  if (match === null) {
+    return null;
+  }
+  const [, fence = '', language = '', code = ''] = match;
+  // Another fence inside would have closed it earlier.
+  const inside = new RegExp(`^ {0,3}${fence}`, 'm');
+  // What JupyterLab draws as something else than a listing stays Markdown.
+  return inside.test(code) || DRAWN.has(language) ? null : { code, language };
+}
+
+const DRAWN = new Set(['mermaid']);
 
 function Open({ text, live }: { text: string; live: boolean }) {
   const shown = usePaced(text, live);
