@@ -24,7 +24,7 @@ PYTEST_ARGS ?=
 export PATH := $(BIN):$(PATH)
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help lab test check fix bench soak demo wheel protocol front env lock clean
+.PHONY: help lab test check fix bench soak hosts picture demo wheel protocol front env lock clean
 
 help: ## Say what can be done here
 	@echo "Palimpsest: make <target>"
@@ -51,6 +51,13 @@ bench: $(VENV)/.installed $(FRONT) ## Measure the promised figures and print the
 soak: $(VENV)/.installed $(FRONT) ## Run everything, the tests that take hours too
 	@cd $(EXTENSION) && jlpm test
 	@PALIMPSEST_SOAK=1 PALIMPSEST_KILLS=$${PALIMPSEST_KILLS:-10000} $(PYTHON) -m pytest -m "" --timeout 0 $(PYTEST_ARGS)
+
+hosts: $(VENV)/.installed $(FRONT) ## Test the built wheel in older releases of JupyterLab and Notebook
+	@$(PYTHON) -m pytest -m soak --timeout 0 tests/packaging/test_older_hosts.py $(PYTEST_ARGS)
+
+picture: $(VENV)/.installed ## Photograph the README's picture anew from what make demo writes
+	@$(PYTHON) scripts/demo.py
+	@$(PYTHON) scripts/picture.py
 
 demo: $(VENV)/.installed ## Run 00-start through a real kernel, without a browser, into build/
 	@$(PYTHON) scripts/demo.py

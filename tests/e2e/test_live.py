@@ -83,6 +83,7 @@ def test_an_answer_goes_on_after_a_reload_and_its_end_is_saved(page: Page, lab: 
     notebook.save()
     page.reload()
     shown = notebook.cell(2).locator(".plm-Segment")
+    shown.wait_for()  # an older JupyterLab takes its time to open
     expect(shown.locator(".plm-Foot")).to_be_visible()
     photograph(page, "live-reloaded")
 

@@ -1,0 +1,51 @@
+"""The built wheel works in every JupyterLab and Notebook that it says it works in.
+
+Each release gets an environment of its own; the browser tests that matter most run there, with
+the package as it was installed from the wheel.
+"""
+
+import os
+import subprocess
+import venv
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+TESTS = ("tests/e2e/test_live.py", "tests/e2e/test_panel.py", "tests/e2e/test_notebook7.py")
+
+pytestmark = [pytest.mark.soak, pytest.mark.timeout(1800)]
+
+
+@pytest.fixture(scope="module")
+def wheel() -> Path:
+    subprocess.run(["make", "wheel"], cwd=ROOT, check=True, capture_output=True)
+    return next((ROOT / "dist").glob("*.whl"))
+
+
+@pytest.mark.parametrize(("lab", "notebook"), [("4.4", "7.4"), ("4.5", "7.5")])
+def test_the_wheel_works_in(lab: str, notebook: str, wheel: Path, tmp_path: Path) -> None:
+    venv.create(tmp_path / "env", with_pip=True)
+    python = tmp_path / "env" / "bin" / "python"
+    wanted = [f"{wheel}[test]", f"jupyterlab=={lab}.*", f"notebook=={notebook}.*"]
+    subprocess.run([python, "-m", "pip", "install", "--quiet", *wanted], check=True, cwd=tmp_path)
+    where = "import palimpsest, jupyterlab; print(palimpsest.__file__, jupyterlab.__version__)"
+    told = subprocess.run(
+        [python, "-c", where], cwd=tmp_path, check=True, capture_output=True, text=True
+    )
+    package, version = told.stdout.split()
+    assert Path(package).is_relative_to(tmp_path)
+    assert version.startswith(f"{lab}.")
+
+    plain = {k: v for k, v in os.environ.items() if not k.startswith(("PYTHON", "JUPYTER"))}
+    done = subprocess.run(
+        [python, "-m", "pytest", "-q", "-p", "no:cacheprovider", *TESTS],
+        cwd=ROOT,
+        env=plain | {"CI": "true"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert done.returncode == 0, done.stdout[-4_000:]
+    assert "skipped" not in done.stdout.splitlines()[-1]
