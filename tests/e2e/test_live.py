@@ -128,6 +128,15 @@ def test_a_kernel_that_dies_leaves_the_answer_marked_as_interrupted(page: Page, 
     expect(shown.locator(".plm-Foot")).to_have_count(0)
     expect(shown.get_by_text("I begin")).to_be_visible()
     photograph(page, "live-interrupted")
+    for _ in range(20):  # the page writes it once it knows that nobody goes on
+        data = notebook.save()["cells"][2]["outputs"][0]["data"]
+        if "Interrupted" in data["text/plain"]:
+            break
+        page.wait_for_timeout(500)
+    for form in ("text/markdown", "text/plain"):
+        assert "I begin" in data[form]
+        assert "Interrupted: the kernel ended before the answer did." in data[form].splitlines()[-1]
+        assert "running" not in data[form]
 
 
 def test_a_second_page_sees_the_same(page: Page, lab: Lab) -> None:

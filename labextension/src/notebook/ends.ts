@@ -10,14 +10,21 @@ import type { PartialJSONValue } from '@lumino/coreutils';
 import type { ILink } from '../kernel/link';
 import { readSegment, SEGMENT_MIME, type ISegment } from '../protocol/segment';
 import { isStale, isWhole } from '../state/live';
+import type { IWords } from '../views/host';
 
 /** So long after a turn the cell itself has had its chance to write the end. */
 const PATIENCE_MS = 1500;
 
 /** Looks after the outputs of a notebook; returns how to end that. */
-export function writeEnds(panel: NotebookPanel, link: ILink): () => void {
+export function writeEnds(
+  panel: NotebookPanel,
+  link: ILink,
+  words: IWords
+): () => void {
   let timer: ReturnType<typeof setTimeout> | null = null;
   let works = false;
+  let wasReady = false;
+  let before = link.state;
   const look = () => {
     timer = null;
     if (!works && !panel.isDisposed) {
@@ -28,6 +35,16 @@ export function writeEnds(panel: NotebookPanel, link: ILink): () => void {
     }
   };
   const unsubscribe = link.store.subscribe(() => {
+    if (before !== link.state) {
+      if (before === 'ready') {
+        wasReady = true;
+      }
+      before = link.state;
+    }
+    if (wasReady && (link.state === 'absent' || link.state === 'dead')) {
+      wasReady = false;
+      writeInterrupted(panel, words);
+    }
     if (timer !== null) {
       clearTimeout(timer);
       timer = null;
@@ -58,6 +75,67 @@ async function writeStale(panel: NotebookPanel, link: ILink): Promise<void> {
       put(cell, segment, bundle as Record<string, PartialJSONValue>);
     }
   }
+}
+
+/** The line of a call that was running, as the kernel writes it in Markdown. */
+const RUNNING = /^(\S+ \*\*`.*)\*(?:running|being written)\*/gm;
+
+/**
+ * Says under what was being written that its kernel ended: in the forms that other programs
+ * show, which would tell for ever that it runs. Should the session go on in a new kernel, its
+ * real end takes the place.
+ */
+function writeInterrupted(panel: NotebookPanel, words: IWords): void {
+  const told = `*${words.__('Interrupted: the kernel ended before the answer did.')}*`;
+  for (const { model } of panel.content.widgets) {
+    if (model.type !== 'code') {
+      continue;
+    }
+    const { outputs } = model as ICodeCellModel;
+    for (let index = 0; index < outputs.length; index += 1) {
+      const output = outputs.get(index);
+      const segment = readSegment(output.data[SEGMENT_MIME]);
+      if (segment?.open === true && segment.status !== told) {
+        const saved = output.toJSON();
+        const data = saved.data as Record<string, PartialJSONValue>;
+        outputs.set(index, {
+          ...saved,
+          data: ended(data, segment.status, told)
+        });
+      }
+    }
+  }
+}
+
+/** Puts a last line in the place of the line that tells what is done. */
+export function ended(
+  data: Record<string, PartialJSONValue>,
+  status: string,
+  told: string
+): Record<string, PartialJSONValue> {
+  const last = (
+    text: PartialJSONValue | undefined,
+    from: string,
+    to: string
+  ) => {
+    const lines = Array.isArray(text) ? text : [text];
+    const written = lines.filter(one => typeof one === 'string').join('');
+    const kept = written.endsWith(from)
+      ? written.slice(0, written.length - from.length).trimEnd()
+      : written;
+    return kept === '' ? to : `${kept}\n\n${to}`;
+  };
+  const segment = data[SEGMENT_MIME] as Record<string, PartialJSONValue>;
+  const bare = (line: string) => line.replace(/^\*+|\*+$/g, '');
+  return {
+    ...data,
+    [SEGMENT_MIME]: { ...segment, status: told },
+    'text/markdown': last(data['text/markdown'], status, told).replace(
+      RUNNING,
+      '$1*interrupted*'
+    ),
+    'text/plain': last(data['text/plain'], bare(status), bare(told))
+  };
 }
 
 interface IStale {

@@ -37,7 +37,7 @@ export class LiveNotebooks implements DocumentRegistry.IWidgetExtension<
     const host = labHost(rendermime, new Slots(), this._words, this._languages);
     const ends = [
       answerByKey(panel, link),
-      writeEnds(panel, link),
+      writeEnds(panel, link, this._words),
       announce(panel, link, host),
       lookAway
     ];
