@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 from tests.loop.studio import Studio, ask, requested, until
 
+from palimpsest.context.policy import POLICIES
 from palimpsest.model.script import calls, fails, overflows, says, thinks, writes
 from palimpsest.model.scripted import ScriptedModel
-from palimpsest.review.requests import rebuild_all
+from palimpsest.review.requests import policy_of, rebuild_all
 from palimpsest.transcript.errors import (
     AbortedError,
     ApiError,
@@ -21,6 +22,7 @@ from palimpsest.transcript.errors import (
 from palimpsest.transcript.events import PermissionAsked, Record
 from palimpsest.transcript.messages import AssistantMessage, Message
 from palimpsest.transcript.parts import RetryPart, TextPart, ToolCompleted, ToolFailed, ToolPart
+from palimpsest.transcript.policies import Policy
 from palimpsest.transcript.sessions import Idle
 from palimpsest.transcript.values import ModelInfo, ModelRef, Reply, Rule
 
@@ -117,6 +119,21 @@ async def test_a_request_names_only_what_is_new(tmp_path: Path) -> None:
     assert (first.same, len(first.items)) == (0, 2)
     assert (second.same, len(second.items)) == (2, 2)
     assert [item.role for item in second.items] == ["assistant", "tool"]
+
+
+async def test_the_policy_is_stored_once_and_read_whole_from_older_logs(tmp_path: Path) -> None:
+    model = ScriptedModel(calls("list"), says("Done."))
+    studio = Studio(tmp_path, model)
+    session = await studio.session()
+    await ask(session, "Look.")
+
+    first, second = (event.request for event in requested(await studio.records(session)))
+    older = first.model_copy(update={"policy": Policy(history_limit=3), "policy_blob": None})
+
+    assert first.policy is None
+    assert first.policy_blob == second.policy_blob
+    assert policy_of(studio.store, first) == POLICIES["palimpsest"]
+    assert policy_of(studio.store, older).history_limit == 3
 
 
 async def test_the_system_prompt_stays_the_same_bytes(tmp_path: Path) -> None:

@@ -101,7 +101,7 @@ def build(
         message_id=message_id,
         model=setup.info,
         parameters=parameters,
-        policy=setup.policy,
+        policy_blob=stage.blobs.put_blob(_json(setup.policy.model_dump()), "application/json"),
         projection=PROJECTION_VERSION,
         facts=facts,
         system=stage.blobs.put_blob(_json(list(setup.system)), "application/json"),

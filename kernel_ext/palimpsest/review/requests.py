@@ -19,6 +19,7 @@ from palimpsest.store.store import Store
 from palimpsest.transcript.decisions import StepRequest
 from palimpsest.transcript.errors import NotFound, UserError
 from palimpsest.transcript.events import Record, StepRequested
+from palimpsest.transcript.policies import Policy
 from palimpsest.transcript.values import ToolSpec
 
 
@@ -72,7 +73,7 @@ def _rebuilt(store: Store, session_id: str, state: State, record: StepRequest) -
         system=tuple(system),
         tools=tools,
         model=record.model,
-        policy=record.policy,
+        policy=policy_of(store, record),
         count=len,
     )
     sent = to_provider(projection.messages, record.model)
@@ -86,6 +87,13 @@ def _rebuilt(store: Store, session_id: str, state: State, record: StepRequest) -
     )
     sha256 = request_hash(tuple(message_hash(message) for message in sent))
     return Rebuilt(record, request, matches=sha256 == record.sha256)
+
+
+def policy_of(store: Store, record: StepRequest) -> Policy:
+    """Return the context policy that a request was made under."""
+    if record.policy_blob is None:
+        return record.policy or Policy()
+    return Policy.model_validate_json(store.get_blob(record.policy_blob.sha256))
 
 
 def _blob(store: Store, sha256: str) -> Any:

@@ -62,7 +62,10 @@ class StepRequest(Value):
     model: ModelInfo
     parameters: dict[str, Any] = {}
     """As handed to the adapter: temperature, max_tokens, reasoning_effort, tool_choice."""
-    policy: Policy
+    policy: Policy | None = None
+    """The context policy, in logs that hold it whole."""
+    policy_blob: BlobRef | None = None
+    """The context policy as JSON: it seldom changes, and a blob holds it once."""
     projection: int
     """Version of the projection code."""
     facts: Facts

@@ -1448,7 +1448,8 @@ export interface StepRequest {
   parameters: {
     [k: string]: unknown;
   };
-  policy: Policy;
+  policy?: Policy;
+  policy_blob?: BlobRef;
   /**
    * Version of the projection code.
    */
