@@ -77,8 +77,9 @@ async function writeStale(panel: NotebookPanel, link: ILink): Promise<void> {
   }
 }
 
-/** The line of a call that was running, as the kernel writes it in Markdown. */
-const RUNNING = /^(\S+ \*\*`.*)\*(?:running|being written)\*/gm;
+/** The line of a call that was not over, as the kernel writes it (render/words.py has its signs). */
+const RUNNING =
+  /^[◐○]( .* · )(\*?)(?:running|being written|pending)\2(?= · |$)/gm;
 
 /**
  * Says under what was being written that its kernel ended: in the forms that other programs
@@ -123,17 +124,15 @@ export function ended(
     const kept = written.endsWith(from)
       ? written.slice(0, written.length - from.length).trimEnd()
       : written;
-    return kept === '' ? to : `${kept}\n\n${to}`;
+    const over = kept.replace(RUNNING, '■$1$2interrupted$2');
+    return over === '' ? to : `${over}\n\n${to}`;
   };
   const segment = data[SEGMENT_MIME] as Record<string, PartialJSONValue>;
   const bare = (line: string) => line.replace(/^\*+|\*+$/g, '');
   return {
     ...data,
     [SEGMENT_MIME]: { ...segment, status: told },
-    'text/markdown': last(data['text/markdown'], status, told).replace(
-      RUNNING,
-      '$1*interrupted*'
-    ),
+    'text/markdown': last(data['text/markdown'], status, told),
     'text/plain': last(data['text/plain'], bare(status), bare(told))
   };
 }
