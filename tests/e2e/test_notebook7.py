@@ -56,7 +56,7 @@ def test_the_panel_loads_asks_and_answers(page: Page, classic: Lab) -> None:
     page.get_by_role("menuitem", name="View").click()
     page.get_by_role("menuitem", name="Activate Command Palette").click()
     search.fill("Open the Agent Panel")
-    page.keyboard.press("Enter")
+    page.locator(".lm-CommandPalette-item", has_text="Open the Agent Panel").first.click()
     panel = page.locator("#jupyter-palimpsest-panel")
     panel.get_by_role("button", name="Load it").click()
     expect(composer(panel)).to_be_focused()

@@ -175,6 +175,12 @@ function useTurns(transcript: ITranscript): readonly ITurn[] {
   return now;
 }
 
+/** So long after its size changed, a browser may still move what is in it. */
+const SETTLE_MS = 400;
+
+/** How a person scrolls, beside the wheel. */
+const ACTS = ['keydown', 'pointerdown', 'touchmove'] as const;
+
 /** Keeps a scrolled place at its end while it grows, unless a person looks at something above. */
 function useEnd() {
   const place = useRef<HTMLDivElement>(null);
@@ -188,9 +194,13 @@ function useEnd() {
     }
     const size = () => `${node.scrollHeight} ${node.clientHeight}`;
     let known = size();
+    let changed = 0;
+    let acted = 0;
     const onScroll = () => {
-      // Where the sizes changed as well, the browser moved it and no person did.
-      if (sticks.current && size() !== known) {
+      const now = performance.now();
+      // Where the sizes change or just changed, the browser moved it and no person did.
+      const settles = now - changed < SETTLE_MS && now - acted > SETTLE_MS;
+      if (sticks.current && (settles || size() !== known)) {
         follow();
         return;
       }
@@ -199,12 +209,20 @@ function useEnd() {
       setAtEnd(sticks.current);
     };
     const follow = () => {
-      known = size();
+      const now = size();
+      if (now !== known) {
+        known = now;
+        changed = performance.now();
+      }
       if (sticks.current) {
         node.scrollTop = node.scrollHeight;
       }
     };
+    const onAct = () => {
+      acted = performance.now();
+    };
     const onWheel = ({ deltaY }: WheelEvent) => {
+      onAct();
       if (deltaY < 0 && node.scrollTop > 0) {
         sticks.current = false;
       }
@@ -215,11 +233,17 @@ function useEnd() {
     watch?.observe(node);
     node.addEventListener('scroll', onScroll, { passive: true });
     node.addEventListener('wheel', onWheel, { passive: true });
+    for (const act of ACTS) {
+      node.addEventListener(act, onAct, { passive: true });
+    }
     follow();
     return () => {
       watch?.disconnect();
       node.removeEventListener('scroll', onScroll);
       node.removeEventListener('wheel', onWheel);
+      for (const act of ACTS) {
+        node.removeEventListener(act, onAct);
+      }
     };
   }, []);
   const toEnd = () => {
