@@ -17,7 +17,7 @@ EXTENSION := labextension
 NODE_MODULES := $(EXTENSION)/node_modules/.installed
 FRONT := $(EXTENSION)/dist/.built
 FRONT_SOURCES := $(shell find $(EXTENSION)/src $(EXTENSION)/style $(EXTENSION)/schema -type f 2>/dev/null) \
-	$(wildcard $(EXTENSION)/tsconfig*.json) $(EXTENSION)/package.json
+	$(wildcard $(EXTENSION)/tsconfig*.json) $(wildcard $(EXTENSION)/vite.*.mts) $(EXTENSION)/package.json
 PYTEST_ARGS ?=
 
 # The environment's own Node and tools come first, whatever else is on the machine.

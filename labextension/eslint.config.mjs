@@ -3,7 +3,12 @@ import hooks from 'eslint-plugin-react-hooks';
 import tseslint from 'typescript-eslint';
 
 /** The tested folders know no JupyterLab: what they need of it is handed in as a Host. */
-const PLAIN = ['src/protocol/**', 'src/state/**', 'src/views/**'];
+const PLAIN = [
+  'src/protocol/**',
+  'src/state/**',
+  'src/views/**',
+  'src/widget/**'
+];
 
 export default tseslint.config(
   { ignores: ['dist', 'lib', 'node_modules', 'src/protocol/generated.ts'] },

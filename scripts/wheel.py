@@ -34,11 +34,14 @@ def missing(wheel: Path, sdist: Path) -> list[str]:
         "the front end's package.json in the wheel": f"{SHARED}/package.json",
         "install.json in the wheel": f"{SHARED}/install.json",
         "the front end's code in the wheel": f"{SHARED}/static/remoteEntry",
+        "the module of session.view() in the wheel": "palimpsest/frontends/static/view.js",
+        "its style in the wheel": "palimpsest/frontends/static/view.css",
         "the notice in the wheel": "licenses/NOTICE",
     }
     gone = [what for what, part in wanted.items() if not any(part in name for name in names)]
-    if not any("labextension/dist/static/remoteEntry" in name for name in sources):
-        gone.append("the built front end in the sdist")
+    for part in ("labextension/dist/static/remoteEntry", "frontends/static/view.js"):
+        if not any(part in name for name in sources):
+            gone.append(f"{part} in the sdist")
     return gone
 
 

@@ -22,7 +22,7 @@ _HOMES = {
     "App": "palimpsest.app",
     "Session": "palimpsest.app",
     "open_session": "palimpsest.app",
-    "current_session": "palimpsest.app",
+    "current_session": "palimpsest.boot",
     "tool": "palimpsest.app",
 }
 """Public names and where they live; they are imported when they are used, since the application

@@ -83,6 +83,8 @@ class App:
         self.registry = Registry(builtin_tools(kernel=python is not None))
         for function in USER_TOOLS:
             self.registry.add(function)
+        self.views: dict[str, Any] = {}
+        """The widgets that ``Session.view`` made, by session."""
         self._litellm: LitellmModel | None = None
         self._local_models: tuple[float, tuple[LocalModel, ...]] = (-OLLAMA_SECONDS, ())
         self._closed = False
@@ -262,6 +264,16 @@ class Session:
         self._flush()
         live = self._app.engine.submit(self._app.workspace.fork(self.id, message_id)).result()
         return Session(self._app, live)
+
+    def view(self) -> Any:
+        """Show the transcript in a cell: it follows the session while the kernel lives.
+
+        What the notebook keeps of it is a page of words, which needs no kernel.
+        """
+        from palimpsest.frontends.view import view_of
+
+        self._flush()
+        return view_of(self._live, self._app.engine, self._app.views)
 
     def _flush(self) -> None:
         journal = getattr(self._live, "journal", None)

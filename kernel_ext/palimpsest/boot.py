@@ -5,6 +5,7 @@ first use waits for what is not there yet. Loading twice, or unloading, is harml
 """
 
 import inspect
+import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -116,6 +117,21 @@ def extension_of(shell: Any) -> Extension | None:
     """Return the extension that is loaded in a shell."""
     found: Extension | None = getattr(shell, _ATTRIBUTE, None)
     return found
+
+
+def current_session(session_id: str | None = None) -> Any:
+    """Return the notebook's session, or the one that begins with this id, to look at.
+
+    It waits until the extension is there, so that no second application begins beside it.
+    """
+    ipython = sys.modules.get("IPython")
+    extension = extension_of(ipython.get_ipython()) if ipython is not None else None
+    services = extension.front().services if extension is not None else None
+    from palimpsest import app
+
+    if isinstance(services, app.App):
+        return app.open_session(services, session_id)
+    return app.current_session(session_id)
 
 
 def _cells_on_the_stack() -> int:

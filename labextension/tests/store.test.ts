@@ -34,6 +34,7 @@ function picture(more: Partial<PictureNotice> = {}): PictureNotice {
     todos: [],
     inbox: [],
     replies: {},
+    decisions: [],
     last: true,
     ...more
   };

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 from tests.e2e.lab import BUILT, FLAGS, ROOT, Lab, Seen, browser_path, needed, running
 
 
@@ -52,6 +52,12 @@ def browser(program: str) -> Iterator[Browser]:
         started = playwright.chromium.launch(executable_path=program, args=[*FLAGS])
         yield started
         started.close()
+
+
+@pytest.fixture
+def patient() -> None:
+    """Wait longer than a kernel takes to start on a busy machine."""
+    expect.set_options(timeout=20_000)
 
 
 @pytest.fixture

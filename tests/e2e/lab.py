@@ -1,4 +1,4 @@
-"""JupyterLab and a browser, as plain values for the fixtures and the tests of this folder."""
+"""JupyterLab, Notebook 7 and a browser, as plain values for the fixtures and the tests of this folder."""
 
 import json
 import os
@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import ClassVar
 from urllib.error import URLError
 
 import pytest
@@ -67,9 +68,22 @@ class Lab:
     token: str
     folder: Path
 
+    START: ClassVar[tuple[str, ...]] = (str(ROOT / "scripts" / "lab.py"),)
+
     def page_of(self, notebook: str) -> str:
         """Return the address that opens a notebook alone, without the side bars."""
         return f"{self.url}/doc/workspaces/test/tree/{notebook}?token={self.token}&reset"
+
+
+@dataclass
+class Classic(Lab):
+    """A running Notebook 7, where every notebook is a page of its own."""
+
+    START: ClassVar[tuple[str, ...]] = ("-m", "notebook", "--allow-root")
+
+    def page_of(self, notebook: str) -> str:
+        """Return the address that opens a notebook."""
+        return f"{self.url}/notebooks/{notebook}?token={self.token}"
 
 
 @dataclass
@@ -108,12 +122,17 @@ def wait_until_up(url: str, server: subprocess.Popen[bytes], log: Path) -> None:
                 return
         except (URLError, OSError):
             time.sleep(0.1)
-    pytest.fail(f"JupyterLab did not start:\n{log.read_text()[-4000:]}")
+    pytest.fail(f"The server did not start:\n{log.read_text()[-4000:]}")
 
 
 @contextmanager
-def running(home: Path, front_end: Path) -> Iterator[Lab]:
-    """Run JupyterLab as ``make lab`` starts it, on a copy of the notebooks."""
+def running(
+    home: Path, front_end: Path, kind: type[Lab] = Lab, *, ours: bool = True
+) -> Iterator[Lab]:
+    """Run JupyterLab as ``make lab`` starts it, or Notebook 7, on a copy of the notebooks.
+
+    Without ``ours`` our own extension is switched off, as a person does it in the manager.
+    """
     folder = home / "work"
     shutil.copytree(
         ROOT / "notebooks", folder / "notebooks", ignore=shutil.ignore_patterns(".palimpsest")
@@ -124,7 +143,11 @@ def running(home: Path, front_end: Path) -> Iterator[Lab]:
     settings = home / "config" / "labconfig"
     settings.mkdir(parents=True)
     (settings / "default_setting_overrides.json").write_text(json.dumps(OVERRIDES))
+    if not ours:
+        disabled = {"disabledExtensions": {"jupyter-palimpsest": True}}
+        (settings / "page_config.json").write_text(json.dumps(disabled))
     environment = {name: value for name, value in os.environ.items() if name != "DISPLAY"} | {
+        "JUPYTER_PREFER_ENV_PATH": "1",
         "JUPYTER_PATH": str(home / "share"),
         "JUPYTER_CONFIG_DIR": str(home / "config"),
         "JUPYTER_DATA_DIR": str(home / "data"),
@@ -133,16 +156,18 @@ def running(home: Path, front_end: Path) -> Iterator[Lab]:
         "JUPYTER_TOKEN": (token := secrets.token_hex(8)),
     }
     port, log = free_port(), home / "server.log"
-    command = [sys.executable, str(ROOT / "scripts" / "lab.py"), "--no-browser"]
+    command = [sys.executable, *kind.START, "--no-browser"]
     command += [f"--ServerApp.root_dir={folder}", f"--port={port}", "--ip=127.0.0.1"]
     command.append("--expose-app-in-browser")  # how the tests choose a theme
     with log.open("wb") as said:
         server = subprocess.Popen(command, stdout=said, stderr=said, env=environment)
     with server:
         wait_until_up(url := f"http://127.0.0.1:{port}", server, log)
-        yield Lab(url, token, folder)
-        # A server that has no terminal asks nothing at SIGTERM; its kernels end with it.
-        server.send_signal(signal.SIGTERM)
+        try:
+            yield kind(url, token, folder)
+        finally:
+            # A server that has no terminal asks nothing at SIGTERM; its kernels end with it.
+            server.send_signal(signal.SIGTERM)
 
 
 def open_notebook(page: Page, lab: Lab, notebook: str) -> None:

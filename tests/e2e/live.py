@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import nbformat
+import pytest
 from nbformat.v4 import new_code_cell, new_notebook
 from playwright.sync_api import Locator, Page
 from tests.e2e.lab import READY, ROOT, Lab, open_notebook
@@ -48,6 +49,24 @@ class Notebook:
         self.page.evaluate("window.jupyterapp.shell.currentWidget.context.save()")
         saved: dict[str, Any] = nbformat.read(self.path, as_version=4)
         return saved
+
+    def kept(self, cell: int, words: str) -> dict[str, Any]:
+        """Save until the file tells these words in Markdown; return what the cell's output holds.
+
+        A page that did not run the cell writes the end once it knows that nobody goes on.
+        """
+        for _ in range(40):
+            outputs = self.save()["cells"][cell]["outputs"]
+            if outputs and words in (data := outputs[0]["data"])["text/markdown"]:
+                return dict(data)
+            self.page.wait_for_timeout(250)
+        pytest.fail(f"The saved notebook does not tell {words!r}: {outputs}")
+
+    def beside(self, lab: Lab) -> "Notebook":
+        """Open the same notebook in a second page."""
+        page = self.page.context.new_page()
+        open_notebook(page, lab, self.path.name)
+        return Notebook(page, self.path)
 
 
 def begin(page: Page, lab: Lab, name: str, *cells: str) -> Notebook:

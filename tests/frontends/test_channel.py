@@ -309,6 +309,23 @@ def test_sessions_are_listed_opened_and_begun(page: Kernel) -> None:
     assert page.request(type="hello", protocol=1)["session"]["session"] == first
 
 
+def test_a_renamed_notebook_keeps_its_session(page: Kernel) -> None:
+    page.run("import os; os.environ['JPY_SESSION_NAME'] = os.path.abspath('deep/old.ipynb')")
+    page.script("says('one')")
+    page.run("before = %agent hi")
+    session = page.value("before.session").strip("'")
+
+    page.request(type="rename", was="deep/old.ipynb", notebook="deep/new.ipynb", id="renamed")
+    page.request(type="rename", was="other.ipynb", notebook="another.ipynb", id="another")
+
+    assert outcome(page, "renamed")["late"] is False
+    assert outcome(page, "another")["late"] is True
+    told = page.request(type="hello", protocol=1)
+    assert told["notebook"] == "deep/new.ipynb"
+    assert (told["session"]["session"], told["session"]["notebook"]) == (session, told["notebook"])
+    page.run("del os.environ['JPY_SESSION_NAME']")
+
+
 def test_what_cannot_be_done_is_told_in_one_sentence(page: Kernel) -> None:
     page.request(type="open", session="ses_nothing", id="nothing")
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from palimpsest.frontends.magic import Cells, current_notebook
+from palimpsest.frontends.magic import Cells, current_notebook, rename_notebook
 
 
 def shell(**names: Any) -> Any:
@@ -34,6 +34,26 @@ def test_names_the_notebook_of_vs_code(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("JPY_SESSION_NAME", raising=False)
 
     assert current_notebook(shell(__vsc_ipynb_file__="/home/ada/work/a.ipynb")) == "a.ipynb"
+
+
+@pytest.mark.parametrize(
+    ("was", "notebook", "expected"),
+    [
+        ("work/analysis/penguins.ipynb", "work/analysis/birds.ipynb", "analysis/birds.ipynb"),
+        ("analysis/penguins.ipynb", "birds.ipynb", "birds.ipynb"),
+        ("/penguins.ipynb", "/birds.ipynb", "analysis/birds.ipynb"),
+        ("other.ipynb", "birds.ipynb", None),
+        ("guins.ipynb", "birds.ipynb", None),
+        ("penguins.ipynb", "birds.txt", None),
+    ],
+)
+def test_takes_a_new_name_where_its_own_notebook_is_meant(
+    was: str, notebook: str, expected: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("JPY_SESSION_NAME", "/home/ada/work/analysis/penguins.ipynb")
+
+    assert rename_notebook(was, notebook) == (expected is not None)
+    assert current_notebook(shell()) == (expected or "analysis/penguins.ipynb")
 
 
 def test_the_outermost_cell_is_the_one_that_asks() -> None:

@@ -74,7 +74,8 @@ def test_a_kernel_loads_the_magic(fresh: Path, tmp_path: Path) -> None:
         client.start_channels()
         client.wait_for_ready(timeout=60)
         reply = client.execute_interactive(
-            "%load_ext palimpsest\nassert 'agent' in get_ipython().magics_manager.magics['cell']",
+            "%load_ext palimpsest\nassert 'agent' in get_ipython().magics_manager.magics['cell']\n"
+            "import palimpsest\nassert 'initialize' in palimpsest.current_session().view()._esm",
             timeout=60,
         )
     finally:

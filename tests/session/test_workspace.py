@@ -76,6 +76,41 @@ async def test_each_notebook_and_each_console_has_its_own(kernel: Kernel) -> Non
     assert (await studio.workspace.open(one.id[:20], "a.ipynb")).id == one.id
 
 
+async def test_a_renamed_notebook_keeps_its_sessions(kernel: Kernel) -> None:
+    before = kernel(ScriptedModel(says("One.")))
+    older = await before.session("a.ipynb")
+    await ask(older, "first")
+    await before.workspace.close()
+    studio = kernel(ScriptedModel(says("Two."), says("Three.")))
+    studio.clock.now += 1
+    newer = await studio.workspace.new("a.ipynb")
+    await ask(newer, "second")
+
+    await studio.workspace.rename("a.ipynb", "b.ipynb")
+
+    assert (await studio.session("b.ipynb")).id == newer.id
+    await ask(newer, "third")
+    another = await studio.session("a.ipynb")
+    assert another.id not in {older.id, newer.id}
+    await studio.workspace.close()
+    after = kernel()
+    assert (await after.session("b.ipynb")).id == newer.id
+    named = {one.id: one.notebook for one in after.workspace.sessions()}
+    assert named == {older.id: "b.ipynb", newer.id: "b.ipynb", another.id: "a.ipynb"}
+
+
+async def test_a_session_that_another_kernel_writes_keeps_its_name(kernel: Kernel) -> None:
+    writer = kernel(ScriptedModel(says("One.")))
+    session = await writer.session("a.ipynb")
+    await ask(session, "first")
+    other = kernel(kernel_id="kernel-b")
+
+    await other.workspace.rename("a.ipynb", "b.ipynb")
+
+    assert (await writer.session("a.ipynb")).id == session.id
+    assert [one.notebook for one in other.workspace.sessions()] == ["a.ipynb"]
+
+
 async def test_an_unknown_session_is_named(kernel: Kernel) -> None:
     with pytest.raises(NotFound, match="ses_nothing"):
         await kernel().workspace.open("ses_nothing")

@@ -17,8 +17,8 @@ from pydantic import BaseModel, ValidationError
 
 from palimpsest import __version__
 from palimpsest.frontends.closing import closed_bundle
-from palimpsest.frontends.magic import current_notebook
-from palimpsest.frontends.notices import choices_of, head_of, in_batches, pictures
+from palimpsest.frontends.magic import current_notebook, rename_notebook
+from palimpsest.frontends.notices import choices_of, head_of, in_batches, pictures, records_since
 from palimpsest.frontends.protocol import (
     COMMAND_TYPES,
     COMMANDS,
@@ -41,6 +41,7 @@ from palimpsest.frontends.protocol import (
     PromptBase,
     Queue,
     RecordsNotice,
+    Rename,
     Resync,
     Retry,
     SessionRow,
@@ -59,6 +60,12 @@ from palimpsest.transcript.messages import Origin
 from palimpsest.transcript.scrub import scrub, secret_values
 from palimpsest.transcript.values import Reply
 
+GREETING_SECONDS = 1.0
+"""A page greets when it hears that the cell that loaded us has ended, and then watches.
+
+With Run All the next cell asks sooner: without this wait, five of six such runs showed a question
+to type beside the one to press.
+"""
 REMEMBERED = 1_000
 """Replies kept for repeats; a page repeats within seconds."""
 
@@ -70,11 +77,11 @@ class Watches:
         self._clock = clock
         self._until: dict[tuple[str, str | None], float] = {}
 
-    def renew(self, client: str, session: str | None) -> None:
+    def renew(self, client: str, session: str | None, seconds: float = WATCH_SECONDS) -> None:
         """A page watches, from now on for a while."""
         now = self._clock()
         kept = {key: until for key, until in self._until.items() if until > now}
-        kept[client, session] = now + WATCH_SECONDS
+        kept[client, session] = max(now + seconds, kept.get((client, session), 0.0))
         self._until = kept
 
     def end(self, client: str, session: str | None) -> None:
@@ -109,6 +116,7 @@ class Channel:
         self._sessions: dict[str, LiveSession] = {}
         self._unsubscribe: list[Callable[[], None]] = []
         self._current: str | None = None
+        self._greeting_ends: float | None = None
         self._replies: OrderedDict[str, dict[str, Any]] = OrderedDict()
         self._lock = threading.Lock()
         self._tasks: set[Any] = set()
@@ -126,12 +134,21 @@ class Channel:
             ListSessions: self._list,
             OpenSession: self._open,
             NewSession: self._new,
+            Rename: self._rename,
         }
         """What takes its time, done on the engine."""
 
     def fresh(self, session_id: str) -> bool:
         """Tell whether a page watches this session now."""
         return self.watches.fresh(session_id)
+
+    def expected(self) -> bool:
+        """Tell whether a page may be about to watch: for a moment from the first question on."""
+        now = time.monotonic()
+        if self._greeting_ends is None:
+            is_kernel = getattr(self._shell, "kernel", None) is not None
+            self._greeting_ends = now + GREETING_SECONDS if is_kernel else now
+        return now < self._greeting_ends
 
     def adopt(self, session: LiveSession) -> None:
         """Note the session that this notebook goes on with; from any thread."""
@@ -177,6 +194,9 @@ class Channel:
     def _do(self, command: Command) -> CommandReply:
         match command:
             case Hello():
+                if command.client:
+                    # It watches next; until then nothing is asked behind its back.
+                    self.watches.renew(command.client, None, GREETING_SECONDS)
                 self._on_engine(command, self._find_current())
                 return self._reply(
                     command,
@@ -248,17 +268,11 @@ class Channel:
             for notice in pictures(session, command.id):
                 self._publish(notice)
             return
-        records = await asyncio.to_thread(session.records_after, command.after)
-        batches = list(in_batches([record.wire() for record in records])) or [()]
-        for number, batch in enumerate(batches):
-            self._publish(
-                RecordsNotice(
-                    session=session.id,
-                    records=batch,
-                    resync=command.id,
-                    last=number == len(batches) - 1,
-                )
-            )
+        after = command.after
+        for told in await asyncio.to_thread(
+            lambda: list(records_since(session, after, command.id))
+        ):
+            self._publish(told)
 
     async def _close_segment(self, command: CloseSegment) -> None:
         session = await self._session(command.session)
@@ -301,6 +315,14 @@ class Channel:
         session = await self._services.workspace.new(self._notebook())
         self.adopt(session)
         self._publish(OutcomeNotice(id=command.id, session=head_of(session)))
+
+    async def _rename(self, command: Rename) -> None:
+        before = self._notebook()
+        is_ours = rename_notebook(command.was, command.notebook)
+        after = self._notebook()
+        if is_ours and before is not None and after is not None:
+            await self._services.workspace.rename(before, after)
+        self._publish(OutcomeNotice(id=command.id, late=not is_ours))
 
     async def _find_current(self) -> None:
         session = await self._services.workspace.current(self._notebook())

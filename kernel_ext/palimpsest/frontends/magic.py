@@ -169,3 +169,16 @@ def current_notebook(shell: Any) -> str | None:
     named = shell.user_ns.get("__vsc_ipynb_file__") or os.environ.get("JPY_SESSION_NAME") or ""
     start = getattr(shell, "starting_dir", "") or os.getcwd()  # noqa: PTH109  # no pathlib: load time
     return notebook_name(str(named), start)
+
+
+def rename_notebook(was: str, notebook: str) -> bool:
+    """Take a new name for this kernel's notebook, or say that another notebook was meant.
+
+    The server tells a kernel the name once, at its start; a restarted kernel is told the new one.
+    """
+    named = os.environ.get("JPY_SESSION_NAME", "").replace(os.sep, "/")
+    was, notebook = was.strip("/"), notebook.strip("/")
+    if not notebook.endswith(".ipynb") or not f"/{named}".endswith(f"/{was}"):
+        return False
+    os.environ["JPY_SESSION_NAME"] = named.removesuffix(was) + notebook
+    return True

@@ -13,6 +13,7 @@ from palimpsest.frontends.protocol import (
     Filling,
     ModelChoice,
     PictureNotice,
+    RecordsNotice,
     SessionHead,
 )
 from palimpsest.frontends.turn import Services
@@ -83,7 +84,9 @@ def pictures(session: LiveSession, resync: str) -> Iterator[PictureNotice]:
             room = NOTICE_CHARS
         pieces[-1].append(message)
         room -= size
+    decisions = session.decisions()
     for number, piece in enumerate(pieces):
+        last = number == len(pieces) - 1
         yield PictureNotice(
             session=session.id,
             resync=resync,
@@ -94,9 +97,19 @@ def pictures(session: LiveSession, resync: str) -> Iterator[PictureNotice]:
             inbox=picture.inbox,
             info=picture.session,
             replies=picture.replies,
+            decisions=decisions if last else (),
             filling=_filling(picture),
-            last=number == len(pieces) - 1,
+            last=last,
         )
+
+
+def records_since(session: LiveSession, after: int, resync: str) -> Iterator[RecordsNotice]:
+    """Yield a session's records after a number in pieces of bounded size, read from its log."""
+    records = [record.wire() for record in session.records_after(after)]
+    batches = list(in_batches(records)) or [()]
+    for number, batch in enumerate(batches):
+        last = number == len(batches) - 1
+        yield RecordsNotice(session=session.id, records=batch, resync=resync, last=last)
 
 
 def in_batches(records: list[dict[str, Any]]) -> Iterator[tuple[dict[str, Any], ...]]:

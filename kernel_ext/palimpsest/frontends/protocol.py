@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, TypeAdapter
 
 from palimpsest.transcript.base import Value
+from palimpsest.transcript.decisions import Decision
 from palimpsest.transcript.events import PromptAdmitted
 from palimpsest.transcript.messages import Message
 from palimpsest.transcript.sessions import Session, Status
@@ -174,6 +175,18 @@ class NewSession(CommandBase):
     type: Literal["new"] = "new"
 
 
+class Rename(CommandBase):
+    """The notebook is called otherwise now, and its sessions go with it.
+
+    Both paths are as the server tells them. Where the kernel's notebook is another one, or was
+    renamed already, nothing happens.
+    """
+
+    type: Literal["rename"] = "rename"
+    was: str
+    notebook: str
+
+
 Command = Annotated[
     Hello
     | Watch
@@ -190,12 +203,13 @@ Command = Annotated[
     | ListChoices
     | ListSessions
     | OpenSession
-    | NewSession,
+    | NewSession
+    | Rename,
     Field(discriminator="type"),
 ]
 
 COMMANDS: TypeAdapter[Command] = TypeAdapter(Command)
-COMMAND_TYPES = "hello, watch, unwatch, prompt, queue, steer, reply, retry, cancel, withdraw, resync, close, choices, sessions, open, new"
+COMMAND_TYPES = "hello, watch, unwatch, prompt, queue, steer, reply, retry, cancel, withdraw, resync, close, choices, sessions, open, new, rename"
 
 
 class SessionHead(Value):
@@ -307,6 +321,8 @@ class PictureNotice(Value):
     info: Session | None = None
     replies: dict[str, Reply] = {}
     """What was answered, by the id of the tool call that asked."""
+    decisions: tuple[Decision, ...] = ()
+    """What was scraped off for the model; it comes with the last piece."""
     filling: Filling | None = None
     last: bool = False
 

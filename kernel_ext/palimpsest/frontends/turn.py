@@ -56,6 +56,10 @@ class Pages(Protocol):
         """Tell whether a page watches the session now."""
         ...
 
+    def expected(self) -> bool:
+        """Tell whether a page may be about to watch."""
+        ...
+
     def adopt(self, session: LiveSession) -> None:
         """Note the session that the notebook goes on with."""
         ...
@@ -110,7 +114,10 @@ class CellTurn:
         self._publish = pump.shell.display_pub.publish
         self._story = self._new_story()
         self._questions = Questions(
-            pump.interrupts, self._watched, self._scrub, before=self._make_room
+            pump.interrupts,
+            lambda: self._watched() or self._pages.expected(),
+            self._scrub,
+            before=self._make_room,
         )
         self._future: Future[Answer] | None = None
         self._stopped_at: float | None = None

@@ -138,3 +138,12 @@ def _entity(match: re.Match[str]) -> str:
 
 def _entities(text: str) -> str:
     return _NO_ENTITY.sub(_entity, text)
+
+
+def in_html(text: str) -> str:
+    """Return words as HTML outside of code, where MathJax may look for maths.
+
+    A link that maths makes is no link that was looked at: the command keeps its look and loses
+    its meaning.
+    """
+    return html.escape(text).replace("\\href", "\\\u200bhref")

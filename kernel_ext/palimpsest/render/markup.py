@@ -9,7 +9,7 @@ import html
 import re
 from collections.abc import Iterator
 
-from palimpsest.render.escape import clean
+from palimpsest.render.escape import clean, in_html
 from palimpsest.render.prose import leads_somewhere_allowed
 
 _FENCE = re.compile(r"^(?P<indent> *)(?P<fence>`{3,}|~{3,})[ \t]*(?P<info>[^`]*)$")
@@ -27,7 +27,7 @@ _INLINE = re.compile(
     r"|!?\[(?P<label>(?:[^\[\]\n]|\[[^\[\]\n]*\])*)\]\((?P<to>[^\s()]*(?:\([^\s()]*\)[^\s()]*)*)"
     r"(?:\s+\"[^\"\n]*\")?\)"
     r"|(?P<bare>https?://[^\s<>()\[\]`*\"']+[^\s<>()\[\]`*\"'.,;:!?])"
-    r"|(?P<maths>(?<![\\$\w])\$(?=[^\s$])[^$`\n]*?(?<=[^\s\\])\$(?![\d$]))"
+    r"|(?P<maths>\$\$[^$`]+?\$\$|(?<![\\$\w])\$(?=[^\s$])[^$`\n]*?(?<=[^\s\\])\$(?![\d$]))"
     r"|\*\*(?P<strong>(?=\S).+?(?<=\S))\*\*|(?<!\w)__(?P<strong_>(?=\S).+?(?<=\S))__(?!\w)"
     r"|\*(?P<em>(?=[^\s*]).+?(?<=[^\s*]))\*(?!\*)|(?<!\w)_(?P<em_>(?=[^\s_]).+?(?<=[^\s_]))_(?!\w)"
     r"|~~(?P<gone>(?=\S).+?(?<=\S))~~",
@@ -184,13 +184,13 @@ def _paragraph(lines: list[str], at: int, depth: int) -> tuple[int, str]:
 
 def _inline(text: str, depth: int = 0) -> str:
     if len(text) > _LONGEST or depth > _DEEPEST:
-        return html.escape(text)
+        return in_html(text)
     made = ""
     at = 0
     for match in _INLINE.finditer(text):
-        made += html.escape(text[at : match.start()]) + _mark(match, depth)
+        made += in_html(text[at : match.start()]) + _mark(match, depth)
         at = match.end()
-    return made + html.escape(text[at:])
+    return made + in_html(text[at:])
 
 
 def _mark(match: re.Match[str], depth: int) -> str:
@@ -203,11 +203,11 @@ def _mark(match: re.Match[str], depth: int) -> str:
     if match["bare"] is not None:
         return _link(html.escape(match["bare"]), match["bare"])
     if match["maths"] is not None:
-        return f'<span class="maths">{html.escape(match["maths"])}</span>'
+        return f'<span class="maths">{in_html(match["maths"])}</span>'
     for name, tag in _TAGS.items():
         if match[name] is not None:
             return f"<{tag}>{_inline(match[name], depth + 1)}</{tag}>"
-    return html.escape(match[0])
+    return in_html(match[0])
 
 
 def _link(label: str, to: str) -> str:

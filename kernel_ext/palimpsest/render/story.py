@@ -4,7 +4,7 @@ Border: pure; nothing is escaped yet, each view does that. Scrubbing and caps ha
 so that no view can forget them. What is left out is counted and the reader is told where it is.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from palimpsest.render.calls import input_text, output_text
@@ -85,6 +85,8 @@ class Notes:
     replies: tuple[tuple[str, Reply], ...] = ()
     """Answers, by the question's id."""
     decisions: tuple[Decision, ...] = ()
+    answers: Mapping[str, Reply] = field(default_factory=dict)
+    """Answers by the id of the tool call, where the questions are not known."""
 
     @classmethod
     def of(cls, records: Iterable[Record]) -> "Notes":
@@ -101,7 +103,7 @@ class Notes:
         asks = [ask for ask in self.asks if ask.call_id == part.call_id]
         asks = [ask for ask in asks if ask.message_id in (None, part.message_id)]
         if not asks:
-            return None, None
+            return None, self.answers.get(part.call_id)
         return asks[-1], dict(self.replies).get(asks[-1].id)
 
 

@@ -11,7 +11,7 @@ from typing import Literal, Protocol
 
 from palimpsest.store.state import State
 from palimpsest.store.store import SessionSummary
-from palimpsest.transcript.decisions import StepRequest
+from palimpsest.transcript.decisions import Decision, StepRequest
 from palimpsest.transcript.errors import ErrorValue
 from palimpsest.transcript.events import PromptAdmitted, Record
 from palimpsest.transcript.messages import Message, Messages, Origin
@@ -137,6 +137,10 @@ class LiveSession(Protocol):
         """Return the newest immutable picture."""
         ...
 
+    def decisions(self) -> tuple[Decision, ...]:
+        """Return what was scraped off for the model so far, in order."""
+        ...
+
     def records_after(self, seq: int) -> Sequence[Record]:
         """Return the records after a sequence number (what is not yet written is left out)."""
         ...
@@ -163,6 +167,10 @@ class Workspace(Protocol):
 
     async def open(self, session_id: str, notebook: str | None = None) -> LiveSession:
         """Open a session by id or unambiguous beginning of one and make it current; raises NotFound."""
+        ...
+
+    async def rename(self, before: str, after: str) -> None:
+        """Let the sessions of a notebook go with it to its new name."""
         ...
 
     async def fork(self, session_id: str, message_id: str | None = None) -> LiveSession:

@@ -10,6 +10,7 @@ from palimpsest.session.api import Answer, PromptOptions, RecordsCallback, Snaps
 from palimpsest.store.follow import Follower
 from palimpsest.store.jsonl import JsonlStore
 from palimpsest.store.state import State
+from palimpsest.transcript.decisions import Decision
 from palimpsest.transcript.errors import SessionHeld
 from palimpsest.transcript.events import Record
 from palimpsest.transcript.values import Reply
@@ -77,6 +78,11 @@ class FollowedSession:
         """Return the newest immutable picture."""
         with self._lock:
             return Snapshot.of(self._state)
+
+    def decisions(self) -> tuple[Decision, ...]:
+        """Return what was scraped off for the model so far, in order."""
+        with self._lock:
+            return self._state.decisions
 
     def records_after(self, seq: int) -> Sequence[Record]:
         """Return the records after a sequence number."""

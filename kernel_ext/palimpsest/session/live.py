@@ -27,12 +27,14 @@ from palimpsest.store.store import Store
 from palimpsest.tools.permissions import Rules
 from palimpsest.tools.registry import Registry
 from palimpsest.tools.tool import AskFunction, Namespace, PythonRunner, Tool
+from palimpsest.transcript.decisions import Decision
 from palimpsest.transcript.errors import ConfigError
 from palimpsest.transcript.events import Record, SessionUpdated
 from palimpsest.transcript.ids import Ids
 from palimpsest.transcript.messages import Messages, UserMessage
 from palimpsest.transcript.parts import TextPart, ToolPart
 from palimpsest.transcript.policies import Policy
+from palimpsest.transcript.sessions import Session
 from palimpsest.transcript.values import ModelInfo, ModelRef, Reply
 
 TITLE_LENGTH = 60
@@ -151,6 +153,12 @@ class LiveSession:
         """Take a waiting prompt back."""
         return bool(self._on_loop(self.runner.withdraw, prompt_id))
 
+    def rename(self, notebook: str) -> None:
+        """Go with the notebook to its new name."""
+        session = self.log.state.session
+        if session is not None:
+            self._update(session, notebook=notebook)
+
     def subscribe(self, callback: RecordsCallback) -> Callable[[], None]:
         """Be told every record after it was written."""
         return self.journal.subscribe(callback)
@@ -158,6 +166,10 @@ class LiveSession:
     def snapshot(self) -> Snapshot:
         """Return the newest immutable picture."""
         return self.journal.read_state(Snapshot.of)
+
+    def decisions(self) -> tuple[Decision, ...]:
+        """Return what was scraped off for the model so far, in order."""
+        return self.journal.read_state(lambda state: state.decisions)
 
     def records_after(self, seq: int) -> Sequence[Record]:
         """Return the records after a sequence number."""
@@ -265,8 +277,7 @@ class LiveSession:
     def _remember(self, user: UserMessage) -> None:
         session = self.log.state.session
         if session is not None and (session.agent, session.model) != (user.agent, user.model):
-            updated = session.model_copy(update={"agent": user.agent, "model": user.model})
-            self.log.append(SessionUpdated(session=updated))
+            self._update(session, agent=user.agent, model=user.model)
 
     def _system(self, agent: Agent, info: ModelInfo, user: UserMessage) -> tuple[str, ...]:
         """Return the system prompt, the same bytes for the session's whole life."""
@@ -356,7 +367,10 @@ class LiveSession:
         if session is None or not session.title.startswith(DEFAULT_TITLE) or not line:
             return
         title = line if len(line) <= TITLE_LENGTH else line[: TITLE_LENGTH - 1].rstrip() + "…"
-        self.log.append(SessionUpdated(session=session.model_copy(update={"title": title})))
+        self._update(session, title=title)
+
+    def _update(self, session: Session, **fields: Any) -> None:
+        self.log.append(SessionUpdated(session=session.model_copy(update=fields)))
 
 
 def default_title(now_ms: int) -> str:

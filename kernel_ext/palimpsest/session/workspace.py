@@ -21,7 +21,7 @@ from palimpsest.store.recovery import close_interrupted
 from palimpsest.store.state import State
 from palimpsest.store.store import Owner, SessionSummary, Store
 from palimpsest.transcript.errors import NotFound, SessionHeld
-from palimpsest.transcript.events import PromptDelivered, SessionCreated
+from palimpsest.transcript.events import PromptDelivered, SessionCreated, SessionUpdated
 from palimpsest.transcript.sessions import Session, SessionTime
 
 Opened = TypeVar("Opened", bound=LiveSession | FollowedSession)
@@ -64,6 +64,16 @@ class Workspace:
         """Open a session by id or unambiguous beginning of one and make it current."""
         async with self._lock:
             return await self._opened(self._full_id(session_id), notebook)
+
+    async def rename(self, before: str, after: str) -> None:
+        """Let the sessions of a notebook go with it to its new name."""
+        async with self._lock:
+            known = self._current.pop(before, None)
+            if known is not None:
+                self._current[after] = known
+            for summary in self._store.list():
+                if summary.notebook == before:
+                    await self._renamed(summary.id, after)
 
     async def fork(self, session_id: str, message_id: str | None = None) -> LiveSessionProtocol:
         """Begin a new session with everything of another one before a message, or all of it."""
@@ -115,6 +125,24 @@ class Workspace:
         journal = Journal(writer, State(), clock=services.clock)
         journal.append(SessionCreated(session=session), sync=True)
         return self._use(LiveSession(services, journal, asyncio.get_running_loop()), notebook)
+
+    async def _renamed(self, session_id: str, notebook: str) -> None:
+        """Write a notebook's new name into a session, unless another kernel writes that session."""
+        known = self._open.get(session_id)
+        if known is not None:
+            if isinstance(known, LiveSession):
+                known.rename(notebook)
+            return
+        try:
+            writer = await asyncio.to_thread(self._store.acquire, session_id, self._owner)
+        except SessionHeld:
+            return
+        state = await asyncio.to_thread(self._store.open_live, session_id)
+        journal = Journal(writer, state, clock=self._services.clock)
+        if state.session is not None:
+            updated = state.session.model_copy(update={"notebook": notebook})
+            journal.append(SessionUpdated(session=updated))
+        await asyncio.to_thread(journal.close)
 
     async def _opened(self, session_id: str, notebook: str | None) -> LiveSession | FollowedSession:
         known = self._open.get(session_id)

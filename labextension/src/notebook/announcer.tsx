@@ -15,6 +15,7 @@ export function announce(
   host: IHost
 ): () => void {
   const place = document.createElement('div');
+  place.className = 'plm-Announcer';
   panel.node.append(place);
   const root = createRoot(place);
   // The agent's panel has a voice of its own, and a notebook in the background has none.

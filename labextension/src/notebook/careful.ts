@@ -1,22 +1,8 @@
 /**
- * A stricter sanitiser for the words of a model.
- *
- * JupyterLab's own takes out scripts and handlers, which is right for a person's notebook. A
- * model's text must also not load pictures from elsewhere (it would tell an address what was
- * read here), not run a command of JupyterLab by a button, and not dress up as our question.
+ * JupyterLab's sanitiser, and a stricter one behind it.
  */
 import type { IRenderMime } from '@jupyterlab/rendermime-interfaces';
-
-/** Elements that load, send or command something; their words stay. */
-const UNWANTED =
-  'audio, button, datalist, embed, fieldset, form, iframe, input, map, object, option, picture, select, source, textarea, track, video';
-
-/** Classes that JupyterLab, Lumino and we ourselves give a meaning to. */
-const OURS = /^(jp-|lm-|plm-)/;
-
-const LINK = /^(https?:|mailto:|#)/i;
-const SCHEME = /^([a-z][a-z0-9+.-]*:|[\\/]{2})/i;
-const PICTURE = /^data:image\/(png|jpeg|gif|webp|svg\+xml)[;,]/i;
+import { strict } from '../views/strict';
 
 /** Wraps a sanitiser with one that is stricter still. */
 export function careful(inner: IRenderMime.ISanitizer): IRenderMime.ISanitizer {
@@ -24,21 +10,6 @@ export function careful(inner: IRenderMime.ISanitizer): IRenderMime.ISanitizer {
     ...passed(inner),
     sanitize: (dirty, options) => strict(inner.sanitize(dirty, options))
   };
-}
-
-/** Takes out what a model's words may not do; the document it works in loads nothing. */
-export function strict(html: string): string {
-  const page = new DOMParser().parseFromString(html, 'text/html');
-  for (const element of page.body.querySelectorAll(UNWANTED)) {
-    if (!isTask(element)) {
-      element.replaceWith(...element.childNodes);
-    }
-  }
-  page.body.querySelectorAll('img').forEach(keepPicture);
-  for (const element of page.body.querySelectorAll('*')) {
-    keepAttributes(element);
-  }
-  return page.body.innerHTML;
 }
 
 function passed(
@@ -50,45 +21,4 @@ function passed(
       return inner.allowNamedProperties ?? false;
     }
   };
-}
-
-/** The box of a task list can do nothing: it is switched off. */
-function isTask(element: Element): boolean {
-  return (
-    element.matches('li input[type="checkbox"]') &&
-    element.hasAttribute('disabled')
-  );
-}
-
-function keepPicture(image: HTMLImageElement): void {
-  const address = (image.getAttribute('src') ?? '').trim();
-  if (PICTURE.test(address) || !SCHEME.test(address)) {
-    return;
-  }
-  // Not loaded, but named: a person may follow the link.
-  const link = image.ownerDocument.createElement('a');
-  link.textContent = image.alt === '' ? address : image.alt;
-  link.setAttribute('href', address);
-  image.replaceWith(link);
-}
-
-function keepAttributes(element: Element): void {
-  for (const name of element.getAttributeNames()) {
-    if (/^(style|background|data-commandlinker.*|usemap|name)$/i.test(name)) {
-      element.removeAttribute(name);
-    }
-  }
-  const kept = [...element.classList].filter(name => !OURS.test(name));
-  if (kept.length < element.classList.length) {
-    element.className = kept.join(' ');
-  }
-  const address = element.getAttribute('href')?.trim();
-  if (address !== undefined) {
-    if (SCHEME.test(address) && !LINK.test(address)) {
-      element.removeAttribute('href');
-    } else if (/^https?:/i.test(address)) {
-      element.setAttribute('target', '_blank');
-      element.setAttribute('rel', 'noopener noreferrer nofollow');
-    }
-  }
 }

@@ -55,6 +55,7 @@ export type Command =
   | OpenSession
   | Prompt
   | Queue
+  | Rename
   | Resync
   | Retry
   | Steer
@@ -1094,6 +1095,10 @@ export interface PictureNotice {
   replies: {
     [k: string]: Reply;
   };
+  /**
+   * What was scraped off for the model; it comes with the last piece.
+   */
+  decisions: Decision[];
   filling?: Filling;
   last: boolean;
 }
@@ -1342,6 +1347,18 @@ export interface RecordsNotice {
    * The last notice of that answer.
    */
   last: boolean;
+}
+/**
+ * The notebook is called otherwise now, and its sessions go with it.
+ *
+ * Both paths are as the server tells them. Where the kernel's notebook is another one, or was
+ * renamed already, nothing happens.
+ */
+export interface Rename {
+  id: string;
+  type: 'rename';
+  was: string;
+  notebook: string;
 }
 /**
  * Tell everything after a sequence number again, or the whole picture when ``after`` is None.

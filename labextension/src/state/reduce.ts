@@ -96,7 +96,10 @@ function ofSession(now: ITranscript, notice: Notice): Partial<ITranscript> {
     case 'todo.updated':
       return { todos: notice.todos };
     case 'decision':
-      return { decisions: [...now.decisions, notice.decision] };
+      // A picture may tell one that its records tell again.
+      return now.decisions.some(({ id }) => id === notice.decision.id)
+        ? {}
+        : { decisions: [...now.decisions, notice.decision] };
     case 'step.requested':
       return notice.request.purpose === 'step'
         ? { filling: filling(notice.request) }

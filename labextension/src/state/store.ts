@@ -330,9 +330,10 @@ function nextFrame(run: () => void): void {
 /** Puts the pieces of a picture together; what it does not show stays as it was known. */
 function pictured(
   pieces: readonly PictureNotice[],
-  { filling, head, inbox, info, replies, seq, todos }: PictureNotice,
+  notice: PictureNotice,
   before: ITranscript
 ): ITranscript {
+  const { filling, head, inbox, info, replies, seq, todos } = notice;
   return {
     ...EMPTY,
     seq,
@@ -344,8 +345,8 @@ function pictured(
     todos,
     asks: head.asks,
     inbox,
-    decisions: before.decisions,
-    // A kernel of an older version tells no answers.
+    // A kernel of an older version tells no decisions and no answers.
+    decisions: (notice as Partial<PictureNotice>).decisions ?? before.decisions,
     replies: { ...before.replies, ...(replies as typeof replies | undefined) },
     filling
   };

@@ -19,7 +19,7 @@ export function Announcements({
 }: {
   transcript: ITranscript;
   /** Somebody else says it. */
-  isQuiet?: () => boolean;
+  isQuiet?: (() => boolean) | undefined;
 }) {
   const { words } = useHost();
   const heard = useRef<IHeard | null>(null);

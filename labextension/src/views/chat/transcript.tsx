@@ -27,14 +27,17 @@ export interface ITranscriptProps {
   transcript: ITranscript;
   /** Another kernel writes this session. */
   readOnly: boolean;
+  /** What stands there before anything was said; else how to begin. */
+  empty?: ReactNode;
   /** What waits below the newest turn. */
-  children: ReactNode;
+  children?: ReactNode;
 }
 
 /** Draws the transcript; it stays at its end until a person scrolls up. */
 export function Transcript({
   transcript,
   readOnly,
+  empty = <Begin />,
   children
 }: ITranscriptProps) {
   const { words } = useHost();
@@ -51,7 +54,7 @@ export function Transcript({
         tabIndex={0}
       >
         <div className="plm-Transcript-turns">
-          {shown.length === 0 && <Begin />}
+          {shown.length === 0 && empty}
           {shown.map((turn, index) => (
             <Turn
               key={turn.key}

@@ -1,7 +1,7 @@
 // @vitest-environment jsdom
 /** What the words of a model may not do in the page. */
 import { describe, expect, it } from 'vitest';
-import { strict } from '../src/notebook/careful';
+import { strict } from '../src/views/strict';
 
 describe('the careful sanitiser', () => {
   it('names a picture from elsewhere instead of loading it', () => {

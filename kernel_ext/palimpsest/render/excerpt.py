@@ -1,0 +1,69 @@
+"""A session as a piece of HTML inside a page of others: what a cell keeps of ``session.view()``.
+
+Border: pure. The same words and the same escaping as the page of ``render.html``; the style ends
+at the piece's own border. The newest turns come first when there is not room for all of them.
+"""
+
+import html
+from collections.abc import Sequence
+
+from palimpsest.render.escape import in_html, one_line
+from palimpsest.render.html import PAGE_CAPS, render_turns
+from palimpsest.render.story import Caps, Notes, Scrub
+from palimpsest.render.style import EXCERPT
+from palimpsest.render.words import count
+from palimpsest.transcript.messages import Message, Messages, UserMessage
+
+ROOM = 500_000
+"""Characters of HTML that a cell keeps of a session; a notebook is opened and sent as a whole."""
+
+
+def render_excerpt(
+    messages: Messages,
+    title: str,
+    *,
+    mark: str,
+    remark: str = "",
+    caps: Caps = PAGE_CAPS,
+    scrub: Scrub = str,
+    notes: Notes | None = None,
+    room: int = ROOM,
+) -> str:
+    """Return a session's newest turns within ``room``, inside an element of the class ``mark``."""
+    name = in_html(one_line(scrub(title)) or "Session")
+    shown: list[str] = []
+    turns = _turns(messages)
+    for turn in reversed(turns):
+        words = "\n".join(piece for piece in render_turns(turn, caps, scrub, notes) if piece)
+        room -= len(words)
+        if room < 0 and shown:
+            break
+        shown.append(words)
+    left_out = len(turns) - len(shown)
+    body = (
+        "\n".join(reversed(shown)) or '<p class="muted">Nothing was said in this session yet.</p>'
+    )
+    return (
+        f'<div class="plm-Saved {html.escape(mark)}"><div class="plm-Saved-words">'
+        f"<style>{EXCERPT}</style>"
+        f'<p class="title"><b>{name}</b></p>'
+        f'<p class="facts">{in_html(one_line(remark))}</p>\n'
+        f"{_older(left_out)}{body}\n</div></div>"
+    )
+
+
+def _turns(messages: Messages) -> Sequence[list[Message]]:
+    """Group messages by the words that began them."""
+    turns: list[list[Message]] = []
+    for message in messages:
+        if not turns or isinstance(message.info, UserMessage):
+            turns.append([])
+        turns[-1].append(message)
+    return turns
+
+
+def _older(turns: int) -> str:
+    if not turns:
+        return ""
+    number = f"{count(turns)} earlier turn{'s are' if turns > 1 else ' is'}"
+    return f'<p class="muted">{number} not kept in the notebook; the session has all of them.</p>\n'

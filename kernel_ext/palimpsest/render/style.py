@@ -1,0 +1,112 @@
+"""How a session looks as a page and as a part of one: the cell's look, in CSS.
+
+Border: constants only. Colours are variables, so that whoever holds the words decides about light
+and dark; nothing is loaded from anywhere.
+"""
+
+LIGHT = """
+  --page: #fff; --text: #1b1b1f; --muted: #63636b; --line: #dcdce1; --code: #f6f6f7;
+  --accent: #5b49b4; --tint: #eae8f2; --good: #1d7f4e; --bad: #b3261e; --warm: #96590a;
+  --warm-page: #fff7ea; --scraped: #1f7f72; --strokes: #1f7f7214;
+  --system: #8a94ad; --tools: #a9b1c6; --instructions: #c3a5d8; --summary: #2a9080;
+  --user: #3b82c4; --assistant: #5b49b4; --reasoning: #a89be0; --output: #d08a3c;
+  --used: #5b49b4; --free: #ececef; --reserve: #c9c9d0;
+"""
+
+DARK = """
+  --page: #111216; --text: #ececf0; --muted: #a0a1ab; --line: #33353d; --code: #1a1c21;
+  --accent: #a596f2; --tint: #282736; --good: #58c08a; --bad: #f28b82; --warm: #f0b453;
+  --warm-page: #2a2319; --scraped: #4fbfae; --strokes: #4fbfae1a;
+  --system: #6f7c9c; --tools: #55607b; --instructions: #8d6aa6; --summary: #4fbfae;
+  --user: #5aa5e6; --assistant: #8b7ce6; --reasoning: #5f52a8; --output: #e0a55c;
+  --used: #a596f2; --free: #26282e; --reserve: #4a4c55;
+"""
+
+_PAGE_RULES = """
+body { margin: 0; background: var(--page); color: var(--text);
+  font: 14px/1.5 system-ui, -apple-system, "Segoe UI", "DejaVu Sans", sans-serif; }
+main { max-width: 860px; margin: 0 auto; padding: 24px 16px 64px; }
+"""
+
+RULES = """
+* { box-sizing: border-box; }
+h1 { font-size: 20px; margin: 0; }
+h3, h4, h5, h6 { font-size: 14px; font-weight: 600; margin: 12px 0 4px; }
+.title { margin: 0; }
+.facts, .muted, .kept, .step { color: var(--muted); font-size: 12px; margin: 4px 0;
+  font-variant-numeric: tabular-nums; }
+.facts b { font-weight: 500; }
+section { margin: 16px 0; display: flex; flex-direction: column; gap: 8px; }
+section > * { margin: 0; }
+.prompt { background: var(--tint); border-radius: 6px; padding: 8px 12px; margin-top: 24px; }
+.answer { border-left: 2px solid var(--accent); padding-left: 16px; }
+.answer + .answer { margin-top: -16px; padding-top: 12px; }
+.said > :first-child { margin-top: 0; } .said > :last-child { margin-bottom: 0; }
+.said p { margin: 8px 0; } .said p { white-space: pre-line; }
+pre, code, .name, .subject { font-family: ui-monospace, "SF Mono", Menlo, "DejaVu Sans Mono", monospace;
+  font-size: 12px; }
+code { background: var(--code); padding: 1px 3px; border-radius: 3px; }
+pre { background: var(--code); margin: 0; padding: 8px 12px; overflow-x: auto; border-radius: 6px; }
+pre code { background: none; padding: 0; }
+a { color: var(--accent); }
+table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
+th, td { border-bottom: 1px solid var(--line); padding: 3px 10px; text-align: left; }
+th.right, td.right { text-align: right; } th.middle, td.middle { text-align: center; }
+blockquote { margin: 8px 0; padding-left: 12px; border-left: 2px solid var(--line);
+  color: var(--muted); }
+summary { cursor: pointer; list-style: none; min-height: 24px; }
+summary::-webkit-details-marker { display: none; }
+summary:focus-visible { outline: 2px solid var(--accent); outline-offset: 2px; border-radius: 6px; }
+.thought > summary { color: var(--muted); }
+.thought > summary::before { content: "\\25B8\\00A0"; }
+.thought[open] > summary::before { content: "\\25BE\\00A0"; }
+.thought > .said { color: var(--muted); margin-top: 4px; font-size: 13px; }
+.call { border: 1px solid var(--line); border-radius: 6px; overflow: hidden; }
+.row { display: flex; align-items: baseline; gap: 8px; padding: 5px 10px; min-width: 0; }
+.row .subject { color: var(--muted); overflow: hidden; text-overflow: ellipsis; white-space: nowrap;
+  flex: 1 1 auto; min-width: 0; }
+.row .remark, .row .time { color: var(--muted); font-size: 12px; white-space: nowrap;
+  font-variant-numeric: tabular-nums; }
+details.call > .row .time::after { content: "\\00A0\\25B8"; }
+details.call[open] > .row .time::after { content: "\\00A0\\25BE"; }
+.sign { font-size: 12px; } .good { color: var(--good); } .bad { color: var(--bad); }
+.warm { color: var(--warm); }
+.call pre { border-radius: 0; border-top: 1px solid var(--line); }
+.call pre.output { background: var(--page); border-top: 1px dashed var(--line); }
+.call .kept { padding: 0 12px 6px; }
+.waiting { border-color: var(--warm); background: var(--warm-page); }
+.waiting .time { color: var(--warm); } .ask { margin: 0; padding: 0 12px 8px; font-weight: 500; }
+.added { color: var(--good); } .removed { color: var(--bad); } .place { color: var(--muted); }
+.strip { border: 1px dashed var(--scraped); border-radius: 6px; padding: 5px 12px; font-size: 13px;
+  background: repeating-linear-gradient(135deg, transparent 0 7px, var(--strokes) 7px 8px); }
+.notice { font-size: 13px; } .notice b { font-weight: 500; } .notice span { color: var(--muted); }
+.notice.bad b, .notice.bad .sign { color: var(--bad); }
+.notice.muted { color: var(--muted); }
+.step { display: flex; flex-wrap: wrap; align-items: center; gap: 4px 12px; }
+.gauge { border-radius: 3px; }
+figure { margin: 0; } figure img { max-width: 100%; background: #fff; border-radius: 6px; }
+@media (max-width: 480px) { .row { flex-wrap: wrap; } .row .subject { flex-basis: 60%; } }
+@media print { .call { break-inside: avoid; } }
+"""
+
+PAGE = (
+    f":root {{{LIGHT}}}\n@media (prefers-color-scheme: dark) {{ :root {{{DARK}}} }}\n"
+    f"{_PAGE_RULES}{RULES}"
+)
+"""For a page of its own."""
+
+SAVED = ".plm-Saved > .plm-Saved-words"
+"""What the words of a session in a cell are called; see ``render.excerpt``."""
+
+_NOTEBOOK = """
+  --page: var(--jp-layout-color0, #fff); --text: var(--jp-content-font-color1, #1b1b1f);
+  --line: var(--jp-border-color2, #dcdce1); --code: color-mix(in srgb, var(--text) 4%, var(--page));
+  --muted: color-mix(in srgb, var(--text) 68%, var(--page)); --tint: color-mix(in srgb, var(--accent) 11%, var(--page));
+"""
+
+EXCERPT = (
+    f"{SAVED} {{{LIGHT}{_NOTEBOOK}}}\n"
+    f'[data-jp-theme-light="false"] {SAVED}, .vscode-dark {SAVED} {{{DARK}{_NOTEBOOK}}}\n'
+    f"{SAVED} {{ color: var(--text); background: var(--page); font-size: 14px; line-height: 1.5;\n{RULES}\n}}\n"
+)
+"""For a part of a notebook: the notebook's own colours, and nothing outside the part is touched."""

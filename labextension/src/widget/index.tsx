@@ -1,0 +1,126 @@
+/**
+ * `session.view()`: the panel's views as one module for anywidget, read-only.
+ *
+ * It needs ipywidgets and anywidget in the page, and nothing of our own extension.
+ */
+import { useEffect, useRef, useSyncExternalStore } from 'react';
+import { createRoot } from 'react-dom/client';
+import { SessionView } from '../views/chat/session';
+import { HostProvider, useHost } from '../views/host';
+import '../../style/base.css';
+import '../../style/panel.css';
+import '../../style/widget.css';
+import { Followed } from './followed';
+import { HOST } from './host';
+import type { IModel } from './model';
+import { Places } from './places';
+import { dress } from './theme';
+
+const FOLLOWED = new Map<string, Followed>();
+
+interface IGiven {
+  model: IModel;
+}
+
+/** Begins to follow, and draws where the widget's page of words stands. */
+function initialize({ model }: IGiven): () => void {
+  const followed = followedBy(model);
+  const places = new Places(mark(model), place => draw(place, followed));
+  return () => {
+    places.dispose();
+    followed.dispose();
+    FOLLOWED.delete(model.get('key'));
+  };
+}
+
+/** Draws where the widget itself stands, such as in a box of widgets. */
+function render({ model, el }: IGiven & { el: HTMLElement }): () => void {
+  return draw(el, followedBy(model));
+}
+
+export default { initialize, render };
+
+function followedBy(model: IModel): Followed {
+  const key = model.get('key');
+  const followed = FOLLOWED.get(key) ?? new Followed(model);
+  FOLLOWED.set(key, followed);
+  return followed;
+}
+
+function mark(model: IModel): string {
+  return `plm-view-${model.get('key')}`;
+}
+
+function draw(place: HTMLElement, followed: Followed): () => void {
+  const undress = dress(place);
+  const root = createRoot(place);
+  root.render(
+    <HostProvider value={HOST}>
+      <Shown place={place} followed={followed} />
+    </HostProvider>
+  );
+  return () => {
+    root.unmount();
+    undress();
+  };
+}
+
+function Shown({
+  place,
+  followed
+}: {
+  place: HTMLElement;
+  followed: Followed;
+}) {
+  const { words } = useHost();
+  const { transcript, known, ended } = useSyncExternalStore(
+    followed.subscribe,
+    followed.getSnapshot
+  );
+  useLook(place, followed);
+  if (!known) {
+    return null;
+  }
+  return (
+    <SessionView
+      transcript={transcript}
+      remark={
+        ended
+          ? words.__(
+              'The kernel has ended: this is the session as far as it was told.'
+            )
+          : ''
+      }
+      isQuiet={isSaidElsewhere}
+    />
+  );
+}
+
+/** Looks while the place is in the page. */
+function useLook(place: HTMLElement, followed: Followed): void {
+  const end = useRef<(() => void) | null>(null);
+  useEffect(() => {
+    const check = () => {
+      if (place.isConnected && end.current === null) {
+        end.current = followed.look();
+      } else if (!place.isConnected && end.current !== null) {
+        end.current();
+        end.current = null;
+      }
+    };
+    check();
+    const timer = setInterval(check, CHECK_MS);
+    return () => {
+      clearInterval(timer);
+      end.current?.();
+      end.current = null;
+    };
+  }, [place, followed]);
+}
+
+const CHECK_MS = 1_000;
+
+/** Our extension, where it is, tells a screen reader what happens. */
+function isSaidElsewhere(): boolean {
+  return document.querySelector('.plm-Announcer') !== null;
+}

@@ -1,0 +1,10 @@
+/**
+ * What anywidget hands to a module: the kernel's half of the widget.
+ */
+
+export interface IModel {
+  get(name: 'key' | 'session'): string;
+  send(content: unknown): void;
+  on(event: string, heard: (content: unknown) => void): void;
+  off(event: string, heard: (content: unknown) => void): void;
+}

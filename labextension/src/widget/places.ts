@@ -1,0 +1,92 @@
+/**
+ * Where a session stands in the page.
+ *
+ * A cell holds a page of words, which is what is saved. While the kernel lives, the live view is
+ * put in its place: nothing of the widget is in the notebook, so none can be dead there. When
+ * the words are written anew, the view moves with them and stays as the reader left it.
+ */
+
+/** Finds the pages of words of one widget, draws into each, and keeps looking for new ones. */
+export class Places {
+  private readonly _drawn = new Map<Element, IDrawn>();
+  private readonly _observer: MutationObserver;
+  private _planned = false;
+
+  constructor(
+    private readonly _mark: string,
+    private readonly _draw: (place: HTMLElement) => () => void
+  ) {
+    this._observer = new MutationObserver(() => {
+      this._look();
+    });
+    this._observer.observe(document.body, { childList: true, subtree: true });
+    this._look();
+  }
+
+  dispose(): void {
+    this._observer.disconnect();
+    for (const { place, end } of this._drawn.values()) {
+      end();
+      place.remove();
+    }
+    this._drawn.clear();
+  }
+
+  /** Once for everything that changed in one go, before it is painted. */
+  private _look(): void {
+    if (this._planned) {
+      return;
+    }
+    this._planned = true;
+    queueMicrotask(() => {
+      this._planned = false;
+      this._find();
+    });
+  }
+
+  private _find(): void {
+    const pages = [...document.getElementsByClassName(this._mark)];
+    const gone = [...this._drawn].filter(([page]) => !page.isConnected);
+    for (const page of pages) {
+      if (this._drawn.has(page)) {
+        continue;
+      }
+      const old = gone.pop();
+      if (old !== undefined) {
+        this._drawn.delete(old[0]);
+      }
+      const drawn = old?.[1] ?? this._made();
+      page.append(drawn.place);
+      scroll(drawn);
+      this._drawn.set(page, drawn);
+    }
+  }
+
+  private _made(): IDrawn {
+    const place = document.createElement('div');
+    const drawn: IDrawn = { place, end: this._draw(place), top: 0 };
+    const note = ({ target }: Event) => {
+      if (target instanceof HTMLElement && target.matches(SCROLLED)) {
+        drawn.top = target.scrollTop;
+      }
+    };
+    place.addEventListener('scroll', note, { capture: true, passive: true });
+    return drawn;
+  }
+}
+
+interface IDrawn {
+  place: HTMLElement;
+  end: () => void;
+  /** Where the reader had scrolled to: a browser forgets it when the view moves. */
+  top: number;
+}
+
+const SCROLLED = '.plm-Transcript';
+
+function scroll({ place, top }: IDrawn): void {
+  const scrolled = place.querySelector(SCROLLED);
+  if (scrolled !== null) {
+    scrolled.scrollTop = top;
+  }
+}

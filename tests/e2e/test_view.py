@@ -1,0 +1,255 @@
+"""``session.view()`` where our own extension is missing: alive beside a kernel, words without one."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+from tests.e2e.lab import (
+    BUILT,
+    Classic,
+    Lab,
+    Seen,
+    choose_theme,
+    open_notebook,
+    photograph,
+    running,
+)
+from tests.e2e.live import Notebook, begin
+from tests.e2e.segments import XSS
+from tests.e2e.test_panel import AXE, VIOLATIONS
+from tests.e2e.test_saved import RUNS
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300), pytest.mark.usefixtures("patient")]
+
+VIEW = """from palimpsest.model.script import thinks
+from palimpsest.frontends.magic import current_notebook
+from palimpsest.frontends.view import view_of
+views = {}
+def view():
+    live = room.engine.submit(room.workspace.current(current_notebook(get_ipython()))).result()
+    return view_of(live, room.engine, views)"""
+STREAMS = "says('word word').pauses(3).says(' and then the end.')"
+BLOCKS = (
+    "import pathlib, time\nwhile not pathlib.Path('{flag}').exists(): time.sleep(0.02)\n'went on'"
+)
+MATHS = (
+    "Since $e^{i\\pi} = -1$:\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n```python\ndef f(): pass\n```"
+)
+
+
+@pytest.fixture(scope="module")
+def bare(program: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:  # noqa: ARG001
+    """A JupyterLab in which our extension is switched off."""
+    with running(tmp_path_factory.mktemp("bare"), BUILT, ours=False) as lab:
+        yield lab
+
+
+def scripted(page: Page, lab: Lab, name: str, *cells: str, answers: str) -> Notebook:
+    """Open a notebook whose second cell shows the view, and whose model plays these answers."""
+    return begin(page, lab, name, f"{VIEW}\nroom.script({answers})\nview()", *cells)
+
+
+def shown(notebook: Notebook, cell: int = 1) -> Locator:
+    return notebook.cell(cell).locator(".plm-View")
+
+
+def test_follows_the_session_and_keeps_words_only(page: Page, bare: Lab, seen: Seen) -> None:
+    answers = f"says({MATHS!r}).calls('variables'), says('That is all.')"
+    notebook = scripted(page, bare, "view-follows", "%%agent --yes\nGo on", answers=answers)
+    notebook.run(1)
+    expect(shown(notebook)).to_contain_text("Nothing was said in this session yet.")
+    expect(page.locator(".plm-Segment .plm-Tool, .plm-SegmentWidget")).to_have_count(0)
+
+    notebook.run(2)
+
+    view = shown(notebook)
+    expect(view).to_contain_text("That is all.")
+    expect(view.locator("math")).to_have_count(1)
+    expect(view.locator("table")).to_have_count(1)
+    expect(view.locator(".hljs-keyword").first).to_have_text("def")
+    expect(view.get_by_role("button", name="variables")).to_be_visible()
+    # The words of the cell are there, and hidden behind the view.
+    expect(notebook.cell(1).locator(".plm-Saved-words")).to_be_hidden()
+    view.get_by_role("button", name="variables").click()
+    photograph(page, "view-light")
+
+    saved = notebook.save()
+    [output] = saved["cells"][1]["outputs"]
+    assert set(output["data"]) == {"text/html", "text/plain"}
+    assert "That is all." in output["data"]["text/plain"]
+    assert "widgets" not in saved["metadata"]
+    assert seen.errors == []
+
+
+def test_streams_while_a_cell_runs_and_is_read_whole_after_a_reload(
+    page: Page, bare: Lab, seen: Seen
+) -> None:
+    code = BLOCKS.format(flag="view.flag")
+    answers = f"{STREAMS}.calls('python', code={code!r}), says('Over.')"
+    notebook = scripted(page, bare, "view-streams", "%%agent --yes\nCount", answers=answers)
+    notebook.run(1)
+    notebook.run(2, wait=False)
+    view = shown(notebook)
+    expect(view).to_contain_text("word word")
+    assert "the end." not in view.inner_text()
+    expect(view).to_contain_text("and then the end.")
+    expect(view).to_contain_text("running")
+    # Nothing can be done from here: it is for looking.
+    expect(view.get_by_role("button", name="Stop")).to_have_count(0)
+
+    (bare.folder / "view.flag").touch()
+    notebook.ended()
+    expect(view).to_contain_text("Over.")
+    notebook.save()
+    page.reload()
+    page.locator(".jp-Notebook .jp-Cell").first.wait_for()
+
+    expect(view).to_contain_text("Over.")
+    expect(view.get_by_role("button", name="python")).to_be_visible()
+    assert [error for error in seen.errors if "WebSocket" not in error] == []
+
+
+def test_stays_as_its_reader_left_it_when_its_words_are_written_anew(page: Page, bare: Lab) -> None:
+    answers = "says('One line.\\n\\n' * 60).calls('variables'), says('First.'), says('Second.')"
+    notebook = scripted(
+        page, bare, "view-stays", "%%agent --yes\nOne", "%%agent --yes\nTwo", answers=answers
+    )
+    notebook.run(1)
+    notebook.run(2)
+    view = shown(notebook)
+    expect(view).to_contain_text("First.")
+    fold = view.get_by_role("button", name="variables")
+    fold.click()
+    expect(fold).to_have_attribute("aria-expanded", "true")
+    transcript = view.locator(".plm-Transcript")
+    transcript.hover()
+    page.mouse.wheel(0, -10_000)
+    expect(view.get_by_role("button", name="To the newest")).to_be_visible()
+
+    notebook.run(3)
+
+    expect(view).to_contain_text("Second.")
+    expect(notebook.cell(1).locator(".plm-Saved-words")).to_contain_text("Second.")
+    expect(fold).to_have_attribute("aria-expanded", "true")
+    assert transcript.evaluate("node => node.scrollTop") < 100
+    expect(view).to_have_count(1)
+
+
+def test_a_notebook_reopened_without_a_kernel_reads_as_it_did(page: Page, bare: Lab) -> None:
+    answers = f"says({MATHS!r}).calls('variables'), says('That is all.')"
+    notebook = scripted(page, bare, "view-alone", "%%agent --yes\nGo on", answers=answers)
+    notebook.run(1)
+    notebook.run(2)
+    expect(shown(notebook)).to_contain_text("That is all.")
+    notebook.save()
+    page.evaluate("window.jupyterapp.shell.currentWidget.sessionContext.shutdown()")
+    expect(shown(notebook)).to_contain_text("The kernel has ended", timeout=30_000)
+    page.reload()
+    page.locator(".jp-Notebook .jp-Cell").first.wait_for()
+
+    words = notebook.cell(1).locator(".plm-Saved-words")
+    expect(words).to_be_visible()
+    expect(words).to_contain_text("That is all.")
+    expect(words).to_contain_text("2 model requests to test/scripted")
+    expect(page.get_by_text("model not found")).to_have_count(0)
+    words.locator("summary", has_text="variables").click()
+    photograph(page, "view-saved")
+
+
+def test_runs_nothing_of_a_model_a_tool_or_a_title(page: Page, bare: Lab, seen: Seen) -> None:
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    code = f"print({XSS!r})"
+    answers = f"thinks({XSS!r}).says({XSS!r}).calls('python', code={code!r}), says('Over.')"
+    notebook = scripted(
+        page, bare, "view-hostile", f"%%agent --yes\n{XSS.splitlines()[0]}", answers=answers
+    )
+    notebook.run(1)
+    notebook.run(2)
+    view = shown(notebook)
+    expect(view).to_contain_text("Over.")
+    closed = view.locator(".plm-Transcript button[aria-expanded='false']")
+    while closed.count():
+        closed.first.click()
+    page.wait_for_timeout(300)
+    photograph(page, "view-hostile")
+
+    words = notebook.cell(1).locator(".plm-Saved-words")
+    assert "ran" not in page.title().split()
+    for drawn in (view, words):
+        expect(drawn.locator(RUNS)).to_have_count(0)
+        for link in drawn.locator("a").all():
+            assert not (link.get_attribute("href") or "").startswith("javascript")
+    notebook.save()
+    page.evaluate("window.jupyterapp.shell.currentWidget.sessionContext.shutdown()")
+    page.reload()
+    expect(words).to_contain_text("Over.")
+    page.wait_for_timeout(500)
+    assert "ran" not in page.title().split()
+    assert not [url for url in asked if "example.invalid" in url]
+    assert not [error for error in seen.errors if "example.invalid" in error]
+
+
+@pytest.mark.parametrize("theme", ["JupyterLab Light", "JupyterLab Dark"])
+def test_breaks_no_rule_of_accessibility(page: Page, bare: Lab, theme: str) -> None:
+    answers = f"thinks('Hm.').says({MATHS!r}).calls('variables'), says('That is all.')"
+    name = f"view-axe-{theme.split()[-1].lower()}"
+    notebook = scripted(page, bare, name, "%%agent --yes\nGo on", answers=answers)
+    choose_theme(page, theme)
+    notebook.run(1)
+    notebook.run(2)
+    view = shown(notebook)
+    expect(view).to_contain_text("That is all.")
+    view.get_by_role("button", name="variables").click()
+    page.wait_for_timeout(300)
+    photograph(page, f"view-{theme.split()[-1].lower()}")
+    page.add_script_tag(path=str(AXE))
+    assert page.evaluate(VIOLATIONS, [".plm-View"]) == []
+    page.add_style_tag(
+        content=".plm-Widget { display: none } .plm-Saved-words { display: block !important }"
+    )
+    assert page.evaluate(VIOLATIONS, [".plm-Saved-words"]) == []
+
+
+def test_is_drawn_in_a_box_of_widgets_too(page: Page, bare: Lab) -> None:
+    notebook = scripted(
+        page,
+        bare,
+        "view-box",
+        "import ipywidgets\nipywidgets.VBox([ipywidgets.Label('Beside'), view()])",
+        "%%agent --yes\nGo on",
+        answers="says('That is all.')",
+    )
+    notebook.run(1)
+    notebook.run(2)
+
+    notebook.run(3)
+
+    expect(shown(notebook, 2)).to_contain_text("That is all.")
+    expect(shown(notebook)).to_contain_text("That is all.")
+
+
+def test_is_the_same_beside_our_own_extension(page: Page, lab: Lab, seen: Seen) -> None:
+    notebook = scripted(
+        page, lab, "view-both", "%%agent --yes\nGo on", answers="says('That is all.')"
+    )
+    notebook.run(1)
+    notebook.run(2)
+
+    expect(shown(notebook)).to_contain_text("That is all.")
+    expect(notebook.cell(2).locator(".plm-SegmentWidget")).to_contain_text("That is all.")
+    assert seen.errors == []
+
+
+def test_is_there_in_notebook_7(page: Page, program: str, tmp_path: Path) -> None:  # noqa: ARG001
+    with running(tmp_path, BUILT, Classic, ours=False) as lab:
+        notebook = scripted(
+            page, lab, "view-classic", "%%agent --yes\nGo on", answers="says('All.')"
+        )
+        notebook.run(1)
+        notebook.run(2)
+        expect(shown(notebook)).to_contain_text("All.")
+        notebook.save()
+        open_notebook(page, lab, "view-classic.ipynb")
+        expect(shown(notebook)).to_contain_text("All.")
