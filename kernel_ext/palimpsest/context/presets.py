@@ -18,7 +18,7 @@ from palimpsest.transcript.policies import (
 )
 
 OPENCODE_TRUNCATE = TruncatePolicy(
-    max_lines=2_000, max_bytes=51_200, window_share=None, direction="head"
+    max_lines=2_000, max_bytes=51_200, window_share=None, direction="head", form="lines"
 )
 
 OPENCODE_1_1 = Policy(
@@ -27,7 +27,9 @@ OPENCODE_1_1 = Policy(
     truncate=OPENCODE_TRUNCATE,
     prune=PrunePolicy(rule="opencode"),
     overflow=OverflowPolicy(rule="opencode-1.1"),
-    compact=CompactPolicy(tail_turns=0, merge_summary=False, serialize=False, always_continue=True),
+    compact=CompactPolicy(
+        tail_turns=0, merge_summary=False, serialize=False, always_continue=True, cut="finished"
+    ),
 )
 
 OPENCODE_1_18 = Policy(
@@ -36,7 +38,9 @@ OPENCODE_1_18 = Policy(
     truncate=OPENCODE_TRUNCATE,
     prune=PrunePolicy(rule="none"),
     overflow=OverflowPolicy(rule="opencode-1.18"),
-    compact=CompactPolicy(tail_turns=None, tail_maximum=15_000, always_continue=True),
+    compact=CompactPolicy(
+        tail_turns=None, tail_maximum=15_000, always_continue=True, cut="unfinished-tail"
+    ),
 )
 
 OPENCLAW_2026_2 = Policy(

@@ -95,9 +95,9 @@ def truncate(
         kept = measure(text, max_lines, max_bytes, from_end=policy.direction == "tail")
     if kept is None:
         return None
-    if not kept.head and not kept.tail:
+    if not kept.head and not kept.tail and policy.form == "ends":
         kept = _inside_a_line(text, max_bytes, from_end=policy.direction == "tail")
-    numbers = {
+    numbers: dict[str, int | str] = {
         "head_chars": kept.head,
         "tail_chars": kept.tail,
         "omitted": kept.omitted,
@@ -105,6 +105,8 @@ def truncate(
         "max_lines": max_lines,
         "max_bytes": max_bytes,
     }
+    if policy.form == "lines":
+        numbers["lines_of"] = "tail" if policy.direction == "tail" else "head"
     return Decision(
         id=decision_id,
         action="truncate",
@@ -121,8 +123,14 @@ def shorten(text: str, numbers: Mapping[str, int | str]) -> str:
     """Apply a truncation to the original text; the same numbers always give the same words."""
     head, tail = int(numbers["head_chars"]), int(numbers["tail_chars"])
     gap = f"...{numbers['omitted']} {numbers['unit']} truncated..."
-    pieces = [text[:head], gap, text[len(text) - tail :] if tail else "", HINT]
-    return "\n\n".join(piece for piece in pieces if piece)
+    last = text[len(text) - tail :] if tail else ""
+    match numbers.get("lines_of"):
+        case "head":
+            return "\n\n".join((text[:head], gap, HINT))
+        case "tail":
+            return "\n\n".join((gap, HINT, last))
+        case _:
+            return "\n\n".join(piece for piece in (text[:head], gap, last, HINT) if piece)
 
 
 def _tail_holds_error(text: str) -> bool:

@@ -18,6 +18,8 @@ class TruncatePolicy(Value):
     """At most this share of the window for a single output; None means no such cap."""
     direction: Literal["head", "tail", "auto"] = "auto"
     """``auto`` keeps head and tail when the tail holds an error, else the head."""
+    form: Literal["ends", "lines"] = "ends"
+    """``lines``: nothing is kept of a line longer than the cap, and the hint stands before a tail."""
 
 
 class PrunePolicy(Value):
@@ -87,6 +89,10 @@ class CompactPolicy(Value):
     """Compactions in one turn before the loop stops and explains."""
     always_continue: bool = False
     """Go on after each automatic compaction, even where no work is left."""
+    cut: Literal["good", "finished", "unfinished-tail"] = "good"
+    """Which summaries stand for what they cover. ``good``: those that are finished, without an
+    error. ``finished``: failed ones too, and none keeps a tail. ``unfinished-tail``: as ``good``,
+    but the tail of a summary that is still being written moves behind it at once."""
 
 
 class LimitPolicy(Value):

@@ -1202,6 +1202,7 @@ export interface TruncatePolicy {
   max_bytes: number;
   window_share?: number;
   direction: 'head' | 'tail' | 'auto';
+  form: 'ends' | 'lines';
 }
 /**
  * When old tool outputs are cleared from later requests, and which.
