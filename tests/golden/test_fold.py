@@ -1,16 +1,18 @@
-"""Histories are cut at the last good compaction, as the recorded agent cuts them.
+"""Histories are cut at the last compaction, as the recorded agents cut them under their presets.
 
-One difference on purpose: the recorded agent moves the summary of a compaction that kept a tail
-to the front, and drops what it covers, even while that summary is unfinished. A summary that is
-not good never cuts history here (DESIGN.md 4), so such a history stays whole.
+The default policy differs on purpose in one case: the newest recorded agent moves the summary of a
+compaction that kept a tail to the front, and drops what it covers, even while that summary is
+unfinished. A summary that is not good never cuts history by default (DESIGN.md 4).
 """
 
 from typing import Any
 
+import pytest
 from tests.golden.data import load
 from tests.golden.upstream import message
 
 from palimpsest.context.fold import fold, good_summaries, marker
+from palimpsest.context.policy import policy
 from palimpsest.transcript.messages import Messages
 
 
@@ -28,7 +30,27 @@ def newest_tail_lacks_a_good_summary(messages: Messages) -> bool:
     return False
 
 
-def test_every_recorded_history_is_folded_alike() -> None:
+@pytest.mark.parametrize(
+    ("recording", "preset"),
+    [
+        ("filter_compacted", "opencode-1.18"),
+        ("seed-era-1.1.34/filter_compacted", "opencode-1.1"),
+        ("seed-era-1.1.65/filter_compacted", "opencode-1.1"),
+    ],
+)
+def test_every_recorded_history_is_folded_alike(recording: str, preset: str) -> None:
+    sessions = load("opencode", "sessions")
+    recorded = load("opencode", recording)
+
+    ours = {
+        name: [one.id for one in fold(messages_of(sessions[name]), policy(preset).compact)]
+        for name in recorded
+    }
+
+    assert ours == {name: case["ids"] for name, case in recorded.items()}
+
+
+def test_the_default_differs_only_where_the_newest_tail_lacks_a_good_summary() -> None:
     sessions = load("opencode", "sessions")
     recorded = load("opencode", "filter_compacted")
 
@@ -36,7 +58,7 @@ def test_every_recorded_history_is_folded_alike() -> None:
     for name, case in recorded.items():
         messages = messages_of(sessions[name])
         folded = [one.id for one in fold(messages)]
-        if folded != case["ids"] and newest_tail_lacks_a_good_summary(messages):
+        if newest_tail_lacks_a_good_summary(messages):
             apart += 1
             assert folded == [one.id for one in messages]
             continue

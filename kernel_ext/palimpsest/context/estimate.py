@@ -5,8 +5,18 @@ Counts are those of a real tokenizer, corrected by what the provider reported fo
 
 import json
 from collections.abc import Callable, Sequence
+from typing import Any
 
-from palimpsest.transcript.flat import Block, CallBlock, FlatMessage, MediaBlock, ResultBlock
+from palimpsest.transcript.flat import (
+    Block,
+    CallBlock,
+    FlatMessage,
+    FlatMessages,
+    MediaBlock,
+    ReasoningBlock,
+    ResultBlock,
+    TextBlock,
+)
 from palimpsest.transcript.values import ToolSpec
 
 Count = Callable[[str], int]
@@ -60,3 +70,34 @@ def tools_tokens(tools: Sequence[ToolSpec], count: Count) -> int:
         + count(json.dumps(tool.parameters))
         for tool in tools
     )
+
+
+def json_tokens(messages: FlatMessages) -> int:
+    """Estimate messages as the recorded agents do: a quarter of their JSON (spec/session-engine.md 1.14)."""
+    shaped = [
+        {"role": message.role, "content": [_shaped(block) for block in message.blocks]}
+        for message in messages
+    ]
+    return quarter_chars(json.dumps(shaped, ensure_ascii=False, separators=(",", ":")))
+
+
+def _shaped(block: Block) -> dict[str, Any]:
+    """Return a block in the shape that is counted: the AI SDK's."""
+    match block:
+        case TextBlock(text=text):
+            return {"type": "text", "text": text}
+        case ReasoningBlock(text=text, metadata=metadata):
+            return {"type": "reasoning", "text": text, "providerOptions": metadata}
+        case MediaBlock(mime=mime, url=url, filename=filename):
+            named = {"filename": filename} if filename else {}
+            return {"type": "file", "mediaType": mime, **named, "data": url}
+        case CallBlock(call_id=call_id, tool=tool, input=given):
+            return {"type": "tool-call", "toolCallId": call_id, "toolName": tool, "input": given}
+        case ResultBlock(call_id=call_id, tool=tool, text=text, is_error=is_error):
+            output = {"type": "error-text" if is_error else "text", "value": text}
+            return {
+                "type": "tool-result",
+                "toolCallId": call_id,
+                "toolName": tool,
+                "output": output,
+            }

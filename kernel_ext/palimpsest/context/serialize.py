@@ -1,0 +1,85 @@
+"""Write a stretch of a session as one text, for a model that is to summarise it.
+
+Rules follow spec/session-engine.md 1.14 (step 6) and golden ``compaction_serialize``: a line for
+each thing that was said or done, in brackets who did it, tool outputs shortened. The messages come
+as decisions left them, so an output that was cleared says so.
+"""
+
+import json
+from collections.abc import Iterable
+
+from palimpsest.context.convert import FAILED_ATTEMPT
+from palimpsest.transcript.messages import AssistantMessage, Message, Messages
+from palimpsest.transcript.parts import (
+    FilePart,
+    Part,
+    ReasoningPart,
+    TextPart,
+    ToolCompleted,
+    ToolFailed,
+    ToolPart,
+)
+
+TRUNCATED = "\n[truncated]"
+
+
+def serialize(messages: Messages, result_chars: int) -> str:
+    """Return messages as one text; those that say nothing are left out."""
+    told = (serialize_message(message, result_chars) for message in messages)
+    return "\n\n".join(text for text in told if text)
+
+
+def serialize_message(message: Message, result_chars: int) -> str:
+    """Return one message as lines, each tool output cut to so many characters."""
+    if isinstance(message.info, AssistantMessage):
+        lines = [line for part in message.parts for line in _assistant(part, result_chars)]
+    else:
+        lines = list(_user(message.parts))
+    return "\n".join(lines)
+
+
+def _user(parts: Iterable[Part]) -> Iterable[str]:
+    kept = tuple(parts)
+    texts = [part.text for part in kept if isinstance(part, TextPart) and not part.ignored]
+    texts = [text for text in texts if text]
+    if texts:
+        yield "[User]: " + "\n".join(texts)
+    for part in kept:
+        if isinstance(part, FilePart):
+            yield _attached(part.mime, part.filename)
+
+
+def _assistant(part: Part, result_chars: int) -> Iterable[str]:
+    if (getattr(part, "metadata", None) or {}).get(FAILED_ATTEMPT):
+        return
+    match part:
+        case TextPart(text=text) if text:
+            yield f"[Assistant]: {text}"
+        case ReasoningPart(text=text) if text:
+            yield f"[Assistant reasoning]: {text}"
+        case ToolPart():
+            yield from _tool(part, result_chars)
+        case _:
+            pass
+
+
+def _tool(part: ToolPart, result_chars: int) -> Iterable[str]:
+    given = json.dumps(part.state.input, ensure_ascii=False, separators=(",", ":"))
+    yield f"[Assistant tool call]: {part.tool}({given})"
+    match part.state:
+        case ToolCompleted(output=output, attachments=attachments):
+            yield f"[Tool result]: {_cut(output, result_chars)}"
+            for one in attachments:
+                yield _attached(one.mime, one.filename)
+        case ToolFailed(error=error):
+            yield f"[Tool error]: {error}"
+        case _:
+            pass
+
+
+def _cut(text: str, longest: int) -> str:
+    return text if len(text) <= longest else text[:longest] + TRUNCATED
+
+
+def _attached(mime: str, name: str | None) -> str:
+    return f"[Attached {mime}: {name or 'file'}]"

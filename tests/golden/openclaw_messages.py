@@ -1,0 +1,176 @@
+"""Read OpenClaw's messages as ours and write them back: fields are renamed, nothing is decided.
+
+What a neutral message cannot say (unknown roles and blocks, other spellings of a field) rides
+along as ``source``, an extra field that every copy keeps, and is put back.
+"""
+
+from typing import Any
+
+from tests.golden.openclaw import UNDEFINED
+
+from palimpsest.transcript.flat import (
+    Block,
+    CallBlock,
+    FlatMessage,
+    FlatMessages,
+    MediaBlock,
+    ReasoningBlock,
+    ResultBlock,
+    TextBlock,
+)
+
+CALLS = {"toolCall", "toolUse", "functionCall"}
+THINKING = {"thinking", "redacted_thinking"}
+RESULT_IDS = ("toolCallId", "toolUseId", "tool_use_id", "tool_call_id", "callId", "call_id")
+INPUTS = ("input", "arguments")
+STOPS = {"toolUse": "calls"}
+METADATA = {"usage": "usage", "errorMessage": "error", "timestamp": "timestamp"}
+NOW = 1_700_000_000_000
+"""The clock of the recordings, which the recorded agent stamps on the results it adds."""
+
+
+def flat(recorded: list[Any]) -> FlatMessages:
+    """Return recorded messages as neutral ones."""
+    return tuple(_message(one) for one in recorded)
+
+
+def written(messages: FlatMessages) -> list[Any]:
+    """Return neutral messages in the recorded form."""
+    return [_back(message) for message in messages]
+
+
+def _message(one: Any) -> FlatMessage:
+    if not isinstance(one, dict):
+        # No message at all: nobody's, and without a word.
+        return _made("system", (), one)
+    role, content = one.get("role"), one.get("content")
+    if role in {"toolResult", "tool"}:
+        return _made("tool", (_result(one),), one)
+    if role not in {"user", "assistant"}:
+        return _made("system", (TextBlock(text="x"),), one)
+    if isinstance(content, str):
+        return _made(role, (TextBlock(text=content),), one, plain=True)
+    blocks = content if isinstance(content, list) else ()
+    return _made(role, tuple(_block(block) for block in blocks), one)
+
+
+def _made(role: str, blocks: tuple[Block, ...], one: Any, *, plain: bool = False) -> FlatMessage:
+    fields = one if isinstance(one, dict) else {}
+    stop = fields.get("stopReason")
+    return FlatMessage.model_validate(
+        {
+            "role": role,
+            "blocks": blocks,
+            "stop": STOPS.get(stop, stop) if stop else None,
+            "plain": plain,
+            "metadata": {ours: fields[theirs] for theirs, ours in METADATA.items() if theirs in fields},
+            "source": one,
+            "read": len(blocks),
+        }
+    )
+
+
+def _block(block: Any) -> Block:
+    kind = block.get("type") if isinstance(block, dict) else None
+    found: Block
+    if kind in CALLS:
+        given = [block[name] for name in INPUTS if block.get(name) is not None]
+        found = CallBlock(
+            call_id=_text(block.get("id")),
+            tool=_text(block.get("name")),
+            input=given[0] if given and isinstance(given[0], dict) else {},
+            incomplete=not given or "partialJson" in block,
+        )
+    elif kind in THINKING:
+        signature = block.get("thinkingSignature")
+        item = {"type": kind, "signature": signature}
+        found = ReasoningBlock(
+            text=_text(block.get("thinking")),
+            metadata={"thinking_blocks": [item]} if signature else None,
+        )
+    elif kind == "image":
+        found = MediaBlock(mime=block["mimeType"], url=f"data:{block['mimeType']};base64,{block['data']}")
+    elif kind == "toolResult":
+        found = _result(block)
+    else:
+        found = TextBlock(text=_text(block.get("text")) if isinstance(block, dict) else "")
+    return found.model_copy(update={"source": block})
+
+
+def _result(one: dict[str, Any]) -> ResultBlock:
+    identifiers = [one[name] for name in RESULT_IDS if isinstance(one.get(name), str) and one[name]]
+    name = one.get("toolName")
+    block = ResultBlock(
+        call_id=identifiers[0] if identifiers else "",
+        # A name that is there and says nothing is blank; one that is not there is empty.
+        tool=name or " " if isinstance(name, str) else "",
+        text="".join(_text(piece.get("text")) for piece in _pieces(one.get("content"))),
+        is_error=bool(one.get("isError")),
+    )
+    return block.model_copy(update={"source": one, "was": block})
+
+
+def _pieces(content: Any) -> list[dict[str, Any]]:
+    if isinstance(content, str):
+        return [{"text": content}]
+    return [piece for piece in content or () if isinstance(piece, dict)]
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _back(message: FlatMessage) -> Any:
+    extra = message.model_extra or {}
+    one = extra.get("source", UNDEFINED)
+    if message.role == "tool":
+        return _result_back(message.blocks[0])
+    if message.role == "system" and "source" in extra:
+        return one
+    back: dict[str, Any] = dict(one) if isinstance(one, dict) else {"role": message.role}
+    if not message.plain and ("content" in back or message.blocks):
+        back["content"] = [_block_back(block) for block in message.blocks]
+    stop = next((name for name, ours in STOPS.items() if ours == message.stop), message.stop)
+    if stop:
+        back["stopReason"] = stop
+    for theirs, ours in METADATA.items():
+        if ours in (message.metadata or {}):
+            back[theirs] = (message.metadata or {})[ours]
+    return back
+
+
+def _block_back(block: Block) -> Any:
+    source = (block.model_extra or {}).get("source")
+    if source is None:
+        assert isinstance(block, TextBlock)
+        return {"type": "text", "text": block.text}
+    if isinstance(block, CallBlock):
+        back = dict(source)
+        if _text(source.get("id")) != block.call_id:
+            back["id"] = block.call_id
+        if _text(source.get("name")) != block.tool:
+            back["name"] = block.tool
+        return back
+    return source
+
+
+def _result_back(block: Any) -> dict[str, Any]:
+    extra = block.model_extra or {}
+    if "source" not in extra:
+        return {
+            "role": "toolResult",
+            "toolCallId": block.call_id,
+            "toolName": block.tool,
+            "content": [{"type": "text", "text": block.text}],
+            "isError": block.is_error,
+            "timestamp": NOW,
+        }
+    back, was = dict(extra["source"]), extra["was"]
+    if block.call_id != was.call_id:
+        names = [name for name in RESULT_IDS if name in back] or ["toolCallId"]
+        back |= dict.fromkeys(names, block.call_id)
+    if block.tool != was.tool:
+        back["toolName"] = block.tool
+    if block.is_error != was.is_error:
+        back["isError"] = block.is_error
+    return back
