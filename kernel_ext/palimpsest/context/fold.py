@@ -1,12 +1,14 @@
 """Show the summary instead of what it covers.
 
 The history is cut at the last good compaction: one whose summary is finished and has no error.
-A failed summary never cuts history (spec/session-engine.md 1.10). Where the compaction kept a
-tail, the summary comes first, then the tail word for word, then what followed.
+A failed summary never cuts history (spec/session-engine.md 1.10), except under the presets of
+systems where it does. Where the compaction kept a tail, the summary comes first, then the tail
+word for word, then what followed.
 """
 
 from palimpsest.transcript.messages import AssistantMessage, Message, Messages, UserMessage
 from palimpsest.transcript.parts import CompactionPart
+from palimpsest.transcript.policies import CompactPolicy
 
 
 def marker(message: Message) -> CompactionPart | None:
@@ -28,14 +30,44 @@ def good_summaries(messages: Messages) -> dict[str, int]:
     }
 
 
-def fold(messages: Messages) -> Messages:
+def fold(messages: Messages, policy: CompactPolicy | None = None) -> Messages:
     """Return the messages that stand for the whole history."""
-    start = _start(messages)
-    return _summary_first(messages[start:])
+    cut = (policy or CompactPolicy()).cut
+    if cut == "finished":
+        return messages[_newest(messages, _finished_summaries(messages)) :]
+    kept = messages[_start(messages, good_summaries(messages)) :]
+    if cut == "unfinished-tail":
+        return _summary_first(kept, _first_summaries(kept))
+    return _summary_first(kept, good_summaries(kept))
 
 
-def _start(messages: Messages) -> int:
-    summaries = good_summaries(messages)
+def _finished_summaries(messages: Messages) -> frozenset[str]:
+    return frozenset(
+        message.info.parent_id
+        for message in messages
+        if isinstance(message.info, AssistantMessage)
+        and message.info.summary
+        and message.info.finish
+    )
+
+
+def _first_summaries(messages: Messages) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for position, message in enumerate(messages):
+        if isinstance(message.info, AssistantMessage) and message.info.summary:
+            found.setdefault(message.info.parent_id, position)
+    return found
+
+
+def _newest(messages: Messages, summaries: frozenset[str]) -> int:
+    """Return where the newest marker is that has a summary, or the beginning."""
+    for position in range(len(messages) - 1, -1, -1):
+        if messages[position].id in summaries and marker(messages[position]) is not None:
+            return position
+    return 0
+
+
+def _start(messages: Messages, summaries: dict[str, int]) -> int:
     tail_start: str | None = None
     for position in range(len(messages) - 1, -1, -1):
         message = messages[position]
@@ -52,8 +84,7 @@ def _start(messages: Messages) -> int:
     return 0
 
 
-def _summary_first(messages: Messages) -> Messages:
-    summaries = good_summaries(messages)
+def _summary_first(messages: Messages, summaries: dict[str, int]) -> Messages:
     positions = {message.id: position for position, message in enumerate(messages)}
     for at in range(len(messages) - 1, -1, -1):
         found = marker(messages[at])
