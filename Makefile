@@ -24,7 +24,7 @@ PYTEST_ARGS ?=
 export PATH := $(BIN):$(PATH)
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help lab test check fix bench soak hosts picture demo wheel protocol front env lock clean
+.PHONY: help lab test check fix bench soak hosts picture screens demo wheel protocol front env lock clean
 
 help: ## Say what can be done here
 	@echo "Palimpsest: make <target>"
@@ -58,6 +58,9 @@ hosts: $(VENV)/.installed $(FRONT) ## Test the built wheel in older releases of 
 picture: $(VENV)/.installed ## Photograph the README's picture anew from what make demo writes
 	@$(PYTHON) scripts/demo.py
 	@$(PYTHON) scripts/picture.py
+
+screens: $(VENV)/.installed $(FRONT) ## Photograph 00-start in a browser at three widths and in all themes, to be looked at
+	@$(PYTHON) -m scripts.screens
 
 demo: $(VENV)/.installed ## Run 00-start through a real kernel, without a browser, into build/
 	@$(PYTHON) scripts/demo.py
