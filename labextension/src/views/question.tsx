@@ -4,6 +4,7 @@
 import { useId, useState, type KeyboardEvent } from 'react';
 import type { Ask } from '../protocol/generated';
 import { useActions, type IActions, type ReplyAnswer } from './actions';
+import { Diff } from './diff';
 import { useHost, type IWords } from './host';
 
 /** The answers in the order of their keys 1, 2 and 3. */
@@ -18,14 +19,14 @@ export function Question({
   /** The call's input stands above. */
   above?: boolean;
 }) {
-  const { Code, words } = useHost();
+  const { words } = useHost();
   const actions = useActions();
   const diff = ask.diff ?? '';
   const title = above ? asked(ask, words) : ask.title;
   return (
     <div className="plm-Question" role="group" aria-label={title}>
       <p className="plm-Question-title">{title}</p>
-      {diff !== '' && <Code text={diff} language="diff" />}
+      {diff !== '' && <Diff text={diff} />}
       {actions === null ? (
         <p className="plm-Muted">
           {words.__('Answer where the cell runs: once, always or reject.')}

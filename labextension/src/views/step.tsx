@@ -32,7 +32,7 @@ export function Step({
     <div className="plm-Step">
       <span>
         {tokens.estimated && '≈ '}
-        {facts.map(unbroken).join(' · ')}
+        {facts.map(unbroken).join('\u00a0· ')}
       </span>
       {part.window !== undefined && part.context_tokens !== undefined && (
         <Gauge used={part.context_tokens} window={part.window} />

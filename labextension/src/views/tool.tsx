@@ -10,6 +10,7 @@ import {
   output,
   subject
 } from '../state/subject';
+import { showsAll } from './diff';
 import { Elapsed } from './elapsed';
 import { Attachments } from './file';
 import { Fold } from './fold';
@@ -33,6 +34,9 @@ export interface IToolProps {
   live?: boolean;
 }
 
+/** So many characters of name and subject have room in one line of a narrow place. */
+const BRIEF = 21;
+
 /** Draws one call. */
 export function Tool({
   part,
@@ -46,10 +50,17 @@ export function Tool({
   const { words } = useHost();
   const state = stateOf(part, ask, over);
   const spent = duration(part);
+  const works = subject(part);
+  const isBrief =
+    part.tool.length + works.length <= BRIEF &&
+    reply === undefined &&
+    state === 'completed';
   const head = (
     <>
       <Sign state={state} /> <span className="plm-Tool-name">{part.tool}</span>{' '}
-      <span className="plm-Tool-subject">{subject(part)}</span>{' '}
+      <span className="plm-Tool-subject" data-brief={isBrief}>
+        {works}
+      </span>{' '}
       <span className="plm-Tool-time">
         {reply !== undefined && (
           <span className="plm-Tool-reply">{answered(reply, words)}</span>
@@ -64,13 +75,15 @@ export function Tool({
       </span>
     </>
   );
+  // A diff says all that the input says, and what was there before.
+  const asksByDiff = state === 'waiting' && showsAll(ask?.diff ?? '');
   const open = state === 'waiting' || (state === 'running' && newest);
   return (
     <Fold className="plm-Tool" head={head} open={open || state === 'error'}>
       <div className="plm-Tool-card" data-state={state}>
-        <Input part={part} />
+        {!asksByDiff && <Input part={part} />}
         {ask !== undefined && state === 'waiting' && (
-          <Question ask={ask} above />
+          <Question ask={ask} above={!asksByDiff} />
         )}
         <Output part={part} state={state} />
         {decisions.map(decision => (
@@ -89,7 +102,7 @@ export function Reads({ parts }: { parts: ToolPart[] }) {
     <>
       <Sign state="completed" />{' '}
       <span className="plm-Tool-name">{parts[0]?.tool}</span>{' '}
-      <span className="plm-Tool-subject">
+      <span className="plm-Tool-subject" data-brief="true">
         {words._n('%1 file', '%1 files', parts.length, parts.length)}
       </span>{' '}
       <span className="plm-Tool-time">{seconds(spent)}</span>
