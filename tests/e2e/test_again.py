@@ -23,16 +23,10 @@ from tests.e2e.test_panel import (
 from palimpsest.model.fault_server import FaultServer
 from palimpsest.model.script import fails, says
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300), pytest.mark.usefixtures("patient")]
 
 OUTPUT = ".jp-Notebook .plm-SegmentWidget"
 KILL = "import os, signal\nos.kill(os.getpid(), signal.SIGKILL)"
-
-
-@pytest.fixture(autouse=True)
-def patient() -> None:
-    """Wait longer than a kernel takes to start on a busy machine."""
-    expect.set_options(timeout=20_000)
 
 
 def test_a_failed_turn_is_tried_again_from_its_cell(page: Page, lab: Lab, seen: Seen) -> None:

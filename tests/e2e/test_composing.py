@@ -18,7 +18,7 @@ from tests.e2e.test_panel import (
     story,
 )
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300), pytest.mark.usefixtures("patient")]
 
 FOCUS_EARLY = """() => new Promise(resolve => {
   const wait = setInterval(() => {
@@ -42,12 +42,6 @@ def violations(page: Page) -> list[str]:
         page.add_script_tag(path=AXE)
     found: list[str] = page.evaluate(VIOLATIONS, "#jupyter-palimpsest-panel")
     return found
-
-
-@pytest.fixture(autouse=True)
-def patient() -> None:
-    """Wait longer than a kernel takes to start on a busy machine."""
-    expect.set_options(timeout=20_000)
 
 
 def test_the_text_field_gets_the_keyboard_when_the_kernel_has_answered(

@@ -2,7 +2,7 @@
 
 import pytest
 from playwright.sync_api import Page, expect
-from tests.e2e.lab import ROOT, Lab, Seen, choose_theme, open_notebook, photograph
+from tests.e2e.lab import ROOT, Lab, Seen, choose_theme, photograph
 from tests.e2e.live import begin
 from tests.e2e.segments import XSS
 from tests.e2e.test_saved import POOR_CONTRAST, RUNS
@@ -89,11 +89,8 @@ def test_an_answer_goes_on_after_a_reload_and_its_end_is_saved(page: Page, lab: 
 
     expect(shown.locator("strong", has_text="all")).to_be_visible(timeout=40_000)
     expect(shown.locator(".plm-Foot")).to_have_count(0)
-    page.wait_for_timeout(2_500)
-    saved = notebook.save()
-    data = saved["cells"][2]["outputs"][0]["data"]
+    data = notebook.kept(2, "After **all**.")
     assert data["application/vnd.palimpsest.segment+json"]["open"] is False
-    assert "After **all**." in data["text/markdown"]
 
 
 def test_a_restart_ends_the_answer(page: Page, lab: Lab) -> None:
@@ -128,11 +125,7 @@ def test_a_kernel_that_dies_leaves_the_answer_marked_as_interrupted(page: Page, 
     expect(shown.locator(".plm-Foot")).to_have_count(0)
     expect(shown.get_by_text("I begin")).to_be_visible()
     photograph(page, "live-interrupted")
-    for _ in range(20):  # the page writes it once it knows that nobody goes on
-        data = notebook.save()["cells"][2]["outputs"][0]["data"]
-        if "Interrupted" in data["text/plain"]:
-            break
-        page.wait_for_timeout(500)
+    data = notebook.kept(2, "Interrupted")
     for form in ("text/markdown", "text/plain"):
         assert "I begin" in data[form]
         assert "Interrupted: the kernel ended before the answer did." in data[form].splitlines()[-1]
@@ -151,16 +144,14 @@ def test_a_second_page_sees_the_same(page: Page, lab: Lab) -> None:
     notebook.run(2, wait=False)
     expect(notebook.cell(2).locator(".plm-Question")).to_be_visible()
     notebook.save()
-    other = page.context.new_page()
-    open_notebook(other, lab, "twice.ipynb")
-    card = other.locator(".jp-Notebook .jp-CodeCell").nth(2).locator(".plm-Question")
-    card.get_by_role("button", name="Allow once").click()
+    other = notebook.beside(lab).cell(2)
+    other.get_by_role("button", name="Allow once").click()
     notebook.ended()
 
     expect(notebook.cell(2).get_by_text("It is 42.")).to_be_visible()
     expect(notebook.cell(2).locator(".plm-Question")).to_have_count(0)
-    expect(other.get_by_text("It is 42.").first).to_be_visible()
-    expect(other.get_by_text("allowed once").first).to_be_visible()
+    expect(other.get_by_text("It is 42.")).to_be_visible()
+    expect(other.get_by_text("allowed once")).to_be_visible()
 
 
 def test_figures_stand_between_the_parts_of_a_live_answer(page: Page, lab: Lab) -> None:

@@ -8,7 +8,7 @@ from nbformat.v4 import new_code_cell, new_notebook
 from playwright.sync_api import Locator, Page, expect
 from tests.e2e.lab import READY, ROOT, Lab, Seen, choose_theme, open_notebook, photograph
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300), pytest.mark.usefixtures("patient")]
 
 RUN = """async index => {
   const { content } = window.jupyterapp.shell.currentWidget;
@@ -43,12 +43,6 @@ VIOLATIONS = """async where => {
     ({ id, nodes }) => `${id}: ${nodes.map(node => node.html.slice(0, 160)).join(' | ')}`
   );
 }"""
-
-
-@pytest.fixture(autouse=True)
-def patient() -> None:
-    """Wait longer than a kernel takes to start on a busy machine."""
-    expect.set_options(timeout=20_000)
 
 
 def book(lab: Lab, name: str, *cells: str, kernel: str = "python3") -> str:
@@ -94,7 +88,8 @@ def send(panel: Locator, words: str) -> None:
 
 
 def at_rest(panel: Locator) -> None:
-    expect(panel.get_by_role("button", name="Stop")).to_have_count(0)
+    # Exactly: the card of a call that was stopped is a button too.
+    expect(panel.get_by_role("button", name="Stop", exact=True)).to_have_count(0)
 
 
 def test_it_loads_the_package_on_a_click_and_answers(page: Page, lab: Lab, seen: Seen) -> None:
@@ -245,6 +240,22 @@ def test_a_kernel_that_restarts_or_ends_is_told(page: Page, lab: Lab) -> None:
     expect(composer(panel)).to_be_focused()
     page.evaluate("window.jupyterapp.shell.currentWidget.sessionContext.shutdown()")
     expect(panel.get_by_text("has no kernel")).to_be_visible()
+
+
+def test_a_kernel_is_chosen_from_the_panel(page: Page, lab: Lab, seen: Seen) -> None:
+    open_notebook(page, lab, book(lab, "panel-choose.ipynb", "1", kernel="elsewhere"))
+    dialog = page.locator(".jp-Dialog")
+    dialog.locator("button", has_text="No Kernel").click()
+    panel = open_panel(page)
+    expect(panel.get_by_text("panel-choose.ipynb has no kernel")).to_be_visible()
+    photograph(page, "panel-no-kernel")
+    panel.get_by_role("button", name="Choose a kernel…").click()
+    dialog.get_by_role("combobox").select_option(label="Python 3 (ipykernel)")
+    dialog.locator("button", has_text="Select").click()
+
+    panel.get_by_role("button", name="Load it").click()
+    expect(composer(panel)).to_be_focused()
+    assert seen.errors == []
 
 
 def test_it_can_be_used_and_read_by_everybody(page: Page, lab: Lab) -> None:

@@ -348,6 +348,20 @@ def test_a_watch_ends_by_itself() -> None:
     assert not watches.fresh()
 
 
+def test_a_page_that_greets_again_watches_no_shorter() -> None:
+    now = 100.0
+    watches = Watches(clock=lambda: now)
+
+    watches.renew("page", None, 1.0)
+    watches.renew("page", None)
+    watches.renew("page", None, 1.0)
+
+    now += WATCH_SECONDS - 1
+    assert watches.fresh()
+    now += 1
+    assert not watches.fresh()
+
+
 def test_the_end_of_a_segment_that_its_cell_did_not_hear_is_made_again(page: Kernel) -> None:
     page.script("says('Let me.').calls('python', code='x = 6 * 7\\nx')", "says('It is 42.')")
     run = page.run("%%agent -y\ngo")

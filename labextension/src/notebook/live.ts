@@ -11,6 +11,7 @@ import { announce } from './announcer';
 import { writeEnds } from './ends';
 import { labHost } from './host';
 import { answerByKey } from './keys';
+import { followName } from './names';
 import { segmentFactory } from './renderer';
 import { Slots } from './slots';
 
@@ -37,6 +38,7 @@ export class LiveNotebooks implements DocumentRegistry.IWidgetExtension<
     const host = labHost(rendermime, new Slots(), this._words, this._languages);
     const ends = [
       answerByKey(panel, link),
+      followName(panel, link),
       writeEnds(panel, link, this._words),
       announce(panel, link, host),
       lookAway
