@@ -2,9 +2,14 @@
 
 Rules follow spec/session-engine.md 1.11. A step becomes an assistant message and, when it
 called tools, a tool message with one result for each call, so the result of this function
-always pairs calls and results.
+always pairs calls and results. What the recorded agents do otherwise is in the policy.
 """
 
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from palimpsest.context.media import is_media, takes_in_results
 from palimpsest.transcript.errors import AbortedError
 from palimpsest.transcript.flat import (
     Block,
@@ -18,6 +23,7 @@ from palimpsest.transcript.flat import (
 )
 from palimpsest.transcript.messages import AssistantMessage, Message, Messages
 from palimpsest.transcript.parts import (
+    Attachment,
     CompactionPart,
     FilePart,
     Part,
@@ -29,6 +35,7 @@ from palimpsest.transcript.parts import (
     ToolFailed,
     ToolPart,
 )
+from palimpsest.transcript.policies import ConvertPolicy
 from palimpsest.transcript.values import ModelRef
 
 INTERRUPTED = "[Tool execution was interrupted]"
@@ -36,27 +43,52 @@ COMPACTED = "What did we do so far?"
 SUBTASK = "The following tool was executed by the user"
 FAILED_ATTEMPT = "failed_attempt"
 """Key in a part's metadata: it belongs to a request that failed and was sent again."""
+ATTACHED = "[Attached {mime}: {name}]"
+SHORTENED = "[Tool output truncated for compaction: omitted {chars} chars]"
 INLINED_TYPES = {"text/plain", "application/x-directory"}
 
 
-def convert(messages: Messages, model: ModelRef) -> FlatMessages:
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """For whom messages are converted, by which rules, and what is left out of them."""
+
+    model: ModelRef
+    policy: ConvertPolicy = field(default_factory=ConvertPolicy)
+    strip_media: bool = False
+    """Images and documents are named only, and tool results have no attachments."""
+    result_chars: int | None = None
+    """Most characters of a tool result."""
+
+
+def convert(
+    messages: Messages,
+    model: ModelRef,
+    policy: ConvertPolicy | None = None,
+    *,
+    strip_media: bool = False,
+    result_chars: int | None = None,
+) -> FlatMessages:
     """Return the provider messages for these messages, without the system prompt."""
+    terms = Terms(model, policy or ConvertPolicy(), strip_media, result_chars)
     flat: list[FlatMessage] = []
     for message in messages:
         if isinstance(message.info, AssistantMessage):
-            flat.extend(_assistant(message, message.info, model))
+            flat.extend(_assistant(message, message.info, terms))
         else:
-            blocks = tuple(block for part in message.parts if (block := _user_block(part)))
+            blocks = tuple(block for part in message.parts if (block := _user_block(part, terms)))
             if blocks:
                 flat.append(FlatMessage(role="user", blocks=blocks, message_id=message.id))
     return tuple(flat)
 
 
-def _user_block(part: Part) -> Block | None:
+def _user_block(part: Part, terms: Terms) -> Block | None:
     match part:
-        case TextPart(ignored=False) if part.text:
+        case TextPart(ignored=False) if part.text or terms.policy.user_empty_texts:
             return TextBlock(text=part.text, part_id=part.id)
         case FilePart() if part.mime not in INLINED_TYPES:
+            if terms.strip_media and is_media(part.mime):
+                name = part.filename or "file"
+                return TextBlock(text=ATTACHED.format(mime=part.mime, name=name), part_id=part.id)
             return MediaBlock(mime=part.mime, url=part.url, filename=part.filename, part_id=part.id)
         case CompactionPart():
             return TextBlock(text=COMPACTED, part_id=part.id)
@@ -66,11 +98,13 @@ def _user_block(part: Part) -> Block | None:
             return None
 
 
-def _assistant(message: Message, info: AssistantMessage, model: ModelRef) -> list[FlatMessage]:
+def _assistant(message: Message, info: AssistantMessage, terms: Terms) -> list[FlatMessage]:
     parts = [part for part in message.parts if not _of_failed_attempt(part)]
     if info.error is not None and not _kept_though_failed(info, parts):
         return []
-    same_model = (info.model.provider, info.model.name) == (model.provider, model.name)
+    same_model = (info.model.provider, info.model.name) == (terms.model.provider, terms.model.name)
+    spaced = terms.policy.empty_texts == "spaced" and any(map(_is_signed, parts))
+    writer = _Answer(message.id, terms, same_model=same_model, empty=" " if spaced else "")
     steps: list[list[Part]] = [[]]
     for part in parts:
         if isinstance(part, StepStartPart):
@@ -79,8 +113,8 @@ def _assistant(message: Message, info: AssistantMessage, model: ModelRef) -> lis
             steps[-1].append(part)
     flat: list[FlatMessage] = []
     for step in steps:
-        flat.extend(_step(step, message.id, same_model=same_model))
-    return flat
+        flat.extend(writer.step(step))
+    return flat + writer.rest()
 
 
 def _of_failed_attempt(part: Part) -> bool:
@@ -93,67 +127,137 @@ def _kept_though_failed(info: AssistantMessage, parts: list[Part]) -> bool:
     return any(not isinstance(part, StepStartPart | ReasoningPart) for part in parts)
 
 
-def _step(parts: list[Part], message_id: str, *, same_model: bool) -> list[FlatMessage]:
-    said: list[Block] = []
-    results: list[Block] = []
-    for part in parts:
-        match part:
-            case TextPart(ignored=False) if part.text:
-                said.append(TextBlock(text=part.text, part_id=part.id))
-            case ReasoningPart():
-                said.extend(_reasoning(part, same_model=same_model))
-            case ToolPart():
-                said.append(_call(part, same_model=same_model))
-                results.append(_result(part))
+def _is_signed(part: Part) -> bool:
+    if not isinstance(part, ReasoningPart) or not part.metadata:
+        return False
+    signatures = [part.metadata.get("anthropic"), *(part.metadata.get("thinking_blocks") or ())]
+    return any(isinstance(one, dict) and one.get("signature") is not None for one in signatures)
+
+
+class _Answer:
+    """Writes the provider messages of one answer of the model."""
+
+    def __init__(self, message_id: str, terms: Terms, *, same_model: bool, empty: str) -> None:
+        self._message_id = message_id
+        self._terms = terms
+        self._policy = terms.policy
+        self._same_model = same_model
+        self._empty = empty
+        self._after: list[MediaBlock] = []
+
+    def step(self, parts: list[Part]) -> list[FlatMessage]:
+        """Return the answer of one step, and the results of its calls."""
+        said: list[Block] = []
+        results: list[Block] = []
+        for part in parts:
+            match part:
+                case TextPart(ignored=False):
+                    said.extend(self._text(part))
+                case ReasoningPart():
+                    said.extend(self._reasoning(part))
+                case ToolPart():
+                    said.append(self._call(part))
+                    results.append(self._result(part))
+                case _:
+                    pass
+        flat = []
+        if said:
+            flat.append(self._message("assistant", said))
+        if results:
+            flat.append(self._message("tool", results))
+        return flat
+
+    def rest(self) -> list[FlatMessage]:
+        """Return what follows the answer: media that no result could hold."""
+        if not self._after:
+            return []
+        return [self._message("user", [TextBlock(text=self._policy.media_notice), *self._after])]
+
+    def _message(
+        self, role: Literal["user", "assistant", "tool"], blocks: Sequence[Block]
+    ) -> FlatMessage:
+        return FlatMessage(role=role, blocks=tuple(blocks), message_id=self._message_id)
+
+    def _text(self, part: TextPart) -> list[Block]:
+        if not part.text and self._policy.empty_texts == "dropped":
+            return []
+        metadata = part.metadata if self._same_model else None
+        return [TextBlock(text=part.text or self._empty, part_id=part.id, metadata=metadata)]
+
+    def _reasoning(self, part: ReasoningPart) -> list[Block]:
+        if self._same_model:
+            return [ReasoningBlock(text=part.text, metadata=part.metadata, part_id=part.id)]
+        if self._policy.other_thinking == "reasoning":
+            return [ReasoningBlock(text=part.text, part_id=part.id)]
+        # Another model's signatures mean nothing here, but its thoughts still do.
+        return [TextBlock(text=part.text, part_id=part.id)] if part.text.strip() else []
+
+    def _call(self, part: ToolPart) -> CallBlock:
+        return CallBlock(
+            call_id=part.call_id,
+            tool=part.tool,
+            input=part.state.input,
+            part_id=part.id,
+            metadata=part.metadata if self._same_model else None,
+        )
+
+    def _result(self, part: ToolPart) -> ResultBlock:
+        text, is_error = INTERRUPTED, True
+        media: tuple[MediaBlock, ...] = ()
+        match part.state:
+            case ToolCompleted(output=output, attachments=attachments):
+                text, is_error = self._shortened(output), False
+                media = self._placed(part, attachments)
+            case ToolFailed(error=error):
+                partial = self._partial(part.state)
+                text, is_error = (error, True) if partial is None else (partial, False)
             case _:
                 pass
-    flat = []
-    if said:
-        flat.append(FlatMessage(role="assistant", blocks=tuple(said), message_id=message_id))
-    if results:
-        flat.append(FlatMessage(role="tool", blocks=tuple(results), message_id=message_id))
-    return flat
+        return ResultBlock(
+            call_id=part.call_id,
+            tool=part.tool,
+            text=text,
+            media=media,
+            is_error=is_error,
+            part_id=part.id,
+        )
 
+    def _shortened(self, output: str) -> str:
+        longest = self._terms.result_chars
+        if longest is None or len(output) <= longest:
+            return output
+        return output[:longest] + "\n" + SHORTENED.format(chars=len(output) - longest)
 
-def _reasoning(part: ReasoningPart, *, same_model: bool) -> list[Block]:
-    if same_model:
-        return [ReasoningBlock(text=part.text, metadata=part.metadata, part_id=part.id)]
-    # Another model's signatures mean nothing here, but its thoughts still do.
-    return [TextBlock(text=part.text, part_id=part.id)] if part.text.strip() else []
+    def _partial(self, state: ToolFailed) -> str | None:
+        """Return what an interrupted call had printed, where that counts as its result."""
+        rule = self._policy.partial_output
+        output = state.metadata.get("output")
+        if rule == "none" or not state.metadata.get("interrupted") or not isinstance(output, str):
+            return None
+        return output if output or rule == "any" else None
 
+    def _placed(
+        self, part: ToolPart, attachments: tuple[Attachment, ...]
+    ) -> tuple[MediaBlock, ...]:
+        """Return the media that stays in a result, and keep the rest for later."""
+        if self._terms.strip_media:
+            return ()
+        blocks = tuple(
+            MediaBlock(mime=a.mime, url=a.url, filename=a.filename, part_id=part.id)
+            for a in attachments
+        )
+        if self._policy.result_media == "writer":
+            return blocks
+        inside = []
+        for block in blocks:
+            if self._stays(block):
+                inside.append(block)
+            else:
+                self._after.append(block)
+        # Only what is here can stand in a result; a link cannot.
+        return tuple(block for block in inside if block.url.startswith("data:"))
 
-def _call(part: ToolPart, *, same_model: bool) -> CallBlock:
-    return CallBlock(
-        call_id=part.call_id,
-        tool=part.tool,
-        input=part.state.input,
-        part_id=part.id,
-        metadata=part.metadata if same_model else None,
-    )
-
-
-def _result(part: ToolPart) -> ResultBlock:
-    text, is_error = INTERRUPTED, True
-    media: tuple[MediaBlock, ...] = ()
-    match part.state:
-        case ToolCompleted(output=output, attachments=attachments):
-            text, is_error = output, False
-            media = tuple(
-                MediaBlock(mime=a.mime, url=a.url, filename=a.filename, part_id=part.id)
-                for a in attachments
-            )
-        case ToolFailed(error=error, metadata=metadata):
-            partial = metadata.get("output") if metadata.get("interrupted") else None
-            text, is_error = (
-                (partial, False) if isinstance(partial, str) and partial else (error, True)
-            )
-        case _:
-            pass
-    return ResultBlock(
-        call_id=part.call_id,
-        tool=part.tool,
-        text=text,
-        media=media,
-        is_error=is_error,
-        part_id=part.id,
-    )
+    def _stays(self, block: MediaBlock) -> bool:
+        if self._policy.result_media == "inside" or not is_media(block.mime):
+            return True
+        return takes_in_results(self._terms.model, block.mime)

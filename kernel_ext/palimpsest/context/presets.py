@@ -7,6 +7,7 @@ of a preset never change: a new version of a system is a new name.
 
 from palimpsest.transcript.policies import (
     CompactPolicy,
+    ConvertPolicy,
     GuardPolicy,
     HygienePolicy,
     LimitPolicy,
@@ -21,14 +22,33 @@ OPENCODE_TRUNCATE = TruncatePolicy(
     max_lines=2_000, max_bytes=51_200, window_share=None, direction="head", form="lines"
 )
 
+OPENCODE_CONTINUE_1_1 = "Continue if you have next steps"
+OPENCODE_CONTINUE_1_18 = (
+    "Continue if you have next steps, or stop and ask for clarification if you are unsure how to "
+    "proceed."
+)
+"""Literal strings of the recorded agent: rebuilding its sessions needs them to the byte."""
+
 OPENCODE_1_1 = Policy(
     name="opencode-1.1",
     estimator="chars/4",
     truncate=OPENCODE_TRUNCATE,
     prune=PrunePolicy(rule="opencode"),
     overflow=OverflowPolicy(rule="opencode-1.1"),
+    convert=ConvertPolicy(
+        user_empty_texts=True,
+        empty_texts="kept",
+        other_thinking="reasoning",
+        partial_output="none",
+        result_media="inside",
+    ),
     compact=CompactPolicy(
-        tail_turns=0, merge_summary=False, serialize=False, always_continue=True, cut="finished"
+        tail_turns=0,
+        merge_summary=False,
+        serialize=False,
+        always_continue=True,
+        cut="finished",
+        continue_text=OPENCODE_CONTINUE_1_1,
     ),
 )
 
@@ -38,8 +58,14 @@ OPENCODE_1_18 = Policy(
     truncate=OPENCODE_TRUNCATE,
     prune=PrunePolicy(rule="none"),
     overflow=OverflowPolicy(rule="opencode-1.18"),
+    convert=ConvertPolicy(empty_texts="spaced", partial_output="any", result_media="by-model"),
     compact=CompactPolicy(
-        tail_turns=None, tail_maximum=15_000, always_continue=True, cut="unfinished-tail"
+        tail_turns=None,
+        tail_maximum=15_000,
+        always_continue=True,
+        cut="unfinished-tail",
+        replay=True,
+        continue_text=OPENCODE_CONTINUE_1_18,
     ),
 )
 
@@ -54,7 +80,17 @@ OPENCLAW_2026_2 = Policy(
         usable_tokens=False,
     ),
     hygiene=HygienePolicy(rule="openclaw-2026.2"),
-    recovery=RecoveryPolicy(result_cap=400_000),
+    recovery=RecoveryPolicy(
+        result_cap=400_000,
+        result_form="head",
+        result_suffix=(
+            "\n\n⚠️ [Content truncated — original was too large for the model's context window. "
+            "The content above is a partial view. If you need more, request specific sections or "
+            "use offset/limit parameters to read smaller chunks.]"
+        ),
+        results_together="none",
+        cut_first="newest",
+    ),
 )
 
 OPENCLAW_2026_9 = Policy(
@@ -69,6 +105,13 @@ OPENCLAW_2026_9 = Policy(
     ),
     hygiene=HygienePolicy(rule="openclaw-2026.9"),
     overflow=OverflowPolicy(rule="precheck"),
+    recovery=RecoveryPolicy(
+        result_middle="\n\n⚠️ [... middle content omitted — showing head and tail ...]\n\n",
+        result_suffix=(
+            "[... {omitted} more characters truncated; rerun with narrower args if needed]"
+        ),
+        cut_first="newest",
+    ),
 )
 
 PRESETS: dict[str, Policy] = {

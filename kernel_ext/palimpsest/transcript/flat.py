@@ -17,6 +17,8 @@ class TextBlock(Value):
     type: Literal["text"] = "text"
     text: str
     part_id: str | None = None
+    metadata: dict[str, Any] | None = None
+    """Provider data that travels back with the words."""
 
 
 class ReasoningBlock(Value):
@@ -47,6 +49,8 @@ class CallBlock(Value):
     input: dict[str, Any]
     part_id: str | None = None
     metadata: dict[str, Any] | None = None
+    incomplete: bool = False
+    """The call arrived without an input, or with one cut off in the middle."""
 
 
 class ResultBlock(Value):
@@ -66,6 +70,10 @@ Block = Annotated[
 ]
 
 
+Stop = Literal["stop", "length", "calls", "error", "aborted"]
+"""Why an answer ended; after ``error`` and ``aborted`` its calls may never have run."""
+
+
 class FlatMessage(Value):
     """One provider message; ``tool`` messages hold result blocks only."""
 
@@ -73,6 +81,12 @@ class FlatMessage(Value):
     blocks: tuple[Block, ...]
     message_id: str | None = None
     """The transcript message it came from."""
+    stop: Stop | None = None
+    """Why this answer ended, where that is known."""
+    plain: bool = False
+    """The words came as one string and not as a list of blocks (imports)."""
+    metadata: dict[str, Any] | None = None
+    """What its source says besides the words, such as ``usage``, ``error`` and ``timestamp``."""
 
 
 FlatMessages = tuple[FlatMessage, ...]

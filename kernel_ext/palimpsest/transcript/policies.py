@@ -89,6 +89,11 @@ class CompactPolicy(Value):
     """Compactions in one turn before the loop stops and explains."""
     always_continue: bool = False
     """Go on after each automatic compaction, even where no work is left."""
+    replay: bool = False
+    """Where the newest prompt itself was refused as too large: leave it out of the summary, and
+    say it again after it."""
+    continue_text: str = ""
+    """What the engine says to go on; empty takes our own words, which quote what is unanswered."""
     cut: Literal["good", "finished", "unfinished-tail"] = "good"
     """Which summaries stand for what they cover. ``good``: those that are finished, without an
     error. ``finished``: failed ones too, and none keeps a tail. ``unfinished-tail``: as ``good``,
@@ -123,6 +128,24 @@ class GuardPolicy(Value):
     """The configured cap on every window holds."""
 
 
+class ConvertPolicy(Value):
+    """How messages of parts become provider messages."""
+
+    user_empty_texts: bool = False
+    """Empty texts of the user are sent."""
+    empty_texts: Literal["dropped", "kept", "spaced"] = "dropped"
+    """Empty texts of the model: left out, sent, or sent as one space where thinking is signed."""
+    other_thinking: Literal["text", "reasoning"] = "text"
+    """Another model's thinking travels as plain text, or as thinking without its signatures."""
+    partial_output: Literal["some", "any", "none"] = "some"
+    """What an interrupted call had printed is its result: if there is some, always, or never."""
+    result_media: Literal["writer", "inside", "by-model"] = "writer"
+    """Where media of a tool result goes: left to the writer of the provider's words, always inside
+    the result, or inside where the model's servers take it and after the answer where not."""
+    media_notice: str = "Attached media from tool result:"
+    """What stands before media that follows an answer."""
+
+
 class HygienePolicy(Value):
     """How provider messages are repaired: which generation of the rules."""
 
@@ -139,6 +162,21 @@ class RecoveryPolicy(Value):
     result_cap: int | None = None
     """Most characters of one result; None takes the newest table by window."""
     result_minimum: int = 2_000
+    """Characters kept of a result that is cut alone, where the form allows."""
+    result_form: Literal["head", "ends", "weighed"] = "weighed"
+    """``head`` keeps the head only; ``ends`` keeps the tail too where it matters; ``weighed`` also
+    counts a Chinese, Japanese or Korean character as four, and never goes over the limit."""
+    result_middle: str = "\n\n[... the middle is left out ...]\n\n"
+    result_suffix: str = (
+        "\n\n[{omitted} more characters were left out here to make room; the session keeps them.]"
+    )
+    """``{omitted}`` stands for the number of characters."""
+    results_together: Literal["none", "single", "window"] = "window"
+    """What all results together may take: anything, as much as a single one, or a share of the
+    window."""
+    cut_first: Literal["oldest", "newest"] = "oldest"
+    """Which results are cut first when all together are too long: the newest leave the provider's
+    cache alone, the oldest leave the work at hand alone."""
 
 
 class Policy(Value):
@@ -158,5 +196,6 @@ class Policy(Value):
     compact: CompactPolicy = CompactPolicy()
     limit: LimitPolicy = LimitPolicy()
     guard: GuardPolicy = GuardPolicy()
+    convert: ConvertPolicy = ConvertPolicy()
     hygiene: HygienePolicy = HygienePolicy()
     recovery: RecoveryPolicy = RecoveryPolicy()
