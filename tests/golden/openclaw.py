@@ -3,6 +3,7 @@
 from typing import Any
 
 OLDEST = "v2026.2.26"
+MIDDLE = "v2026.4.12"
 NEWEST = "v2026.9.6"
 UNDEFINED = {"$undefined": True}
 

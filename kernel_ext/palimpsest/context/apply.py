@@ -5,26 +5,15 @@ Text reduction always starts from the stored original, so applying twice changes
 
 from collections.abc import Mapping
 
+from palimpsest.context.standing import standing
 from palimpsest.context.truncate import shorten
-from palimpsest.context.view import View
+from palimpsest.context.view import View, whole_output
 from palimpsest.transcript.decisions import Decision
 from palimpsest.transcript.messages import Message, Messages
 from palimpsest.transcript.parts import Part, ToolCompleted, ToolPart
 
 CLEARED = "[Old tool result content cleared]"
-
-
-def standing(decisions: tuple[Decision, ...]) -> dict[str, Decision]:
-    """Return the decision that holds for each part: the newest, unless it was restored."""
-    found: dict[str, Decision] = {}
-    for decision in decisions:
-        if decision.part_id is None:
-            continue
-        if decision.action == "restore":
-            found.pop(decision.part_id, None)
-        elif decision.action in {"truncate", "clear", "drop"}:
-            found[decision.part_id] = decision
-    return found
+"""Shown where a decision does not say itself what is."""
 
 
 def apply(messages: Messages, view: View) -> Messages:
@@ -49,7 +38,7 @@ def _part(part: Part, decision: Decision | None, texts: Mapping[str, str]) -> Pa
     if not isinstance(part, ToolPart) or not isinstance(part.state, ToolCompleted):
         return part
     state = part.state
-    whole = texts.get(state.blob.sha256, state.output) if state.blob else state.output
+    whole = whole_output(part, texts)
     attachments = tuple(
         attachment.model_copy(
             update={"url": texts.get(attachment.url.removeprefix("blob:"), attachment.url)}
@@ -60,9 +49,11 @@ def _part(part: Part, decision: Decision | None, texts: Mapping[str, str]) -> Pa
         case None:
             shown = whole
         case Decision(action="clear"):
-            shown, attachments = CLEARED, ()
+            shown, attachments = str(decision.numbers.get("text", CLEARED)), ()
         case _:
             shown = shorten(whole, decision.numbers)
+            if decision.numbers.get("without_media"):
+                attachments = ()
     return part.model_copy(
         update={"state": state.model_copy(update={"output": shown, "attachments": attachments})}
     )

@@ -53,12 +53,25 @@ def result_chars(window: int, policy: RecoveryPolicy) -> int:
     return min(share, cap)
 
 
+def results_chars(window: int, policy: RecoveryPolicy) -> int | None:
+    """Return the most characters of all tool results together; None is no limit."""
+    limit = result_chars(window, policy)
+    match policy.results_together:
+        case "none":
+            return None
+        case "single":
+            return limit
+        case "window":
+            share = int(window * SHARE_TOGETHER) * CHARS_PER_TOKEN
+            return max(limit * RESULTS_TOGETHER, share)
+
+
 def reducible(results: Sequence[int], window: int, policy: RecoveryPolicy) -> int:
     """Return the characters that cutting tool results would free: each long one, then all together."""
     limit = result_chars(window, policy)
-    together = max(limit * RESULTS_TOGETHER, int(window * SHARE_TOGETHER) * CHARS_PER_TOKEN)
+    together = results_chars(window, policy)
     each = sum(min(chars, limit) for chars in results)
-    return sum(results) - min(each, together)
+    return sum(results) - (each if together is None else min(each, together))
 
 
 def reserve_of(window: int, reserve: int, policy: OverflowPolicy) -> int:

@@ -15,6 +15,7 @@ from palimpsest.transcript.policies import (
     Policy,
     PrunePolicy,
     RecoveryPolicy,
+    TransformPolicy,
     TruncatePolicy,
 )
 
@@ -29,9 +30,15 @@ OPENCODE_CONTINUE_1_18 = (
 )
 """Literal strings of the recorded agent: rebuilding its sessions needs them to the byte."""
 
+OPENCODE_TRANSFORM = TransformPolicy(
+    rule="opencode",
+    unsupported="ERROR: Cannot read {name} (this model does not support {kind} input). Inform the user.",
+)
+
 OPENCODE_1_1 = Policy(
     name="opencode-1.1",
     estimator="chars/4",
+    hygiene=HygienePolicy(rule="opencode"),
     truncate=OPENCODE_TRUNCATE,
     prune=PrunePolicy(rule="opencode"),
     overflow=OverflowPolicy(rule="opencode-1.1"),
@@ -42,12 +49,14 @@ OPENCODE_1_1 = Policy(
         partial_output="none",
         result_media="inside",
     ),
+    transform=OPENCODE_TRANSFORM,
     compact=CompactPolicy(
         tail_turns=0,
         merge_summary=False,
         serialize=False,
         always_continue=True,
         cut="finished",
+        judge=False,
         continue_text=OPENCODE_CONTINUE_1_1,
     ),
 )
@@ -55,16 +64,19 @@ OPENCODE_1_1 = Policy(
 OPENCODE_1_18 = Policy(
     name="opencode-1.18",
     estimator="chars/4",
+    hygiene=HygienePolicy(rule="opencode"),
     truncate=OPENCODE_TRUNCATE,
     prune=PrunePolicy(rule="none"),
     overflow=OverflowPolicy(rule="opencode-1.18"),
     convert=ConvertPolicy(empty_texts="spaced", partial_output="any", result_media="by-model"),
+    transform=OPENCODE_TRANSFORM,
     compact=CompactPolicy(
         tail_turns=None,
         tail_maximum=15_000,
         always_continue=True,
         cut="unfinished-tail",
         replay=True,
+        judge=False,
         continue_text=OPENCODE_CONTINUE_1_18,
     ),
 )

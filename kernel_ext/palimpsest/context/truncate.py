@@ -122,6 +122,8 @@ def truncate(
 def shorten(text: str, numbers: Mapping[str, int | str]) -> str:
     """Apply a truncation to the original text; the same numbers always give the same words."""
     head, tail = int(numbers["head_chars"]), int(numbers["tail_chars"])
+    if "suffix" in numbers:
+        return _between(text, head, tail, numbers)
     gap = f"...{numbers['omitted']} {numbers['unit']} truncated..."
     last = text[len(text) - tail :] if tail else ""
     match numbers.get("lines_of"):
@@ -131,6 +133,13 @@ def shorten(text: str, numbers: Mapping[str, int | str]) -> str:
             return "\n\n".join((gap, HINT, last))
         case _:
             return "\n\n".join(piece for piece in (text[:head], gap, last, HINT) if piece)
+
+
+def _between(text: str, head: int, tail: int, numbers: Mapping[str, int | str]) -> str:
+    """Join the ends of a text with the words that the decision says."""
+    end = max(len(text) - int(numbers.get("tail_skipped", 0)), 0)
+    last = text[max(end - tail, 0) : end] if tail else ""
+    return f"{text[:head]}{numbers.get('middle', '')}{last}{numbers['suffix']}"
 
 
 def _tail_holds_error(text: str) -> bool:

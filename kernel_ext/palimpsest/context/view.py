@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from palimpsest.transcript.decisions import Decision
 from palimpsest.transcript.messages import Messages
-from palimpsest.transcript.parts import ToolCompleted, ToolPart
+from palimpsest.transcript.parts import Part, ToolCompleted, ToolPart
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,6 +16,17 @@ class View:
     decisions: tuple[Decision, ...] = ()
     texts: Mapping[str, str] = field(default_factory=dict)
     """Whole texts by sha256, for parts whose output is kept as a blob."""
+
+
+def whole_output(part: Part, texts: Mapping[str, str]) -> str:
+    """Return all that a completed call returned; the log's head and tail where the blob is gone."""
+    match part:
+        case ToolPart(state=ToolCompleted(blob=None, output=output)):
+            return output
+        case ToolPart(state=ToolCompleted(blob=blob, output=output)) if blob is not None:
+            return texts.get(blob.sha256, output)
+        case _:
+            return ""
 
 
 def blobs_needed(messages: Messages) -> dict[str, str | None]:

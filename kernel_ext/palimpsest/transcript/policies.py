@@ -81,6 +81,8 @@ class CompactPolicy(Value):
     """The history is sent as one text to summarise, instead of as a conversation."""
     result_chars: int = 2_000
     """Characters kept of each tool output in the serialised history."""
+    judge: bool = True
+    """Look at a summary before it cuts history: whether it says enough and saves enough."""
     min_summary_chars: int = 200
     """A shorter summary is useless and never cuts history."""
     max_share_after: float = 0.8
@@ -146,10 +148,25 @@ class ConvertPolicy(Value):
     """What stands before media that follows an answer."""
 
 
+class TransformPolicy(Value):
+    """What is made of neutral messages for one model, before they are written in its words."""
+
+    rule: Literal["writer", "opencode"] = "writer"
+    """``writer`` leaves it to whoever writes the provider's words; ``opencode`` does what the
+    recorded agent does: media the model cannot take, empty texts, ids and thinking."""
+    unsupported: str = "[{name} was left out: this model takes no {kind} input. Tell the user.]"
+    """Stands for a file that the model cannot take."""
+    empty_image: str = "[An image was left out because its file is empty. Tell the user.]"
+
+
+HygieneRule = Literal["opencode", "openclaw-2026.2", "openclaw-2026.9", "palimpsest"]
+
+
 class HygienePolicy(Value):
     """How provider messages are repaired: which generation of the rules."""
 
-    rule: Literal["openclaw-2026.2", "openclaw-2026.9", "palimpsest"] = "palimpsest"
+    rule: HygieneRule = "palimpsest"
+    """``opencode`` only pairs calls and results, since its conversion writes nothing else wrong."""
 
 
 class RecoveryPolicy(Value):
@@ -197,5 +214,6 @@ class Policy(Value):
     limit: LimitPolicy = LimitPolicy()
     guard: GuardPolicy = GuardPolicy()
     convert: ConvertPolicy = ConvertPolicy()
+    transform: TransformPolicy = TransformPolicy()
     hygiene: HygienePolicy = HygienePolicy()
     recovery: RecoveryPolicy = RecoveryPolicy()

@@ -446,10 +446,14 @@ export interface CompactPolicy {
   merge_summary: boolean;
   serialize: boolean;
   result_chars: number;
+  judge: boolean;
   min_summary_chars: number;
   max_share_after: number;
   max_attempts: number;
   always_continue: boolean;
+  replay: boolean;
+  continue_text: string;
+  cut: 'good' | 'finished' | 'unfinished-tail';
 }
 /**
  * The marker of a compaction.
@@ -461,7 +465,14 @@ export interface CompactionPart {
   type: 'compaction';
   auto: boolean;
   overflow: boolean;
+  /**
+   * The first message that stays word for word, when one does; written before the summary.
+   */
   tail_start_id?: string;
+  /**
+   * What the person wants the summary to keep above all.
+   */
+  focus?: string;
 }
 /**
  * One message of a request, by reference.
@@ -475,6 +486,17 @@ export interface ContextItem {
    */
   sha256: string;
   tokens: number;
+}
+/**
+ * How messages of parts become provider messages.
+ */
+export interface ConvertPolicy {
+  user_empty_texts: boolean;
+  empty_texts: 'dropped' | 'kept' | 'spaced';
+  other_thinking: 'text' | 'reasoning';
+  partial_output: 'some' | 'any' | 'none';
+  result_media: 'writer' | 'inside' | 'by-model';
+  media_notice: string;
 }
 /**
  * The notebook goes on with this session from now on.
@@ -1191,6 +1213,8 @@ export interface Policy {
   compact: CompactPolicy;
   limit: LimitPolicy;
   guard: GuardPolicy;
+  convert: ConvertPolicy;
+  transform: TransformPolicy;
   hygiene: HygienePolicy;
   recovery: RecoveryPolicy;
 }
@@ -1229,6 +1253,14 @@ export interface PrunePolicy {
   deny_tools: string[];
 }
 /**
+ * What is made of neutral messages for one model, before they are written in its words.
+ */
+export interface TransformPolicy {
+  rule: 'writer' | 'opencode';
+  unsupported: string;
+  empty_image: string;
+}
+/**
  * What is tried after a request did not fit, and how often in one turn.
  */
 export interface RecoveryPolicy {
@@ -1237,6 +1269,11 @@ export interface RecoveryPolicy {
   result_share: number;
   result_cap?: number;
   result_minimum: number;
+  result_form: 'head' | 'ends' | 'weighed';
+  result_middle: string;
+  result_suffix: string;
+  results_together: 'none' | 'single' | 'window';
+  cut_first: 'oldest' | 'newest';
 }
 /**
  * Allow, ask or deny a permission for what matches the pattern; the last match wins.

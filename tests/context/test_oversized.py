@@ -1,0 +1,150 @@
+"""Recovery cuts results that are too long for the window, first each alone, then all together."""
+
+from itertools import count as counter
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.builders import Builder
+
+from palimpsest.context.apply import apply
+from palimpsest.context.oversized import cut, truncate_oversized, weigh
+from palimpsest.context.policy import policy
+from palimpsest.context.precheck import reducible, result_chars, results_chars
+from palimpsest.context.truncate import shorten
+from palimpsest.context.view import View
+from palimpsest.transcript.decisions import Decision, Facts
+from palimpsest.transcript.messages import Messages
+from palimpsest.transcript.parts import ToolCompleted, ToolPart
+from palimpsest.transcript.policies import RecoveryPolicy
+
+WINDOW = 16_000
+FACTS = Facts(now=0, estimator="chars/4", window=WINDOW, reserve=2_000)
+OURS = policy("palimpsest").recovery
+SMALL = FACTS.model_copy(update={"window": 3_000})
+LIMIT = result_chars(WINDOW, OURS)
+PRESETS = ["palimpsest", "openclaw-2026.2", "openclaw-2026.9"]
+
+
+def decide(
+    view: View, recovery: RecoveryPolicy = OURS, facts: Facts = FACTS
+) -> tuple[Decision, ...]:
+    numbers = counter(len(view.decisions))
+    return truncate_oversized(
+        view, view.messages, recovery, facts, lambda: f"dec_{next(numbers)}", lambda text: len(text)
+    )
+
+
+def outputs(view: View) -> list[str]:
+    return [
+        part.state.output
+        for message in apply(view.messages, view)
+        for part in message.parts
+        if isinstance(part, ToolPart) and isinstance(part.state, ToolCompleted)
+    ]
+
+
+def session(*texts: str) -> Messages:
+    build = Builder()
+    return (build.user("go"), *(build.assistant(build.ran("bash", text)) for text in texts))
+
+
+def after(view: View, *decisions: Decision) -> View:
+    return View(view.messages, view.decisions + decisions, view.texts)
+
+
+def test_leaves_results_alone_that_fit() -> None:
+    assert decide(View(session("x" * LIMIT, "y" * 100))) == ()
+
+
+def test_cuts_a_result_that_is_too_long_and_says_so() -> None:
+    view = View(session("x" * 3 * LIMIT, "short"))
+
+    decisions = decide(view)
+
+    shown = outputs(after(view, *decisions))
+    assert [len(text) for text in shown] == [LIMIT, len("short")]
+    assert "more characters were left out" in shown[0]
+    assert decisions[0].tokens_before - decisions[0].tokens_after == 2 * LIMIT
+
+
+def test_keeps_the_tail_where_an_error_stands() -> None:
+    view = View(session("row\n" * LIMIT + "ValueError: no such column\nTraceback ends"))
+
+    shown = outputs(after(view, *decide(view)))[0]
+
+    assert shown.startswith("row\n")
+    assert "ValueError: no such column" in shown
+    assert "the middle is left out" in shown
+
+
+def test_cuts_from_the_stored_original_and_not_from_what_was_shown() -> None:
+    text = "".join(f"line {number}\n" for number in range(20_000))
+    messages = session(text)
+    part = messages[1].parts[0]
+    early = Decision(
+        id="dec_early",
+        action="truncate",
+        rule="truncate",
+        part_id=part.id,
+        numbers={"head_chars": 3 * LIMIT, "tail_chars": 0, "omitted": 1, "unit": "bytes"},
+    )
+    view = View(messages, (early,))
+
+    shown = outputs(after(view, *decide(view)))[0]
+
+    assert len(shown) <= LIMIT
+    assert text.startswith(shown.split("\n\n[")[0])
+
+
+def test_leaves_a_pinned_result_alone() -> None:
+    messages = session("x" * 3 * LIMIT)
+    part = messages[1].parts[0]
+    pin = Decision(id="dec_pin", action="pin", rule="user", part_id=part.id)
+
+    assert decide(View(messages, (pin,))) == ()
+
+
+@pytest.mark.parametrize(("first", "spared"), [("oldest", -1), ("newest", 0)])
+def test_cuts_all_together_when_each_alone_fits(first: str, spared: int) -> None:
+    recovery = OURS.model_copy(update={"cut_first": first})
+    together = results_chars(WINDOW, recovery)
+    assert together is not None
+    view = View(session(*["x" * (LIMIT - 10)] * 6))
+
+    shown = outputs(after(view, *decide(view, recovery)))
+
+    assert sum(map(len, shown)) <= together
+    assert len(shown[spared]) == LIMIT - 10
+
+
+def test_frees_what_was_promised_before_sending() -> None:
+    recovery = policy("openclaw-2026.9").recovery
+    texts = ["x" * size for size in (3 * LIMIT, LIMIT - 5, LIMIT - 5, LIMIT, LIMIT, 30)]
+    view = View(session(*texts))
+
+    shown = outputs(after(view, *decide(view, recovery)))
+
+    promised = reducible([len(text) for text in texts], WINDOW, recovery)
+    assert sum(map(len, texts)) - sum(map(len, shown)) == promised
+
+
+@pytest.mark.parametrize("name", PRESETS)
+@given(texts=st.lists(st.sampled_from(["x", "一", "a\n", "error\n"]), min_size=1, max_size=6))
+def test_deciding_again_decides_nothing(name: str, texts: list[str]) -> None:
+    sizes = (1_500 * (number + 1) for number in range(len(texts)))
+    view = View(session(*(text * size for text, size in zip(texts, sizes, strict=False))))
+    recovery = policy(name).recovery
+
+    once = after(view, *decide(view, recovery, SMALL))
+
+    assert decide(once, recovery, SMALL) == ()
+
+
+@given(st.text(alphabet="ab\n数é} error", max_size=600), st.integers(0, 500))
+def test_a_cut_never_goes_over_the_limit(text: str, most: int) -> None:
+    found = cut(text, most, OURS)
+    if found is None:
+        assert weigh(text) <= most
+        return
+    assert weigh(shorten(text, found.numbers)) <= most
