@@ -5,9 +5,9 @@ called tools, a tool message with one result for each call, so the result of thi
 always pairs calls and results. What the recorded agents do otherwise is in the policy.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 from palimpsest.context.media import is_media, takes_in_results
 from palimpsest.transcript.errors import AbortedError
@@ -128,9 +128,14 @@ def _kept_though_failed(info: AssistantMessage, parts: list[Part]) -> bool:
 
 
 def _is_signed(part: Part) -> bool:
-    if not isinstance(part, ReasoningPart) or not part.metadata:
+    return isinstance(part, ReasoningPart) and is_signed(part.metadata)
+
+
+def is_signed(metadata: Mapping[str, Any] | None) -> bool:
+    """Say whether a provider signed this thinking, so that it must travel as it is."""
+    if not metadata:
         return False
-    signatures = [part.metadata.get("anthropic"), *(part.metadata.get("thinking_blocks") or ())]
+    signatures = [metadata.get("anthropic"), *(metadata.get("thinking_blocks") or ())]
     return any(isinstance(one, dict) and one.get("signature") is not None for one in signatures)
 
 

@@ -1,6 +1,6 @@
 """From a session to the request that is sent: the one pure road, taken live and in review.
 
-fold -> apply decisions -> convert -> history limit -> pairing -> system -> estimate. Cache
+fold -> apply decisions -> convert -> history limit -> pairing -> system -> transform -> estimate. Cache
 marks come last, on the provider's messages. Versioned: a change that alters any request's bytes
 raises ``PROJECTION_VERSION`` and keeps the older road.
 """
@@ -10,15 +10,21 @@ from dataclasses import dataclass
 from palimpsest.context.apply import apply
 from palimpsest.context.convert import convert
 from palimpsest.context.estimate import Count, message_tokens, tools_tokens
+from palimpsest.context.families import provider_family
 from palimpsest.context.fold import fold
+from palimpsest.context.hygiene import clean
 from palimpsest.context.limit import limit
 from palimpsest.context.pairing import pair
+from palimpsest.context.transform import transform
 from palimpsest.context.view import View
 from palimpsest.transcript.flat import FlatMessage, FlatMessages, TextBlock
+from palimpsest.transcript.messages import Messages
 from palimpsest.transcript.policies import Policy
 from palimpsest.transcript.values import ModelInfo, ToolSpec
 
-PROJECTION_VERSION = 1
+PROJECTION_VERSION = 2
+VERSIONS = (1, PROJECTION_VERSION)
+"""1 converted alike under every policy, and repaired nothing but missing and orphaned results."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,14 +53,28 @@ def project(
     count: Count,
 ) -> Projection:
     """Project a session to one request."""
-    messages = apply(fold(view.messages), view)
-    flat = pair(limit(convert(messages, model.ref), policy.history_limit, policy.limit))
+    messages = apply(fold(view.messages, policy.compact), view)
+    converted = convert(messages, model.ref, policy.convert)
+    flat = pair(limit(converted, policy.history_limit, policy.limit))
     head = tuple(
         FlatMessage(role="system", blocks=(TextBlock(text=text),)) for text in system if text
     )
-    everything = head + flat
+    everything = transform(head + flat, model, policy.transform)
     return Projection(
         messages=everything,
         tokens=tuple(message_tokens(message, count) for message in everything),
         tools_tokens=tools_tokens(tools, count),
+    )
+
+
+def _first(messages: Messages, model: ModelInfo, policy: Policy) -> FlatMessages:
+    return pair(limit(convert(messages, model.ref), policy.history_limit, policy.limit))
+
+
+def _second(messages: Messages, model: ModelInfo, policy: Policy) -> FlatMessages:
+    return clean(
+        convert(messages, model.ref, policy.convert),
+        lambda flat: limit(flat, policy.history_limit, policy.limit),
+        policy.hygiene.rule,
+        provider_family(model.ref),
     )

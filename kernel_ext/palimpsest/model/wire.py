@@ -192,7 +192,8 @@ def thinking(message: FlatMessage, target: Family) -> Body:
     blocks = [block for block in message.blocks if isinstance(block, ReasoningBlock)]
     if target == "deepseek":
         text = clean(SEPARATOR.join(block.text for block in blocks if block.text))
-        return {"reasoning_content": text} if text else {}
+        wanted = any((block.metadata or {}).get("field") for block in blocks)
+        return {"reasoning_content": text} if text or wanted else {}
     if target not in {"anthropic", "gemini"}:
         return {}
     signed = [
