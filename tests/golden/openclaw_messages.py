@@ -34,9 +34,9 @@ def flat(recorded: list[Any]) -> FlatMessages:
     return tuple(_message(one) for one in recorded)
 
 
-def written(messages: FlatMessages) -> list[Any]:
-    """Return neutral messages in the recorded form."""
-    return [_back(message) for message in messages]
+def written(messages: FlatMessages, *, both_ids: bool = False) -> list[Any]:
+    """Return neutral messages in the recorded form; with ``both_ids`` new ids under both names."""
+    return [_back(message, both_ids=both_ids) for message in messages]
 
 
 def _message(one: Any) -> FlatMessage:
@@ -63,7 +63,9 @@ def _made(role: str, blocks: tuple[Block, ...], one: Any, *, plain: bool = False
             "blocks": blocks,
             "stop": STOPS.get(stop, stop) if stop else None,
             "plain": plain,
-            "metadata": {ours: fields[theirs] for theirs, ours in METADATA.items() if theirs in fields},
+            "metadata": {
+                ours: fields[theirs] for theirs, ours in METADATA.items() if theirs in fields
+            },
             "source": one,
             "read": len(blocks),
         }
@@ -89,7 +91,9 @@ def _block(block: Any) -> Block:
             metadata={"thinking_blocks": [item]} if signature else None,
         )
     elif kind == "image":
-        found = MediaBlock(mime=block["mimeType"], url=f"data:{block['mimeType']};base64,{block['data']}")
+        found = MediaBlock(
+            mime=block["mimeType"], url=f"data:{block['mimeType']};base64,{block['data']}"
+        )
     elif kind == "toolResult":
         found = _result(block)
     else:
@@ -120,13 +124,15 @@ def _text(value: Any) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _back(message: FlatMessage) -> Any:
+def _back(message: FlatMessage, *, both_ids: bool) -> Any:
     extra = message.model_extra or {}
     one = extra.get("source", UNDEFINED)
     if message.role == "tool":
-        return _result_back(message.blocks[0])
+        return result_back(message.blocks[0], both_ids=both_ids)
     if message.role == "system" and "source" in extra:
         return one
+    if "source" not in extra:
+        return {"role": message.role, "content": _words(message), "timestamp": NOW}
     back: dict[str, Any] = dict(one) if isinstance(one, dict) else {"role": message.role}
     if not message.plain and ("content" in back or message.blocks):
         back["content"] = [_block_back(block) for block in message.blocks]
@@ -137,6 +143,10 @@ def _back(message: FlatMessage) -> Any:
         if ours in (message.metadata or {}):
             back[theirs] = (message.metadata or {})[ours]
     return back
+
+
+def _words(message: FlatMessage) -> str:
+    return "".join(block.text for block in message.blocks if isinstance(block, TextBlock))
 
 
 def _block_back(block: Block) -> Any:
@@ -154,7 +164,8 @@ def _block_back(block: Block) -> Any:
     return source
 
 
-def _result_back(block: Any) -> dict[str, Any]:
+def result_back(block: Any, *, both_ids: bool = False) -> dict[str, Any]:
+    """Return a result in the recorded form."""
     extra = block.model_extra or {}
     if "source" not in extra:
         return {
@@ -168,6 +179,8 @@ def _result_back(block: Any) -> dict[str, Any]:
     back, was = dict(extra["source"]), extra["was"]
     if block.call_id != was.call_id:
         names = [name for name in RESULT_IDS if name in back] or ["toolCallId"]
+        if both_ids:
+            names.append("toolCallId")
         back |= dict.fromkeys(names, block.call_id)
     if block.tool != was.tool:
         back["toolName"] = block.tool

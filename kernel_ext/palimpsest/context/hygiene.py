@@ -1,0 +1,174 @@
+"""Repair provider messages: which rules, in which order, for which provider.
+
+Live, imported and cut histories come with calls that nobody answered, results of no call, ids
+used twice and turns that a provider refuses. The default mends all of it after the history limit;
+the presets of recorded agents sanitise first, then validate turns, limit, and pair again, since a
+limit can cut a call from its result (spec/context-stability.md 1.3). A history that is valid
+already goes through as the very same messages.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from palimpsest.context.calls import CallRule, repair_calls
+from palimpsest.context.families import ProviderFamily
+from palimpsest.context.frames import FailedCalls, repair_frames
+from palimpsest.context.pairing import MISSING, pair
+from palimpsest.context.repair import RECORDED_MISSING, Repair, gather, spread
+from palimpsest.context.spans import repair_spans
+from palimpsest.context.thinking import OMITTED, drop_thinking
+from palimpsest.context.tool_ids import Mode, own_ids, write_tool_ids
+from palimpsest.context.turns import (
+    drop_dangling_calls,
+    drop_silent,
+    merge_answers,
+    merge_questions,
+    user_first,
+    user_last,
+)
+from palimpsest.transcript.flat import FlatMessages
+from palimpsest.transcript.policies import HygieneRule
+
+Limit = Callable[[FlatMessages], FlatMessages]
+
+OPENING = "(The conversation goes on from here.)"
+CLOSING = "(Please go on.)"
+
+
+def clean(
+    messages: FlatMessages, limit: Limit, rule: HygieneRule, family: ProviderFamily
+) -> FlatMessages:
+    """Return the messages limited and repaired, in the order of the rule."""
+    if rule == "opencode":
+        return pair(limit(messages))
+    if rule == "palimpsest":
+        mended = repaired(limit(messages), rule)
+        return gather(pairing(spread(ordered(mended, rule, family)), rule).messages)
+    sane = sanitized(spread(messages), rule, family)
+    return gather(pairing(limit(ordered(sane, rule, family)), rule).messages)
+
+
+def pairing(
+    messages: FlatMessages, rule: HygieneRule, of_failed: FailedCalls | None = None
+) -> Repair:
+    """Give every call its result; expects a message for each result."""
+    match rule:
+        case "openclaw-2026.2":
+            return repair_spans(messages, RECORDED_MISSING)
+        case "openclaw-2026.9":
+            return repair_frames(messages, RECORDED_MISSING, of_failed or "drop")
+        case "palimpsest" | "opencode":
+            return repair_frames(messages, MISSING, of_failed or "answer")
+
+
+def call_rule(
+    rule: HygieneRule, allowed: tuple[str, ...] = (), *, whole_thinking: bool = False
+) -> CallRule:
+    """Return which calls are usable under a rule."""
+    if rule == "openclaw-2026.2":
+        return CallRule(strict_names=True, allowed=allowed, keep_answered=False)
+    return CallRule(allowed=allowed, whole_thinking=whole_thinking)
+
+
+def without_thinking(messages: FlatMessages, rule: HygieneRule) -> FlatMessages:
+    """Remove thinking that the model does not want back."""
+    if rule == "openclaw-2026.2":
+        return drop_thinking(messages, keep_latest=False, omitted="")
+    return drop_thinking(messages, omitted=OMITTED)
+
+
+def with_tool_ids(
+    messages: FlatMessages, mode: Mode, rule: HygieneRule, *, keep_native: bool = False
+) -> FlatMessages:
+    """Write tool ids in the alphabet of a strict provider."""
+    if rule == "openclaw-2026.2":
+        return write_tool_ids(messages, mode, each_use=False)
+    return write_tool_ids(messages, mode, keep_native=keep_native)
+
+
+def gemini_turns(messages: FlatMessages, rule: HygieneRule) -> FlatMessages:
+    """Merge answers, as Gemini demands."""
+    return merge_answers(messages, keep_plain=rule == "palimpsest")
+
+
+def anthropic_turns(messages: FlatMessages, rule: HygieneRule) -> FlatMessages:
+    """Merge questions, and in the newer rules answers, as Anthropic demands."""
+    if rule == "openclaw-2026.2":
+        return merge_questions(messages, keep_plain=False)
+    return merge_questions(drop_dangling_calls(merge_answers(messages)))
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What a recorded agent does for one family of providers."""
+
+    ids: Mode | None = None
+    gemini: bool = False
+    anthropic: bool = False
+    user_first: bool = False
+    keep_native: bool = False
+    """Ids as Anthropic gives them stay, and so do answers that it signed."""
+
+
+OLD_TARGETS: dict[ProviderFamily, Target] = {
+    "google": Target(ids="strict", gemini=True, user_first=True),
+    "anthropic": Target(ids="strict", anthropic=True),
+    "mistral": Target(ids="strict9"),
+    "openai": Target(),
+    "compatible": Target(anthropic=True),
+}
+NEW_TARGETS: dict[ProviderFamily, Target] = {
+    "google": Target(ids="strict", gemini=True, user_first=True),
+    "anthropic": Target(ids="strict", anthropic=True, keep_native=True),
+    "mistral": Target(ids="strict9"),
+    "openai": Target(ids="strict"),
+    "compatible": Target(ids="strict", gemini=True, anthropic=True, user_first=True),
+}
+
+
+def target(rule: HygieneRule, family: ProviderFamily) -> Target:
+    """Return what a recorded agent does for a family (spec/context-stability.md 1.4)."""
+    return (OLD_TARGETS if rule == "openclaw-2026.2" else NEW_TARGETS)[family]
+
+
+def sanitized(messages: FlatMessages, rule: HygieneRule, family: ProviderFamily) -> FlatMessages:
+    """Repair calls, ids and pairs as a recorded agent does before it looks at turns."""
+    to = target(rule, family)
+    early_ids = rule == "openclaw-2026.2"
+    if to.ids and early_ids:
+        messages = with_tool_ids(messages, to.ids, rule)
+    messages = repair_calls(messages, call_rule(rule, whole_thinking=to.keep_native)).messages
+    messages = pairing(messages, rule).messages
+    if to.ids and not early_ids:
+        messages = with_tool_ids(messages, to.ids, rule, keep_native=to.keep_native)
+    return user_first(messages) if to.user_first else messages
+
+
+def repaired(messages: FlatMessages, rule: HygieneRule) -> FlatMessages:
+    """Leave out what cannot be sent, pair calls with results, and give each call an id of its own."""
+    usable = repair_calls(spread(messages), call_rule(rule)).messages
+    return own_ids(pairing(drop_silent(usable), rule).messages)
+
+
+def ordered(messages: FlatMessages, rule: HygieneRule, family: ProviderFamily) -> FlatMessages:
+    """Put turns into the order that the provider demands."""
+    if rule == "palimpsest":
+        return _ordered_by_need(messages, family)
+    to = target(rule, family)
+    if to.gemini:
+        messages = gemini_turns(messages, rule)
+    return anthropic_turns(messages, rule) if to.anthropic else messages
+
+
+MERGED_QUESTIONS: frozenset[ProviderFamily] = frozenset({"google"})
+"""The others take questions in a row, and a merged message would not keep a cached prefix."""
+
+
+def _ordered_by_need(messages: FlatMessages, family: ProviderFamily) -> FlatMessages:
+    if family == "openai":
+        return messages
+    messages = merge_answers(messages)
+    if family in MERGED_QUESTIONS:
+        messages = merge_questions(messages)
+    messages = user_first(messages, OPENING)
+    return messages if family == "compatible" else user_last(messages, CLOSING)

@@ -1,0 +1,34 @@
+"""Leave thinking out of answers, for models that do not want it back.
+
+The newest recorded agent keeps the latest answer's thinking, because a model that is in the
+middle of calling tools needs it; the older one drops that too.
+"""
+
+from palimpsest.transcript.flat import FlatMessage, FlatMessages, ReasoningBlock, TextBlock
+
+OMITTED = "[assistant reasoning omitted]"
+"""In place of an answer that was thinking only, since providers refuse an empty text."""
+
+
+def drop_thinking(
+    messages: FlatMessages, *, keep_latest: bool = True, omitted: str = OMITTED
+) -> FlatMessages:
+    """Remove thinking from every answer; with ``keep_latest`` from all but the latest."""
+    latest = max(
+        (at for at, message in enumerate(messages) if message.role == "assistant"), default=-1
+    )
+    bare = tuple(
+        message
+        if message.role != "assistant" or (keep_latest and at == latest)
+        else _without(message, omitted)
+        for at, message in enumerate(messages)
+    )
+    unchanged = all(new is old for new, old in zip(bare, messages, strict=True))
+    return messages if unchanged else bare
+
+
+def _without(message: FlatMessage, omitted: str) -> FlatMessage:
+    blocks = tuple(block for block in message.blocks if not isinstance(block, ReasoningBlock))
+    if len(blocks) == len(message.blocks):
+        return message
+    return message.model_copy(update={"blocks": blocks or (TextBlock(text=omitted),)})

@@ -1,0 +1,206 @@
+"""Write the ids of tool calls as strict providers demand, calls and results together.
+
+``strict`` takes letters and digits, at most 40; ``strict9`` exactly nine of them (Mistral). The
+newest rule gives every call an id of its own, although models use an id again; the older one
+writes an id the same way each time it is met (spec/context-stability.md 1.4, step 7).
+"""
+
+import hashlib
+import re
+from collections import deque
+from collections.abc import Iterable
+from typing import Literal, Protocol
+
+from palimpsest.transcript.flat import Block, CallBlock, FlatMessage, FlatMessages, ResultBlock
+
+Mode = Literal["strict", "strict9"]
+
+MAX_CHARS = 40
+HASH_CHARS = 8
+NINE = 9
+REFUSED = re.compile(r"[^a-zA-Z0-9]")
+NATIVE = re.compile(r"toolu_[A-Za-z0-9_]+")
+"""Ids as Anthropic itself gives them."""
+
+
+def tool_id(identifier: str, mode: Mode) -> str:
+    """Return one id in the alphabet of the mode."""
+    kept = REFUSED.sub("", identifier)
+    if mode == "strict":
+        return kept or ("sanitizedtoolid" if identifier else "defaulttoolid")
+    if not identifier:
+        return "defaultid"
+    return kept[:NINE] if len(kept) >= NINE else _hash(kept or "sanitized", NINE)
+
+
+def is_tool_id(identifier: str, mode: Mode) -> bool:
+    """Say whether an id can stay as it is."""
+    long_enough = len(identifier) == NINE if mode == "strict9" else bool(identifier)
+    return long_enough and not REFUSED.search(identifier)
+
+
+def write_tool_ids(
+    messages: FlatMessages, mode: Mode, *, each_use: bool = True, keep_native: bool = False
+) -> FlatMessages:
+    """Write every id, results as their calls.
+
+    With ``each_use`` an id that is used again becomes another one; with ``keep_native``
+    Anthropic's ids stay the first time they are used.
+    """
+    writer = _Occurrences(mode, keep_native=keep_native) if each_use else _Mapping(mode)
+    return _all_written(messages, writer)
+
+
+def own_ids(messages: FlatMessages) -> FlatMessages:
+    """Give a call whose id was used before one of its own, and leave all others as they are."""
+    identifiers = [
+        block.call_id for one in messages for block in one.blocks if isinstance(block, CallBlock)
+    ]
+    if len(set(identifiers)) == len(identifiers):
+        return messages
+    return _all_written(messages, _Numbered(identifiers))
+
+
+def _all_written(messages: FlatMessages, writer: "_Writer") -> FlatMessages:
+    return tuple(_written(message, writer) for message in messages)
+
+
+class _Writer(Protocol):
+    """Contract: called for each call and each result in the order of the messages."""
+
+    def call(self, identifier: str) -> str:
+        """Return the id of a call."""
+        ...
+
+    def result(self, identifier: str) -> str:
+        """Return the id of a result."""
+        ...
+
+
+def _written(message: FlatMessage, writer: _Writer) -> FlatMessage:
+    if message.role not in {"assistant", "tool"}:
+        return message
+    blocks = tuple(_block(block, writer) for block in message.blocks)
+    if all(new is old for new, old in zip(blocks, message.blocks, strict=True)):
+        return message
+    return message.model_copy(update={"blocks": blocks})
+
+
+def _block(block: Block, writer: _Writer) -> Block:
+    if not isinstance(block, CallBlock | ResultBlock) or not block.call_id:
+        return block
+    is_call = isinstance(block, CallBlock)
+    new = writer.call(block.call_id) if is_call else writer.result(block.call_id)
+    return block if new == block.call_id else block.model_copy(update={"call_id": new})
+
+
+class _Unique:
+    """Ids that nobody else has."""
+
+    def __init__(self, mode: Mode, taken: Iterable[str] = ()) -> None:
+        self._mode = mode
+        self._taken = set(taken)
+
+    def take(self, identifier: str) -> str:
+        self._taken.add(identifier)
+        return identifier
+
+    def is_free(self, identifier: str) -> bool:
+        return identifier not in self._taken
+
+    def make(self, seed: str) -> str:
+        base = tool_id(seed, self._mode)
+        if self._mode == "strict":
+            base = base[:MAX_CHARS]
+        if self.is_free(base):
+            return self.take(base)
+        return self._make_nine(seed) if self._mode == "strict9" else self._make_hashed(base, seed)
+
+    def _make_nine(self, seed: str) -> str:
+        number = 0
+        while not self.is_free(made := _hash(f"{seed}:{number}", NINE)):
+            number += 1
+        return self.take(made)
+
+    def _make_hashed(self, base: str, seed: str) -> str:
+        made = hashed = base[: MAX_CHARS - HASH_CHARS] + _hash(seed, HASH_CHARS)
+        number = 2
+        while not self.is_free(made):
+            ending = f"x{number}"
+            made = hashed[: MAX_CHARS - len(ending)] + ending
+            number += 1
+        return self.take(made)
+
+
+class _Mapping:
+    """The same id is written the same way wherever it is met."""
+
+    def __init__(self, mode: Mode) -> None:
+        self._unique = _Unique(mode)
+        self._written: dict[str, str] = {}
+
+    def call(self, identifier: str) -> str:
+        if identifier not in self._written:
+            self._written[identifier] = self._unique.make(identifier)
+        return self._written[identifier]
+
+    def result(self, identifier: str) -> str:
+        return self.call(identifier)
+
+
+class _Occurrences:
+    """Each use of an id is another call; results take the calls in order."""
+
+    def __init__(self, mode: Mode, *, keep_native: bool) -> None:
+        self._unique = _Unique(mode)
+        self._keep_native = keep_native
+        self._uses: dict[str, int] = {}
+        self._orphans: dict[str, int] = {}
+        self._waiting: dict[str, deque[str]] = {}
+
+    def call(self, identifier: str) -> str:
+        use = self._uses[identifier] = self._uses.get(identifier, 0) + 1
+        if self._stays(identifier, use):
+            new = self._unique.take(identifier)
+        else:
+            new = self._unique.make(identifier if use == 1 else f"{identifier}:{use}")
+        self._waiting.setdefault(identifier, deque()).append(new)
+        return new
+
+    def _stays(self, identifier: str, use: int) -> bool:
+        native = self._keep_native and NATIVE.fullmatch(identifier) is not None
+        return native and use == 1 and self._unique.is_free(identifier)
+
+    def result(self, identifier: str) -> str:
+        waiting = self._waiting.get(identifier)
+        if waiting:
+            return waiting.popleft()
+        number = self._orphans[identifier] = self._orphans.get(identifier, 0) + 1
+        return self._unique.make(f"{identifier}:tool_result:{number}")
+
+
+class _Numbered:
+    """The first use keeps its id, the others get its number behind it."""
+
+    def __init__(self, identifiers: Iterable[str]) -> None:
+        self._taken = set(identifiers)
+        self._uses: dict[str, int] = {}
+        self._waiting: dict[str, deque[str]] = {}
+
+    def call(self, identifier: str) -> str:
+        use = self._uses[identifier] = self._uses.get(identifier, 0) + 1
+        made = identifier
+        while use > 1 and made in self._taken:
+            made = f"{identifier}_{use}"
+            use += 1
+        self._taken.add(made)
+        self._waiting.setdefault(identifier, deque()).append(made)
+        return made
+
+    def result(self, identifier: str) -> str:
+        waiting = self._waiting.get(identifier)
+        return waiting.popleft() if waiting else identifier
+
+
+def _hash(text: str, chars: int) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:chars]

@@ -1,0 +1,36 @@
+"""Unusable tool calls are left out as the recorded agent leaves them out, in both generations."""
+
+from typing import Any
+
+import pytest
+from tests.golden.data import load
+from tests.golden.generations import GENERATIONS, rule_of
+from tests.golden.openclaw_messages import flat, written
+
+from palimpsest.context.calls import repair_calls
+from palimpsest.context.hygiene import call_rule
+
+
+@pytest.mark.parametrize(("version", "preset"), GENERATIONS)
+def test_every_recorded_call_is_kept_or_left_out_alike(version: str, preset: str) -> None:
+    ours, theirs = {}, {}
+    for number, case in enumerate(load("openclaw", "repairToolCallInputs")["cases"]):
+        expected: dict[str, Any] = case["expected"][version]
+        options = case["input"].get("options") or {}
+        rule = call_rule(
+            rule_of(preset),
+            tuple(options.get("allowedToolNames") or ()),
+            whole_thinking=bool(options.get("allowProviderOwnedThinkingReplay")),
+        )
+        repaired = repair_calls(flat(case["input"]["messages"]), rule)
+        found = {
+            "messages": written(repaired.messages),
+            "droppedToolCalls": repaired.dropped_calls,
+            "droppedAssistantMessages": repaired.dropped_messages,
+        }
+        name = f"{number} {case['name']}"
+        # The newest recording counts nothing.
+        ours[name] = {field: found[field] for field in expected}
+        theirs[name] = expected
+
+    assert ours == theirs

@@ -1,0 +1,51 @@
+"""Calls and results are paired as the recorded agent pairs them, in both generations."""
+
+from typing import Any
+
+import pytest
+from tests.golden.data import load
+from tests.golden.generations import GENERATIONS, rule_of
+from tests.golden.openclaw import NEWEST
+from tests.golden.openclaw_messages import flat, result_back, written
+
+from palimpsest.context.hygiene import pairing
+from palimpsest.context.repair import Repair, is_result
+from palimpsest.transcript.flat import FlatMessages
+
+SYNTHETIC = {
+    "details": {"openclawSyntheticMissingToolResult": True, "reason": "missing_tool_result"}
+}
+"""How the newest marks a result that it made up; ours is known by its text."""
+
+
+def report(repair: Repair, given: FlatMessages, version: str) -> dict[str, Any]:
+    mark = SYNTHETIC if version == NEWEST else {}
+    messages = written(repair.messages)
+    for back, message in zip(messages, repair.messages, strict=True):
+        if is_result(message) and any(message.blocks[0] is one for one in repair.added):
+            back.update(mark)
+    found = {
+        "messages": messages,
+        "added": [result_back(block) | mark for block in repair.added],
+        "droppedDuplicateCount": repair.duplicates,
+        "droppedOrphanCount": repair.orphans,
+        "moved": repair.changed,
+        "sameReference": repair.messages is given,
+    }
+    if version == NEWEST:
+        found["discarded"] = written(repair.discarded)
+    return found
+
+
+@pytest.mark.parametrize(("version", "preset"), GENERATIONS)
+def test_every_recorded_transcript_is_paired_alike(version: str, preset: str) -> None:
+    ours, theirs = {}, {}
+    for number, case in enumerate(load("openclaw", "repairToolUseResultPairing")["cases"]):
+        name = f"{number} {case['name']}"
+        given = flat(case["input"]["messages"])
+        options = case["input"].get("options") or {}
+        of_failed = options.get("erroredAssistantResultPolicy", "preserve")
+        ours[name] = report(pairing(given, rule_of(preset), of_failed), given, version)
+        theirs[name] = case["expected"][version]
+
+    assert ours == theirs

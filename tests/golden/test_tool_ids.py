@@ -1,0 +1,49 @@
+"""Ids of tool calls are written as the recorded agent writes them, in both generations."""
+
+from typing import Any
+
+import pytest
+from tests.golden.data import load
+from tests.golden.generations import BEFORE_NEWEST, GENERATIONS, rule_of
+from tests.golden.openclaw import NEWEST, OLDEST
+from tests.golden.openclaw_messages import flat, written
+
+from palimpsest.context.hygiene import with_tool_ids
+from palimpsest.context.tool_ids import is_tool_id, tool_id
+
+
+@pytest.mark.parametrize("version", [OLDEST, BEFORE_NEWEST, NEWEST])
+def test_every_recorded_id_is_written_alike(version: str) -> None:
+    recorded = load("openclaw", "sanitizeToolCallId")["cases"]
+    cases = [case for case in recorded if version in case["expected"]]
+    if not cases:
+        pytest.skip(f"{version} was not recorded writing a single id")
+
+    ours = [
+        {
+            "sanitizeToolCallId": tool_id(case["input"]["id"], case["input"]["mode"]),
+            "isValid": is_tool_id(case["input"]["id"], case["input"]["mode"]),
+        }
+        for case in cases
+    ]
+
+    assert ours == [case["expected"][version] for case in cases]
+
+
+@pytest.mark.parametrize(("version", "preset"), GENERATIONS)
+def test_every_recorded_transcript_gets_the_same_ids(version: str, preset: str) -> None:
+    ours, theirs = {}, {}
+    for number, case in enumerate(load("openclaw", "sanitizeToolCallIds")["cases"]):
+        given: dict[str, Any] = case["input"]
+        options = given.get("options") or {}
+        messages = with_tool_ids(
+            flat(given["messages"]),
+            given["mode"],
+            rule_of(preset),
+            keep_native=bool(options.get("preserveNativeAnthropicToolUseIds")),
+        )
+        name = f"{number} {case['name']}"
+        ours[name] = written(messages, both_ids=version == NEWEST)
+        theirs[name] = case["expected"][version]
+
+    assert ours == theirs
