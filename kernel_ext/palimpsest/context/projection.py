@@ -1,8 +1,9 @@
 """From a session to the request that is sent: the one pure road, taken live and in review.
 
-fold -> apply decisions -> convert -> history limit -> pairing -> system -> transform -> estimate. Cache
-marks come last, on the provider's messages. Versioned: a change that alters any request's bytes
-raises ``PROJECTION_VERSION`` and keeps the older road.
+fold -> apply decisions -> convert -> history limit -> repair -> turns -> pairing -> system ->
+transform -> estimate; the presets of recorded agents repair in their own order (``hygiene``).
+Cache marks come last, on the provider's messages. Versioned: a change that alters any request's
+bytes raises ``PROJECTION_VERSION`` and keeps the older road.
 """
 
 from dataclasses import dataclass
@@ -18,7 +19,6 @@ from palimpsest.context.pairing import pair
 from palimpsest.context.transform import transform
 from palimpsest.context.view import View
 from palimpsest.transcript.flat import FlatMessage, FlatMessages, TextBlock
-from palimpsest.transcript.messages import Messages
 from palimpsest.transcript.policies import Policy
 from palimpsest.transcript.values import ModelInfo, ToolSpec
 
@@ -51,15 +51,14 @@ def project(
     model: ModelInfo,
     policy: Policy,
     count: Count,
+    version: int = PROJECTION_VERSION,
 ) -> Projection:
-    """Project a session to one request."""
-    messages = apply(fold(view.messages, policy.compact), view)
-    converted = convert(messages, model.ref, policy.convert)
-    flat = pair(limit(converted, policy.history_limit, policy.limit))
+    """Project a session to one request; an older version gives what that version gave."""
     head = tuple(
         FlatMessage(role="system", blocks=(TextBlock(text=text),)) for text in system if text
     )
-    everything = transform(head + flat, model, policy.transform)
+    road = _first if version == 1 else _second
+    everything = road(view, head, model, policy)
     return Projection(
         messages=everything,
         tokens=tuple(message_tokens(message, count) for message in everything),
@@ -67,14 +66,17 @@ def project(
     )
 
 
-def _first(messages: Messages, model: ModelInfo, policy: Policy) -> FlatMessages:
-    return pair(limit(convert(messages, model.ref), policy.history_limit, policy.limit))
+def _first(view: View, head: FlatMessages, model: ModelInfo, policy: Policy) -> FlatMessages:
+    flat = convert(apply(fold(view.messages), view), model.ref)
+    return head + pair(limit(flat, policy.history_limit, policy.limit))
 
 
-def _second(messages: Messages, model: ModelInfo, policy: Policy) -> FlatMessages:
-    return clean(
+def _second(view: View, head: FlatMessages, model: ModelInfo, policy: Policy) -> FlatMessages:
+    messages = apply(fold(view.messages, policy.compact), view)
+    flat = clean(
         convert(messages, model.ref, policy.convert),
-        lambda flat: limit(flat, policy.history_limit, policy.limit),
+        lambda newest: limit(newest, policy.history_limit, policy.limit),
         policy.hygiene.rule,
         provider_family(model.ref),
     )
+    return transform(head + flat, model, policy.transform)

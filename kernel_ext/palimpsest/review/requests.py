@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from palimpsest.context.projection import PROJECTION_VERSION, project
+from palimpsest.context.projection import VERSIONS, project
 from palimpsest.context.texts import load_texts
 from palimpsest.context.view import View
 from palimpsest.model.model import ModelRequest
@@ -60,10 +60,10 @@ def rebuild_all(store: Store, session_id: str, records: Iterable[Record]) -> Ite
 
 
 def _rebuilt(store: Store, session_id: str, state: State, record: StepRequest) -> Rebuilt:
-    if record.projection != PROJECTION_VERSION:
+    if record.projection not in VERSIONS:
         raise UserError(
             f"Request {record.id} was made by projection {record.projection}, and this version "
-            f"of Palimpsest has projection {PROJECTION_VERSION} only. Open it with a version that has both."
+            f"of Palimpsest knows {', '.join(map(str, VERSIONS))}. Open it with a newer version."
         )
     system: list[str] = _blob(store, record.system.sha256)
     tools = tuple(ToolSpec.model_validate(spec) for spec in _blob(store, record.tools.sha256))
@@ -75,6 +75,7 @@ def _rebuilt(store: Store, session_id: str, state: State, record: StepRequest) -
         model=record.model,
         policy=policy_of(store, record),
         count=len,
+        version=record.projection,
     )
     sent = to_provider(projection.messages, record.model)
     request = ModelRequest(
