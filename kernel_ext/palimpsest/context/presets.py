@@ -91,6 +91,7 @@ OPENCLAW_2026_2 = Policy(
         provider_names="exact",
         usable_tokens=False,
     ),
+    prune=PrunePolicy(rule="cache-ttl", sticky=False, media="spared", wide_chars=False),
     hygiene=HygienePolicy(rule="openclaw-2026.2"),
     recovery=RecoveryPolicy(
         result_cap=400_000,
@@ -102,6 +103,9 @@ OPENCLAW_2026_2 = Policy(
         ),
         results_together="none",
         cut_first="newest",
+        compaction_seconds=300.0,
+        counted="ends",
+        snapshot="whole",
     ),
 )
 
@@ -115,6 +119,7 @@ OPENCLAW_2026_9 = Policy(
         provider_names="plain",
         capped=False,
     ),
+    prune=PrunePolicy(rule="cache-ttl"),
     hygiene=HygienePolicy(rule="openclaw-2026.9"),
     overflow=OverflowPolicy(rule="precheck"),
     recovery=RecoveryPolicy(

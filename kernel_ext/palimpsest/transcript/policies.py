@@ -36,6 +36,8 @@ class PrunePolicy(Value):
     protected_tools: tuple[str, ...] = ("skill",)
     start_share: float = 0.7
     """``batch`` prunes a warm cache only from this share of the budget on."""
+    target_share: float = 0.5
+    """Near the budget, ``batch`` clears until the request is down to this share of it."""
     ttl_seconds: float = 300.0
     """Age at which a provider's prompt cache is taken for cold."""
     keep_assistants: int = 3
@@ -48,7 +50,15 @@ class PrunePolicy(Value):
     soft_tail_chars: int = 1_500
     placeholder: str = "[Old tool result content cleared]"
     allow_tools: tuple[str, ...] = ()
+    """``cache-ttl`` prunes these tools only, if any are named; ``*`` stands for anything."""
     deny_tools: tuple[str, ...] = ()
+    """And never these."""
+    sticky: bool = True
+    """What ``cache-ttl`` decided holds in later requests; else for one request only."""
+    media: Literal["spared", "removed"] = "removed"
+    """``cache-ttl`` passes over results with images, or takes the images out."""
+    wide_chars: bool = True
+    """``cache-ttl`` counts a Chinese, Japanese or Korean character as four."""
 
 
 class OverflowPolicy(Value):
@@ -194,6 +204,15 @@ class RecoveryPolicy(Value):
     cut_first: Literal["oldest", "newest"] = "oldest"
     """Which results are cut first when all together are too long: the newest leave the provider's
     cache alone, the oldest leave the work at hand alone."""
+    compaction_seconds: float = 180.0
+    """One request for a summary is given up after so long, and history stays as it was."""
+    wait_seconds: float = 60.0
+    """Who waits for a compaction looks again after so long, and goes on where none runs."""
+    counted: Literal["ends", "results"] = "results"
+    """Which compactions count: all that ended for good, or those that gave a summary."""
+    snapshot: Literal["whole", "continuable"] = "continuable"
+    """After a compaction ran out of time the messages before it are taken whole, or up to the
+    last that a model can answer."""
 
 
 class Policy(Value):

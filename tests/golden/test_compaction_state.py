@@ -1,0 +1,228 @@
+"""Who waits for a compaction is told, and goes on, as in the recorded agent.
+
+The words of refusals are ours, so that one was refused is compared, not how it was said.
+"""
+
+import asyncio
+from typing import Any
+
+import pytest
+from tests.golden.data import load
+from tests.golden.openclaw import OLDEST
+from tests.golden.openclaw_messages import flat
+
+from palimpsest.context.policy import policy
+from palimpsest.loop.compaction_state import (
+    CompactionState,
+    Snapshot,
+    at_time_limit,
+    choose_snapshot,
+    compaction_timed_out,
+    is_answerable,
+)
+from palimpsest.transcript.errors import Aborted
+from palimpsest.transcript.flat import FlatMessage, FlatMessages
+
+PRESETS = {OLDEST: "openclaw-2026.2"}
+"""Versions later than the oldest follow the preset of the newest."""
+
+
+def preset(version: str) -> str:
+    return PRESETS.get(version, "openclaw-2026.9")
+
+
+class Script:
+    """Plays recorded events to a state and tells what is seen after each."""
+
+    def __init__(self, counted: Any) -> None:
+        self.state = CompactionState(counted)
+        self.waiting: asyncio.Task[None] | None = None
+
+    async def play(self, step: Any) -> dict[str, Any]:
+        match step:
+            case {"end": end}:
+                self.state.ended(
+                    retries=end["willRetry"],
+                    summary="result" in end,
+                    aborted=end.get("aborted", False),
+                )
+            case "start":
+                self.state.started()
+            case "agent_end":
+                self.state.answered()
+            case "wait":
+                self.waiting = asyncio.create_task(self.state.wait())
+            case "waitThenStart":
+                self.waiting = asyncio.create_task(self.state.wait())
+                self.state.started()
+            case "unsub":
+                self.state.close()
+            case "tick":
+                for _ in range(5):
+                    await asyncio.sleep(0)
+            case _:
+                raise ValueError(step)
+        if self.waiting is not None and not self.waiting.done() and step != "tick":
+            # The recorded agent's waiting begins at the call, a task's at the next turn.
+            await asyncio.sleep(0)
+        return {
+            "step": step,
+            "wait": self.seen(tick=step == "tick"),
+            "isCompacting": self.state.active,
+            "compactionCount": self.state.count,
+        }
+
+    def seen(self, *, tick: bool) -> str:
+        """Return the state of the wait; what came to its end shows at the next tick, as recorded."""
+        if self.waiting is None:
+            return "none"
+        if not tick or not self.waiting.done():
+            return "pending"
+        return "rejected" if isinstance(self.waiting.exception(), Aborted) else "resolved"
+
+
+def without_words(step: dict[str, Any]) -> dict[str, Any]:
+    return step | {"wait": step["wait"].split(":")[0]}
+
+
+async def test_every_recorded_script_is_waited_for_alike() -> None:
+    cases = load("openclaw", "compactionRetryStateMachine")["cases"]
+    for case in cases:
+        for version, expected in case["expected"].items():
+            script = Script(policy(preset(version)).recovery.counted)
+            ours = [await script.play(step) for step in case["input"]["steps"]]
+            if script.waiting is not None:
+                script.waiting.cancel()
+                await asyncio.gather(script.waiting, return_exceptions=True)
+            assert ours == [without_words(step) for step in expected], (case["name"], version)
+
+
+def test_every_recorded_timeout_is_put_down_to_the_compaction_alike() -> None:
+    for case in load("openclaw", "shouldFlagCompactionTimeout")["cases"]:
+        given = case["input"]
+        ours = compaction_timed_out(
+            timed_out=given["isTimeout"],
+            in_flight=given["isCompactionInFlight"],
+            retries=given["isCompactionPendingOrRetrying"],
+        )
+        assert set(case["expected"].values()) == {ours}, case["name"]
+
+
+def test_every_recorded_run_is_extended_or_aborted_alike() -> None:
+    for case in load("openclaw", "resolveRunTimeoutDuringCompaction")["cases"]:
+        given = case["input"]
+        ours = at_time_limit(
+            in_flight=given["isCompactionInFlight"],
+            retries=given["isCompactionPendingOrRetrying"],
+            extended=given["graceAlreadyUsed"],
+        )
+        assert set(case["expected"].values()) == {ours}, case["name"]
+
+
+def messages_of(recorded: list[dict[str, Any]]) -> FlatMessages:
+    return tuple(
+        one.model_copy(update={"metadata": {"excluded": source.get("excludeFromContext", False)}})
+        for one, source in zip(flat(recorded), recorded, strict=True)
+    )
+
+
+def shown(snapshot: Snapshot[FlatMessage]) -> dict[str, Any]:
+    return {
+        "messagesSnapshot": [(one.model_extra or {})["source"] for one in snapshot.messages],
+        "sessionIdUsed": snapshot.session_id,
+        "source": snapshot.source,
+    }
+
+
+def test_every_recorded_snapshot_is_chosen_alike() -> None:
+    for case in load("openclaw", "selectCompactionTimeoutSnapshot")["cases"]:
+        given = case["input"]
+        current = messages_of(given["currentSnapshot"])
+        earlier = given["preCompactionSnapshot"]
+        before = (
+            None
+            if earlier is None
+            else Snapshot(messages_of(earlier), given["preCompactionSessionId"], "pre-compaction")
+        )
+        for version, expected in case["expected"].items():
+            # The preset is of the newest version; the one between kept the oldest's rule.
+            rule = "openclaw-2026.9" if version == "v2026.9.6" else "openclaw-2026.2"
+            ours = choose_snapshot(
+                Snapshot(current, given["currentSessionId"], "current"),
+                before,
+                policy(rule).recovery,
+                timed_out=given["timedOutDuringCompaction"],
+                answerable=is_answerable,
+            )
+            assert shown(ours) == expected, (case["name"], version)
+
+
+async def test_a_compaction_that_begins_while_one_asks_is_waited_for() -> None:
+    state = CompactionState()
+    waiting = asyncio.create_task(state.wait())
+    await asyncio.sleep(0)
+    state.started()
+    for _ in range(3):
+        await asyncio.sleep(0)
+    assert not waiting.done()
+
+    state.ended(retries=False, summary=True)
+
+    await waiting
+
+
+async def test_a_wait_that_is_given_up_leaves_the_others_waiting() -> None:
+    state = CompactionState()
+    state.started()
+    one, other = (asyncio.create_task(state.wait()) for _ in range(2))
+    await asyncio.sleep(0)
+
+    one.cancel()
+    await asyncio.gather(one, return_exceptions=True)
+    state.ended(retries=False, summary=True)
+    await other
+
+    assert one.cancelled()
+
+
+async def test_waiting_goes_on_while_a_compaction_runs_and_ends_when_an_answer_never_comes() -> (
+    None
+):
+    state = CompactionState()
+    state.started()
+    running = asyncio.create_task(state.run_wait(0.01))
+    await asyncio.sleep(0.04)
+    assert not running.done()
+
+    state.ended(retries=True, summary=True)
+
+    assert await running is False
+    state.answered()
+    assert await state.run_wait(0.01)
+
+
+async def test_closing_wakes_who_waits_and_refuses_who_comes_later() -> None:
+    state = CompactionState()
+    state.started()
+    waiting = asyncio.create_task(state.wait())
+    await asyncio.sleep(0)
+
+    state.close()
+    state.close()
+
+    with pytest.raises(Aborted):
+        await waiting
+    with pytest.raises(Aborted):
+        await state.wait()
+
+
+def test_a_copy_made_beside_a_compaction_is_not_taken() -> None:
+    state = CompactionState()
+
+    def copy_while_it_starts() -> str:
+        state.started()
+        return "half"
+
+    assert state.copied(lambda: "whole") == "whole"
+    assert state.copied(copy_while_it_starts) is None
+    assert state.copied(lambda: "late") is None
