@@ -1,0 +1,59 @@
+"""Logs of an older version of the projection are rebuilt as that version sent them."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from palimpsest.context.projection import PROJECTION_VERSION, VERSIONS
+from palimpsest.review.requests import rebuild_all
+from palimpsest.store.memory import MemoryStore
+from palimpsest.transcript.errors import UserError
+from palimpsest.transcript.events import Record, StepRequested
+
+FIRST = Path(__file__).with_name("projection-1.json")
+"""A session of projection 1 with Gemini: a tool call, a request refused for its key, and another."""
+
+
+def loaded(path: Path, projection: int | None = None) -> tuple[MemoryStore, Sequence[Record]]:
+    """Read a session's records, as if another projection had made its requests where one is given."""
+    kept: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    store = MemoryStore()
+    for text in kept["blobs"].values():
+        store.put_blob(text.encode(), "application/json")
+    for record in kept["records"]:
+        if projection is not None and record["event"]["type"] == "step.requested":
+            record["event"]["request"]["projection"] = projection
+    return store, [Record.model_validate(record) for record in kept["records"]]
+
+
+def test_every_request_of_the_first_projection_has_the_hash_that_was_recorded() -> None:
+    store, records = loaded(FIRST)
+
+    rebuilt = list(rebuild_all(store, "ses_any", records))
+
+    assert [one.record.projection for one in rebuilt] == [1] * 5
+    assert all(one.matches for one in rebuilt)
+
+
+def test_the_newest_projection_would_have_sent_something_else() -> None:
+    store, records = loaded(FIRST, PROJECTION_VERSION)
+
+    rebuilt = list(rebuild_all(store, "ses_any", records))
+
+    # After the refused request two questions follow each other, which are one for Gemini now.
+    assert [one.matches for one in rebuilt] == [True, True, True, False, False]
+    assert [message["role"] for message in rebuilt[3].request.messages][-2:] == [
+        "assistant",
+        "user",
+    ]
+
+
+def test_an_unknown_projection_is_refused_with_the_versions_that_are_known() -> None:
+    store, records = loaded(FIRST, max(VERSIONS) + 1)
+    first = next(r.event.request.id for r in records if isinstance(r.event, StepRequested))
+
+    with pytest.raises(UserError, match=f"{first} was made by projection 3.*knows 1, 2"):
+        list(rebuild_all(store, "ses_any", records))
