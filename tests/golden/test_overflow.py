@@ -1,6 +1,6 @@
 """Overflow is found as the recorded agents find it: by the answer's usage, and by an estimate before."""
 
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from tests.golden.data import load
@@ -10,6 +10,15 @@ from palimpsest.context.estimate import quarter_chars
 from palimpsest.context.overflow import longest_answer, overflows, usable
 from palimpsest.context.policy import policy
 from palimpsest.context.precheck import precheck, reducible, result_chars
+from palimpsest.context.weigh import weigh
+from palimpsest.model.tokenizer import counter
+from palimpsest.transcript.flat import (
+    CallBlock,
+    FlatMessage,
+    FlatMessages,
+    ResultBlock,
+    TextBlock,
+)
 from palimpsest.transcript.policies import OverflowPolicy
 from palimpsest.transcript.values import ModelInfo, ModelRef, Usage
 
@@ -70,12 +79,13 @@ def test_every_recorded_usage_of_the_seeds_era_overflows_alike() -> None:
     assert ours == theirs
 
 
-def test_every_recorded_text_is_estimated_alike() -> None:
+@pytest.mark.parametrize("preset", ["opencode-1.1", "opencode-1.18"])
+def test_every_recorded_text_is_estimated_alike(preset: str) -> None:
     recorded = load("opencode", "token_estimate")
+    counters = (counter(policy(preset).estimator), quarter_chars)
 
-    assert [quarter_chars(case["text"]) for case in recorded] == [
-        case["tokens"] for case in recorded
-    ]
+    for count in counters:
+        assert [count(case["text"]) for case in recorded] == [case["tokens"] for case in recorded]
 
 
 @pytest.mark.parametrize(
@@ -92,7 +102,25 @@ def test_every_recorded_window_gives_a_result_as_much_room(version: str, preset:
     assert ours == [case["expected"][version] for case in recorded]
 
 
-def test_every_recorded_request_goes_the_same_way() -> None:
+def request_of(sizes: list[int]) -> FlatMessages:
+    """Return the request that a case describes: a negative size is a prompt, others are results."""
+    messages = [said("system", "S" * 8_000), said("user", "q")]
+    for number, size in enumerate(sizes):
+        if size < 0:
+            messages.append(said("user", "w" * -size))
+            continue
+        call = CallBlock(call_id=f"c{number}", tool="read", input={})
+        result = ResultBlock(call_id=call.call_id, tool=call.tool, text="z" * size)
+        messages.append(FlatMessage(role="assistant", blocks=(call,)))
+        messages.append(FlatMessage(role="tool", blocks=(result,)))
+    return (*messages, said("user", "P" * 400))
+
+
+def said(role: Literal["system", "user"], words: str) -> FlatMessage:
+    return FlatMessage(role=role, blocks=(TextBlock(text=words),))
+
+
+def test_every_recorded_request_is_weighed_and_goes_the_same_way() -> None:
     chosen = policy("openclaw-2026.9")
     ours, theirs = {}, {}
     for number, case in enumerate(
@@ -102,7 +130,7 @@ def test_every_recorded_request_goes_the_same_way() -> None:
         window = given["contextTokenBudget"]
         results = [size for size in given["sizes"] if size > 0]
         found = precheck(
-            expected["estimatedPromptTokens"],
+            weigh(request_of(given["sizes"]), chosen.overflow),
             reducible(results, window, chosen.recovery),
             window,
             given["reserveTokens"],
@@ -111,6 +139,7 @@ def test_every_recorded_request_goes_the_same_way() -> None:
         ours[f"{number} {case['name']}"] = {
             "route": found.way,
             "shouldCompact": found.way.startswith("compact"),
+            "estimatedPromptTokens": found.tokens,
             "promptBudgetBeforeReserve": found.budget,
             "overflowTokens": found.overflow,
             "toolResultReducibleChars": found.reducible_chars,

@@ -1,0 +1,56 @@
+"""Estimate a request before it is sent, on the safe side, as the recorded agent's precheck does.
+
+Four characters are a token, in a tool result two, since code and numbers weigh more; a message and
+a result have a frame, and the whole is multiplied by a margin. The numbers are fitted to recordings
+(spec/context-stability.md 1.10); the default policy counts with a tokenizer instead.
+"""
+
+import json
+import math
+
+from palimpsest.transcript.flat import Block, CallBlock, FlatMessage, FlatMessages, ResultBlock
+from palimpsest.transcript.policies import OverflowPolicy
+
+MESSAGE_TOKENS = 12
+"""Role and separators of one message."""
+RESULT_TOKENS = 15
+"""What stands around the text of a tool result: ids, names, quotes."""
+MEDIA_TOKENS = 2_000
+CHARS_PER_TOKEN = 4
+RESULT_CHARS_PER_TOKEN = 2
+
+
+def weigh(messages: FlatMessages, policy: OverflowPolicy) -> int:
+    """Return the tokens that a request is taken to have, system messages and margin included."""
+    tokens = sum(_message(message) for message in messages)
+    return math.ceil(tokens * policy.safety_margin)
+
+
+def _message(message: FlatMessage) -> int:
+    chars = sum(_chars(block) for block in message.blocks)
+    results = sum(_result(block) for block in message.blocks if isinstance(block, ResultBlock))
+    media = sum(block.type == "media" for block in message.blocks) * MEDIA_TOKENS
+    # Here the results of one answer share a message; each has one of its own where this was recorded.
+    frames = max(1, sum(isinstance(block, ResultBlock) for block in message.blocks))
+    return frames * MESSAGE_TOKENS + math.ceil(chars / CHARS_PER_TOKEN) + results + media
+
+
+def _chars(block: Block) -> int:
+    match block:
+        case CallBlock(tool=tool, input=given):
+            written = json.dumps(given, ensure_ascii=False, separators=(",", ":"))
+            return len(tool) + _units(written)
+        case ResultBlock():
+            return 0
+        case _:
+            return _units(getattr(block, "text", ""))
+
+
+def _result(block: ResultBlock) -> int:
+    text = math.ceil(_units(block.text) / RESULT_CHARS_PER_TOKEN)
+    return RESULT_TOKENS + text + MEDIA_TOKENS * len(block.media)
+
+
+def _units(text: str) -> int:
+    """Return the UTF-16 length, which the recorded agent counts."""
+    return len(text) + sum(char > "\uffff" for char in text)
