@@ -59,14 +59,7 @@ def plan(messages: Messages, policy: CompactPolicy, usable: int, weigh: Weigh) -
 
     ``usable`` is what a request may fill of the window, in tokens.
     """
-    *given, last = messages
-    asked = marker(last)
-    history, replay = tuple(given), None
-    if asked is not None and asked.overflow:
-        history, replay = _without_newest(history)
-    previous = ""
-    if policy.merge_summary:
-        history, previous = _without_summaries(history)
+    history, previous, replay = _parted(messages, policy)
     start = tail_start(history, policy, tail_budget(policy, usable), weigh)
     if start is None:
         return Plan(history, previous, None, replay)
@@ -75,15 +68,9 @@ def plan(messages: Messages, policy: CompactPolicy, usable: int, weigh: Weigh) -
 
 def planned(messages: Messages, policy: CompactPolicy) -> Plan:
     """Return the plan that was made, from what the marker says; the last message is the marker."""
-    *given, last = messages
-    asked = marker(last)
+    asked = marker(messages[-1])
     tail_start_id = asked.tail_start_id if asked is not None else None
-    history, replay = tuple(given), None
-    if asked is not None and asked.overflow:
-        history, replay = _without_newest(history)
-    previous = ""
-    if policy.merge_summary:
-        history, previous = _without_summaries(history)
+    history, previous, replay = _parted(messages, policy)
     ids = [message.id for message in history]
     end = ids.index(tail_start_id) if tail_start_id in ids else len(history)
     return Plan(history[:end], previous, tail_start_id, replay)
@@ -121,6 +108,20 @@ def _inside(messages: Messages, begin: int, end: int, room: int, weigh: Weigh) -
     if room <= 0:
         return None
     return next((at for at in range(begin, end) if weigh(messages[at:end]) <= room), None)
+
+
+def _parted(messages: Messages, policy: CompactPolicy) -> tuple[Messages, str, Message | None]:
+    """Return the history before the marker, the summary to merge, and the prompt to say again."""
+    *given, last = messages
+    asked = marker(last)
+    history: Messages = tuple(given)
+    replay: Message | None = None
+    previous = ""
+    if policy.replay and asked is not None and asked.overflow:
+        history, replay = _without_newest(history)
+    if policy.merge_summary:
+        history, previous = _without_summaries(history)
+    return history, previous, replay
 
 
 def _begins(message: Message) -> bool:

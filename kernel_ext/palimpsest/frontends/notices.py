@@ -60,7 +60,7 @@ def choices_of(services: Services) -> Choices:
 
 def _filling(picture: Snapshot) -> Filling | None:
     request = picture.request
-    if request is None:
+    if request is None or request.purpose != "step":
         return None
     return Filling(
         tokens=request.tokens,

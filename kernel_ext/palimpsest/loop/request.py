@@ -11,6 +11,7 @@ from palimpsest.context.marks import marks
 from palimpsest.context.policy import reserve
 from palimpsest.context.projection import PROJECTION_VERSION, Projection, project
 from palimpsest.context.route import Route, route
+from palimpsest.context.summary import project_summary
 from palimpsest.context.texts import load_texts
 from palimpsest.context.view import View
 from palimpsest.loop.stage import Setup, Stage, StateView
@@ -23,7 +24,7 @@ from palimpsest.model.wire import (
     request_hash,
     with_marks,
 )
-from palimpsest.transcript.decisions import ContextItem, Facts, StepRequest
+from palimpsest.transcript.decisions import ContextItem, Facts, Purpose, StepRequest
 from palimpsest.transcript.flat import ResultBlock
 from palimpsest.transcript.messages import AssistantMessage, Messages
 from palimpsest.transcript.values import ModelInfo
@@ -62,9 +63,18 @@ def calibration(state: StateView, info: ModelInfo) -> float:
 
 
 def build(
-    stage: Stage, setup: Setup, message_id: str, parameters: dict[str, Any], purpose: str = "step"
+    stage: Stage,
+    setup: Setup,
+    message_id: str,
+    parameters: dict[str, Any],
+    purpose: Purpose = "step",
+    *,
+    marker_id: str = "",
 ) -> Assembled:
-    """Project the session to a request; the caller journals ``record`` before it sends."""
+    """Project the session to a request; the caller journals ``record`` before it sends.
+
+    For the purpose ``compaction``, ``marker_id`` names the marker that asks for the summary.
+    """
     state = stage.log.state
     messages = state.messages()
     view = View(messages, state.decisions, load_texts(messages, stage.blobs.get_blob))
@@ -75,14 +85,7 @@ def build(
         window=setup.info.window,
         reserve=reserve(setup.policy, setup.info),
     )
-    projection = project(
-        view,
-        system=setup.system,
-        tools=setup.specs,
-        model=setup.info,
-        policy=setup.policy,
-        count=setup.count,
-    )
+    projection = _projected(view, setup, marker_id)
     written = convert(projection.messages, setup.info)
     sent = tuple(message.body for message in written)
     hashes = tuple(message_hash(message) for message in sent)
@@ -98,6 +101,7 @@ def build(
     parameters = {"max_tokens": min(setup.info.output_limit, OUTPUT_TOKENS, room)} | parameters
     record = StepRequest(
         id=stage.ids.new("req"),
+        purpose=purpose,
         message_id=message_id,
         model=setup.info,
         parameters=parameters,
@@ -124,6 +128,26 @@ def build(
         purpose=purpose,
     )
     return Assembled(request, record, decided)
+
+
+def _projected(view: View, setup: Setup, marker_id: str) -> Projection:
+    if marker_id:
+        return project_summary(
+            view,
+            marker_id=marker_id,
+            system=setup.system,
+            model=setup.info.ref,
+            policy=setup.policy,
+            count=setup.count,
+        )
+    return project(
+        view,
+        system=setup.system,
+        tools=setup.specs,
+        model=setup.info,
+        policy=setup.policy,
+        count=setup.count,
+    )
 
 
 def _summaries(messages: Messages) -> set[str]:

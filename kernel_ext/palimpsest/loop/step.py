@@ -1,29 +1,26 @@
 """One step: a request, its answer, the tools it calls, and a clean end whatever happens."""
 
 import asyncio
-import functools
 from typing import Any, Literal
 
 from palimpsest.context.convert import FAILED_ATTEMPT
-from palimpsest.context.truncate import truncate
-from palimpsest.loop.recovery import too_large, wait_before_retry
+from palimpsest.context.overflow import overflows
+from palimpsest.loop.answering import answer, desk
+from palimpsest.loop.recovery import too_large
 from palimpsest.loop.request import Assembled, build
 from palimpsest.loop.stage import Setup, Stage
-from palimpsest.model.model import Model, ModelRequest, StepFinished, StepStarted, ToolCalled
+from palimpsest.model.model import StepFinished, ToolCalled
 from palimpsest.processor.processor import Processor
-from palimpsest.processor.recorder import Desk
 from palimpsest.processor.toolcalls import run_calls
-from palimpsest.store.blobs import keep_attachment, keep_output
 from palimpsest.tools.tool import ToolContext
-from palimpsest.transcript.decisions import Decision, Facts
 from palimpsest.transcript.errors import (
     Aborted,
     AbortedError,
     ContentFilterError,
+    ContextOverflowError,
     ErrorValue,
     ModelFailed,
     OutputLengthError,
-    StorageFailed,
     UnknownError,
     UserError,
 )
@@ -35,18 +32,23 @@ from palimpsest.transcript.messages import (
     UserMessage,
 )
 from palimpsest.transcript.parts import TextPart
-from palimpsest.transcript.values import BlobRef
 
 NOTHING = (
     "The model ended its answer without a word. Send the prompt again, or choose another model "
     "with --model."
 )
 
-StepResult = Literal["continue", "stop"]
+StepResult = Literal["continue", "compact", "overflow", "stop"]
+"""``compact``: the next request would not fit; ``overflow``: the provider refused this one."""
 
 
-async def run_step(stage: Stage, setup: Setup, user: UserMessage, *, last: bool) -> StepResult:
-    """Send one request and process the answer; ``last`` turns the tools off."""
+async def run_step(
+    stage: Stage, setup: Setup, user: UserMessage, *, last: bool, may_compact: bool = False
+) -> StepResult:
+    """Send one request and process the answer; ``last`` turns the tools off.
+
+    With ``may_compact`` a request that does not fit is no error: the caller makes room.
+    """
     message = AssistantMessage(
         id=stage.ids.new("msg"),
         session_id=stage.session_id,
@@ -56,14 +58,29 @@ async def run_step(stage: Stage, setup: Setup, user: UserMessage, *, last: bool)
         model=setup.info.ref,
         path=MessagePath(cwd=str(stage.cwd), root=str(stage.root)),
     )
-    stage.write(MessageUpdated(info=message))
     try:
         assembled = build(stage, setup, message.id, _parameters(setup, user, last=last))
     except UserError as problem:
         _refuse(stage, message, UnknownError(message=str(problem)))
         return "stop"
+    if may_compact and not assembled.route.fits:
+        return "compact"
+    stage.write(MessageUpdated(info=message))
+    return await _run_request(stage, setup, message, assembled, last=last, may_compact=may_compact)
+
+
+async def _run_request(
+    stage: Stage,
+    setup: Setup,
+    message: AssistantMessage,
+    assembled: Assembled,
+    *,
+    last: bool,
+    may_compact: bool,
+) -> StepResult:
+    """Send a request, process its answer into the message, and say how the turn goes on."""
     processor = Processor(
-        _desk(stage, setup, assembled.record.facts),
+        desk(stage, setup, assembled.record.facts),
         message,
         request_id=assembled.record.id,
         window=setup.info.window,
@@ -72,7 +89,7 @@ async def run_step(stage: Stage, setup: Setup, user: UserMessage, *, last: bool)
     try:
         if assembled.route.fits:
             stage.write(StepRequested(request=assembled.record), sync=True)
-            finished = await _answer(stage, setup.model, assembled, processor)
+            finished = await answer(stage, setup.model, assembled, processor)
             error = await _finish(stage, setup, processor, finished, last=last)
         else:
             error = too_large(assembled.route, setup.info)
@@ -87,7 +104,17 @@ async def run_step(stage: Stage, setup: Setup, user: UserMessage, *, last: bool)
         error = UnknownError(message=str(problem))
     processor.close(error)
     _add_to_session(stage, processor.message)
-    return "stop" if error is not None or processor.rejected or last else "continue"
+    if may_compact and isinstance(error, ContextOverflowError):
+        return "overflow"
+    if error is not None or processor.rejected or last:
+        return "stop"
+    return "compact" if may_compact and _reported_full(setup, processor.message) else "continue"
+
+
+def _reported_full(setup: Setup, message: AssistantMessage) -> bool:
+    """Tell whether the reported tokens call for a compaction; ours looks at the next request instead."""
+    policy = setup.policy.overflow
+    return policy.rule.startswith("opencode") and overflows(message.tokens, setup.info, policy)
 
 
 def _refuse(stage: Stage, message: AssistantMessage, error: ErrorValue) -> None:
@@ -105,95 +132,6 @@ def _parameters(setup: Setup, user: UserMessage, *, last: bool) -> dict[str, Any
         # The tools stay listed, since some providers refuse a history of calls without them.
         parameters["tool_choice"] = "none"
     return parameters
-
-
-def _desk(stage: Stage, setup: Setup, facts: Facts) -> Desk:
-    def shorten(message_id: str, part_id: str, text: str) -> Decision | None:
-        return truncate(
-            stage.ids.new("dec"),
-            part_id,
-            message_id,
-            text,
-            setup.policy.truncate,
-            facts,
-            setup.count,
-        )
-
-    return Desk(
-        recorder=stage.log,
-        ids=stage.ids,
-        clock=stage.clock,
-        keep_output=functools.partial(_keep_output, stage),
-        keep_attachment=functools.partial(_keep_attachment, stage),
-        truncate=shorten,
-    )
-
-
-def _keep_output(stage: Stage, text: str) -> tuple[str, BlobRef | None]:
-    try:
-        return keep_output(stage.blobs, text)
-    except StorageFailed:
-        # The journal holds what a full disk refuses, so the whole text goes there.
-        return text, None
-
-
-def _keep_attachment(stage: Stage, url: str) -> str:
-    try:
-        return keep_attachment(stage.blobs, url)
-    except StorageFailed:
-        return url
-
-
-async def _answer(
-    stage: Stage, model: Model, assembled: Assembled, processor: Processor
-) -> StepFinished:
-    """Stream the answer, again after a failure that may pass; raises ModelFailed or Aborted."""
-    attempt = 0
-    processor.handle(StepStarted())
-    while True:
-        attempt += 1
-        try:
-            return await _stream(stage, model, assembled, processor)
-        except ModelFailed as failure:
-            await wait_before_retry(stage, processor, failure, attempt)
-
-
-async def _stream(
-    stage: Stage, model: Model, assembled: Assembled, processor: Processor
-) -> StepFinished:
-    loop = asyncio.get_running_loop()
-    reading = asyncio.create_task(_read(model, assembled.request, processor))
-
-    def stop() -> None:
-        loop.call_soon_threadsafe(reading.cancel)
-
-    unregister = stage.abort.on_abort(stop)
-    try:
-        return await reading
-    except asyncio.CancelledError:
-        if stage.abort.is_set():
-            raise Aborted(stage.abort.reason) from None
-        raise
-    finally:
-        unregister()
-
-
-async def _read(model: Model, request: ModelRequest, processor: Processor) -> StepFinished:
-    finished: StepFinished | None = None
-    stream = model.stream(request)
-    try:
-        async for event in stream:
-            if isinstance(event, StepFinished):
-                finished = event
-            elif not isinstance(event, StepStarted):
-                processor.handle(event)
-    finally:
-        close = getattr(stream, "aclose", None)
-        if close is not None:
-            await close()
-    if finished is None:
-        raise ModelFailed(UnknownError(message="The model's answer ended without a real end."))
-    return finished
 
 
 async def _finish(

@@ -5,6 +5,7 @@ newest user message, has a real finish that is not about tools, and holds no too
 those the provider ran or that were left interrupted.
 """
 
+from palimpsest.loop.compaction import asked, begin, possible, run_compaction
 from palimpsest.loop.stage import Stage
 from palimpsest.loop.step import run_step
 from palimpsest.transcript.errors import ErrorValue, ModelFailed, UnknownError, UserError
@@ -36,7 +37,7 @@ async def run_turn(stage: Stage, *, again: bool = False) -> None:
     ``again`` goes on with a turn that failed: the failed request is sent anew, with all that was
     done before it, and the user's message is not said twice.
     """
-    steps = unknown = 0
+    steps = unknown = compactions = 0
     while not stage.abort.is_set():
         stage.deliver()
         messages = stage.log.state.messages()
@@ -48,11 +49,21 @@ async def run_turn(stage: Stage, *, again: bool = False) -> None:
         except (UserError, ModelFailed) as problem:
             _refuse(stage, user, problem)
             return
+        if asked(messages, user) is not None:
+            if await run_compaction(stage, setup, user) == "stop":
+                return
+            continue
         steps += 1
         last = steps >= setup.max_steps
         if last and steps > 1:
             user = _last_step(stage, user, setup.max_steps)
-        result = await run_step(stage, setup, user, last=last)
+        room = compactions < setup.policy.compact.max_attempts and possible(messages)
+        may_compact = setup.policy.overflow.auto and room
+        result = await run_step(stage, setup, user, last=last, may_compact=may_compact)
+        if result in ("compact", "overflow"):
+            compactions += 1
+            begin(stage, user, auto=True, overflow=result == "overflow")
+            continue
         unknown = unknown + 1 if _ended_unknown(stage.log.state.messages()) else 0
         if result == "stop" or unknown >= UNKNOWN_LIMIT:
             return

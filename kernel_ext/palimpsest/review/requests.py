@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from palimpsest.context.projection import VERSIONS, project
+from palimpsest.context.summary import project_summary
 from palimpsest.context.texts import load_texts
 from palimpsest.context.view import View
 from palimpsest.model.model import ModelRequest
@@ -19,6 +20,7 @@ from palimpsest.store.store import Store
 from palimpsest.transcript.decisions import StepRequest
 from palimpsest.transcript.errors import NotFound, UserError
 from palimpsest.transcript.events import Record, StepRequested
+from palimpsest.transcript.messages import AssistantMessage
 from palimpsest.transcript.policies import Policy
 from palimpsest.transcript.values import ToolSpec
 
@@ -68,15 +70,28 @@ def _rebuilt(store: Store, session_id: str, state: State, record: StepRequest) -
     system: list[str] = _blob(store, record.system.sha256)
     tools = tuple(ToolSpec.model_validate(spec) for spec in _blob(store, record.tools.sha256))
     messages = state.messages()
-    projection = project(
-        View(messages, state.decisions, load_texts(messages, store.get_blob)),
-        system=tuple(system),
-        tools=tools,
-        model=record.model,
-        policy=policy_of(store, record),
-        count=len,
-        version=record.projection,
-    )
+    policy = policy_of(store, record)
+    view = View(messages, state.decisions, load_texts(messages, store.get_blob))
+    marked = _marker_of(state, record)
+    if marked:
+        projection = project_summary(
+            view,
+            marker_id=marked,
+            system=tuple(system),
+            model=record.model.ref,
+            policy=policy,
+            count=len,
+        )
+    else:
+        projection = project(
+            view,
+            system=tuple(system),
+            tools=tools,
+            model=record.model,
+            policy=policy,
+            count=len,
+            version=record.projection,
+        )
     sent = to_provider(projection.messages, record.model)
     request = ModelRequest(
         model=record.model,
@@ -88,6 +103,15 @@ def _rebuilt(store: Store, session_id: str, state: State, record: StepRequest) -
     )
     sha256 = request_hash(tuple(message_hash(message) for message in sent))
     return Rebuilt(record, request, matches=sha256 == record.sha256)
+
+
+def _marker_of(state: State, record: StepRequest) -> str:
+    """Return the marker that a request for a summary answers; empty for other requests."""
+    if record.purpose != "compaction" or record.message_id is None:
+        return ""
+    message = state.message(record.message_id)
+    info = message.info if message is not None else None
+    return info.parent_id if isinstance(info, AssistantMessage) else ""
 
 
 def policy_of(store: Store, record: StepRequest) -> Policy:

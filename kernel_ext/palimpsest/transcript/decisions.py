@@ -11,6 +11,10 @@ DecisionAction = Literal[
 ]
 
 
+Purpose = Literal["step", "title", "compaction", "subagent"]
+"""What a model request is for."""
+
+
 class Decision(Value):
     """One reduction or repair, reversible, made once and applied in every later request."""
 
@@ -37,6 +41,9 @@ class Facts(Value):
     window: int
     reserve: int
     cache_age_seconds: float | None = None
+    """Since the provider's prompt cache was last touched; None where it is unknown, or there is none."""
+    used_tokens: int | None = None
+    """Estimate of the request before anything more is taken out of it, not calibrated."""
     versions: dict[str, str] = {}
 
 
@@ -56,7 +63,7 @@ class StepRequest(Value):
 
     id: str
     """``req_...``"""
-    purpose: Literal["step", "title", "compaction", "subagent"] = "step"
+    purpose: Purpose = "step"
     message_id: str | None = None
     """The assistant message that this request fills."""
     model: ModelInfo

@@ -211,6 +211,9 @@ class CompactionPart(PartBase):
     auto: bool
     overflow: bool = False
     tail_start_id: str | None = None
+    """The first message that stays word for word, when one does; written before the summary."""
+    focus: str | None = None
+    """What the person wants the summary to keep above all."""
 
 
 Part = Annotated[

@@ -546,7 +546,14 @@ export interface Facts {
   calibration: number;
   window: number;
   reserve: number;
+  /**
+   * Since the provider's prompt cache was last touched; None where it is unknown, or there is none.
+   */
   cache_age_seconds?: number;
+  /**
+   * Estimate of the request before anything more is taken out of it, not calibrated.
+   */
+  used_tokens?: number;
   versions: {
     [k: string]: string;
   };
@@ -630,7 +637,7 @@ export interface Hello {
  * How provider messages are repaired: which generation of the rules.
  */
 export interface HygienePolicy {
-  rule: 'openclaw-2026.2' | 'openclaw-2026.9' | 'palimpsest';
+  rule: 'opencode' | 'openclaw-2026.2' | 'openclaw-2026.9' | 'palimpsest';
 }
 /**
  * How the newest user turns are chosen when a history limit holds.
@@ -1239,6 +1246,7 @@ export interface PrunePolicy {
   full_window: number;
   protected_tools: string[];
   start_share: number;
+  target_share: number;
   ttl_seconds: number;
   keep_assistants: number;
   soft_ratio: number;
@@ -1251,6 +1259,9 @@ export interface PrunePolicy {
   placeholder: string;
   allow_tools: string[];
   deny_tools: string[];
+  sticky: boolean;
+  media: 'spared' | 'removed';
+  wide_chars: boolean;
 }
 /**
  * What is made of neutral messages for one model, before they are written in its words.
@@ -1274,6 +1285,10 @@ export interface RecoveryPolicy {
   result_suffix: string;
   results_together: 'none' | 'single' | 'window';
   cut_first: 'oldest' | 'newest';
+  compaction_seconds: number;
+  wait_seconds: number;
+  counted: 'ends' | 'results';
+  snapshot: 'whole' | 'continuable';
 }
 /**
  * Allow, ask or deny a permission for what matches the pattern; the last match wins.

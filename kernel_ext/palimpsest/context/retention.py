@@ -1,0 +1,34 @@
+"""What a summary lost: identifiers, paths, errors and numbers that stood in what it covers.
+
+Border: pure, and no judge of meaning. It compares words: what the summary, or what stays word for
+word beside it, still holds was kept. A person reads the report and decides whether to undo.
+"""
+
+import re
+from collections.abc import Iterable
+
+KINDS: dict[str, re.Pattern[str]] = {
+    "paths": re.compile(r"(?<![\w/.])(?:~?/|\./|\.\./)?(?:[\w.-]+/)*[\w-]+\.[A-Za-z]{1,5}\b(?!\()"),
+    "errors": re.compile(r"\b[A-Z]\w*(?:Error|Exception|Warning)\b(?:: [^\n]{1,80})?"),
+    "identifiers": re.compile(r"\b(?:[a-z]+(?:_[a-z0-9]+)+|[a-z]+(?:[A-Z][a-z0-9]+)+)\b"),
+    "numbers": re.compile(r"(?<![\w.])-?\d[\d,]*\.\d+\b|(?<![\w.,])\d{3,}\b"),
+}
+"""What is looked for, by kind; the first kind that claims a text has it."""
+LONGEST_LIST = 20
+"""Names of each kind that a report keeps; the rest is counted."""
+
+
+def report(before: str, after: str) -> dict[str, dict[str, object]]:
+    """Return by kind how many there were, how many are lost, and the first that are."""
+    told: dict[str, dict[str, object]] = {}
+    kept = set(_words(after))
+    for kind, pattern in KINDS.items():
+        found = list(dict.fromkeys(match[0].rstrip(".,:") for match in pattern.finditer(before)))
+        lost = [one for one in found if one not in after and one not in kept]
+        if found:
+            told[kind] = {"found": len(found), "lost": len(lost), "names": lost[:LONGEST_LIST]}
+    return told
+
+
+def _words(text: str) -> Iterable[str]:
+    return re.findall(r"[\w.,/-]+", text)

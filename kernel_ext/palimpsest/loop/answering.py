@@ -1,0 +1,107 @@
+"""Stream one answer into the session: again after a failure that may pass, and until it is stopped."""
+
+import asyncio
+import functools
+
+from palimpsest.context.truncate import truncate
+from palimpsest.loop.recovery import wait_before_retry
+from palimpsest.loop.request import Assembled
+from palimpsest.loop.stage import Setup, Stage
+from palimpsest.model.model import Model, ModelRequest, StepFinished, StepStarted
+from palimpsest.processor.processor import Processor
+from palimpsest.processor.recorder import Desk
+from palimpsest.store.blobs import keep_attachment, keep_output
+from palimpsest.transcript.decisions import Decision, Facts
+from palimpsest.transcript.errors import Aborted, ModelFailed, StorageFailed, UnknownError
+from palimpsest.transcript.values import BlobRef
+
+
+def desk(stage: Stage, setup: Setup, facts: Facts) -> Desk:
+    """Return what a processor writes with."""
+
+    def shorten(message_id: str, part_id: str, text: str) -> Decision | None:
+        return truncate(
+            stage.ids.new("dec"),
+            part_id,
+            message_id,
+            text,
+            setup.policy.truncate,
+            facts,
+            setup.count,
+        )
+
+    return Desk(
+        recorder=stage.log,
+        ids=stage.ids,
+        clock=stage.clock,
+        keep_output=functools.partial(_keep_output, stage),
+        keep_attachment=functools.partial(_keep_attachment, stage),
+        truncate=shorten,
+    )
+
+
+def _keep_output(stage: Stage, text: str) -> tuple[str, BlobRef | None]:
+    try:
+        return keep_output(stage.blobs, text)
+    except StorageFailed:
+        # The journal holds what a full disk refuses, so the whole text goes there.
+        return text, None
+
+
+def _keep_attachment(stage: Stage, url: str) -> str:
+    try:
+        return keep_attachment(stage.blobs, url)
+    except StorageFailed:
+        return url
+
+
+async def answer(
+    stage: Stage, model: Model, assembled: Assembled, processor: Processor
+) -> StepFinished:
+    """Stream the answer, again after a failure that may pass; raises ModelFailed or Aborted."""
+    attempt = 0
+    processor.handle(StepStarted())
+    while True:
+        attempt += 1
+        try:
+            return await _stream(stage, model, assembled, processor)
+        except ModelFailed as failure:
+            await wait_before_retry(stage, processor, failure, attempt)
+
+
+async def _stream(
+    stage: Stage, model: Model, assembled: Assembled, processor: Processor
+) -> StepFinished:
+    loop = asyncio.get_running_loop()
+    reading = asyncio.create_task(_read(model, assembled.request, processor))
+
+    def stop() -> None:
+        loop.call_soon_threadsafe(reading.cancel)
+
+    unregister = stage.abort.on_abort(stop)
+    try:
+        return await reading
+    except asyncio.CancelledError:
+        if stage.abort.is_set():
+            raise Aborted(stage.abort.reason) from None
+        raise
+    finally:
+        unregister()
+
+
+async def _read(model: Model, request: ModelRequest, processor: Processor) -> StepFinished:
+    finished: StepFinished | None = None
+    stream = model.stream(request)
+    try:
+        async for event in stream:
+            if isinstance(event, StepFinished):
+                finished = event
+            elif not isinstance(event, StepStarted):
+                processor.handle(event)
+    finally:
+        close = getattr(stream, "aclose", None)
+        if close is not None:
+            await close()
+    if finished is None:
+        raise ModelFailed(UnknownError(message="The model's answer ended without a real end."))
+    return finished
