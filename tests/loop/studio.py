@@ -37,6 +37,7 @@ class Studio:
         rules: Rules = DEFAULT_RULES,
         info: ModelInfo | None = None,
         kernel_id: str = "kernel-test",
+        policy: str = "palimpsest",
         **more: Any,
     ) -> None:
         self.clock = Clock()
@@ -57,7 +58,7 @@ class Studio:
             agents=BUILT_IN,
             default_agent="build",
             rules=rules,
-            policy=POLICIES["palimpsest"],
+            policy=POLICIES[policy],
             **more,
         )
         self.workspace = Workspace(self.services, Owner("host", 1, kernel_id), project_id="project")
