@@ -1,5 +1,7 @@
 """Messages of parts become provider messages that keep every law."""
 
+from typing import Literal
+
 from tests.builders import MODEL, Builder
 
 from palimpsest.context.convert import INTERRUPTED, convert
@@ -8,11 +10,14 @@ from palimpsest.transcript.errors import AbortedError, ApiError
 from palimpsest.transcript.flat import (
     CallBlock,
     FlatMessage,
+    FlatMessages,
+    MediaBlock,
     ReasoningBlock,
     ResultBlock,
     TextBlock,
 )
-from palimpsest.transcript.policies import LimitPolicy
+from palimpsest.transcript.parts import Attachment, FilePart, ToolPart
+from palimpsest.transcript.policies import ConvertPolicy, LimitPolicy
 from palimpsest.transcript.values import ModelRef
 
 
@@ -105,3 +110,107 @@ def test_limit_keeps_what_precedes_the_first_turn() -> None:
 
     assert kept[0] is head
     assert len(kept) < len(turns)
+
+
+CLAUDE = ModelRef(provider="anthropic", name="claude-test")
+PICTURE = Attachment(mime="image/png", filename="a.png", url="data:image/png;base64,AAAA")
+TABLE = Attachment(mime="text/csv", filename="a.csv", url="data:text/csv;base64,YSxi")
+LINK = Attachment(mime="image/png", url="https://example.org/a.png")
+
+
+def looked(build: Builder, *attachments: Attachment, output: str = "here") -> ToolPart:
+    part = build.ran("read", output)
+    return part.model_copy(
+        update={"state": part.state.model_copy(update={"attachments": attachments})}
+    )
+
+
+def media_of(flat: FlatMessages) -> list[tuple[str, list[str]]]:
+    return [
+        (
+            message.role,
+            [
+                one.url
+                for block in message.blocks
+                for one in (block.media if isinstance(block, ResultBlock) else [block])
+                if isinstance(one, MediaBlock)
+            ],
+        )
+        for message in flat
+    ]
+
+
+def test_media_of_a_result_is_left_to_the_writer_by_default() -> None:
+    build = Builder()
+    message = build.assistant(looked(build, PICTURE, LINK))
+
+    assert media_of(convert((message,), MODEL)) == [
+        ("assistant", []),
+        ("tool", [PICTURE.url, LINK.url]),
+    ]
+
+
+def test_media_that_a_result_cannot_hold_follows_the_answer() -> None:
+    build = Builder()
+    message = build.assistant(looked(build, PICTURE, TABLE, LINK), build.step_start(), "So.")
+    rule = ConvertPolicy(result_media="by-model")
+
+    local = ModelRef(provider="lm_studio", name="qwen")
+    after = [PICTURE.url, LINK.url]
+
+    assert media_of(convert((message,), local, rule)) == [
+        ("assistant", []),
+        ("tool", [TABLE.url]),
+        ("assistant", []),
+        ("user", after),
+    ]
+    assert media_of(convert((message,), CLAUDE, rule))[1] == ("tool", [PICTURE.url, TABLE.url])
+    inside = ConvertPolicy(result_media="inside")
+    assert media_of(convert((message,), local, inside))[1] == ("tool", [PICTURE.url, TABLE.url])
+
+
+def test_what_is_converted_for_a_summary_may_go_without_media_and_long_results() -> None:
+    build = Builder()
+    file = FilePart(
+        id="f", session_id="s", message_id="m", mime="image/png", filename="a.png", url=PICTURE.url
+    )
+    asked = build.user("look")
+    asked = asked.model_copy(update={"parts": (*asked.parts, file)})
+    answer = build.assistant(looked(build, PICTURE, output="0123456789"))
+
+    flat = convert((asked, answer), MODEL, strip_media=True, result_chars=4)
+
+    assert flat[0].blocks[1] == TextBlock(text="[Attached image/png: a.png]", part_id="f")
+    (result,) = flat[2].blocks
+    assert isinstance(result, ResultBlock)
+    assert (result.text.splitlines()[0], result.media) == ("0123", ())
+    assert "6" in result.text.splitlines()[1]
+
+
+def test_empty_texts_are_sent_where_the_policy_says_so() -> None:
+    build = Builder()
+    signed = build.thought("hm", metadata={"thinking_blocks": [{"signature": "s"}]})
+    messages = (build.user(""), build.assistant(signed, build.text("")))
+
+    def texts(rule: ConvertPolicy) -> list[str]:
+        flat = convert(messages, MODEL, rule)
+        return [one.text for m in flat for one in m.blocks if isinstance(one, TextBlock)]
+
+    assert texts(ConvertPolicy()) == []
+    assert texts(ConvertPolicy(user_empty_texts=True, empty_texts="kept")) == ["", ""]
+    assert texts(ConvertPolicy(empty_texts="spaced")) == [" "]
+
+
+def test_a_partial_output_counts_as_the_policy_says() -> None:
+    build = Builder()
+    part = build.failed("bash", "aborted", {"interrupted": True, "output": ""})
+
+    def text(partial: Literal["some", "any", "none"]) -> tuple[str, bool]:
+        rule = ConvertPolicy(partial_output=partial)
+        (result,) = convert((build.assistant(part),), MODEL, rule)[1].blocks
+        assert isinstance(result, ResultBlock)
+        return result.text, result.is_error
+
+    assert text("some") == ("aborted", True)
+    assert text("any") == ("", False)
+    assert text("none") == ("aborted", True)

@@ -1,0 +1,54 @@
+"""A request is weighed on the safe side before it is sent."""
+
+from palimpsest.context.weigh import weigh
+from palimpsest.transcript.flat import (
+    CallBlock,
+    FlatMessage,
+    MediaBlock,
+    ResultBlock,
+    TextBlock,
+)
+from palimpsest.transcript.policies import OverflowPolicy
+
+PLAIN = OverflowPolicy(safety_margin=1.0)
+PICTURE = MediaBlock(mime="image/png", url="data:image/png;base64,AAAA")
+
+
+def results(*blocks: ResultBlock) -> FlatMessage:
+    return FlatMessage(role="tool", blocks=blocks)
+
+
+def result(text: str, *media: MediaBlock) -> ResultBlock:
+    return ResultBlock(call_id="c", tool="t", text=text, media=media)
+
+
+def test_a_result_weighs_double() -> None:
+    words = FlatMessage(role="user", blocks=(TextBlock(text="x" * 400),))
+
+    assert weigh((words,), PLAIN) == 12 + 100
+    assert weigh((results(result("x" * 400)),), PLAIN) == 12 + 15 + 200
+
+
+def test_results_that_share_a_message_weigh_as_much_as_alone() -> None:
+    one, two = result("a" * 10), result("b" * 20)
+
+    assert weigh((results(one, two),), PLAIN) == weigh((results(one), results(two)), PLAIN)
+
+
+def test_media_weighs_the_same_anywhere() -> None:
+    shown = FlatMessage(role="user", blocks=(PICTURE,))
+
+    assert weigh((shown,), PLAIN) == 12 + 2_000
+    assert weigh((results(result("", PICTURE)),), PLAIN) == 12 + 15 + 2_000
+
+
+def test_a_call_weighs_its_name_and_arguments() -> None:
+    call = CallBlock(call_id="c", tool="read", input={"path": "/a/b"})
+
+    assert weigh((FlatMessage(role="assistant", blocks=(call,)),), PLAIN) == 12 + 5
+
+
+def test_the_margin_is_over_everything_and_rounded_up() -> None:
+    words = FlatMessage(role="user", blocks=(TextBlock(text="q"),))
+
+    assert weigh((words,), OverflowPolicy()) == 16
