@@ -240,6 +240,13 @@ class Session:
         """Send a prompt; its answer arrives in a future."""
         return self._app.engine.submit(self._live.prompt(text, PromptOptions(**options)))
 
+    def compact(self, focus: str | None = None) -> "Future[Answer]":
+        """Put a summary in the place of what was said; it arrives in a future.
+
+        ``focus`` is what the summary keeps above all. In a cell, write ``%agent compact``.
+        """
+        return self._app.engine.submit(self._live.compact(focus))
+
     def cancel(self) -> bool:
         """Stop the turn that runs."""
         return self._live.cancel()

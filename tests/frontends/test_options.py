@@ -52,7 +52,7 @@ def test_tools_none_offers_no_tool() -> None:
     assert parse("--tools none hi").options.tools == ()
 
 
-@pytest.mark.parametrize("name", ["status", "sessions", "stop", "models", "config", "help"])
+@pytest.mark.parametrize("name", ["status", "sessions", "stop", "compact", "models", "config", "help"])
 def test_a_word_alone_is_a_subcommand(name: str) -> None:
     assert parse(name).command == name
 
@@ -101,3 +101,8 @@ def test_an_empty_body_is_no_prompt() -> None:
 def test_the_help_names_every_option() -> None:
     for word in ("--model", "--variant", "--session", "--max-steps", "%agent sessions"):
         assert word in help_text()
+
+
+def test_a_focus_makes_compact_a_subcommand_and_other_words_a_prompt() -> None:
+    assert parse("compact focus on the plots") == Request(command="compact", argument="the plots")
+    assert parse("compact the table") == Request(prompt="compact the table")

@@ -20,7 +20,7 @@ from palimpsest.transcript.events import (
     SessionStatus,
 )
 from palimpsest.transcript.messages import Message, Origin, UserMessage
-from palimpsest.transcript.parts import StepFinishPart, TextPart
+from palimpsest.transcript.parts import CompactionPart, Part, StepFinishPart, TextPart
 from palimpsest.transcript.values import Reply
 
 CATCH_UP_SECONDS = 0.5
@@ -156,5 +156,10 @@ def shown_messages(messages: Sequence[Message]) -> list[Message]:
         message
         for message in messages
         if not isinstance(message.info, UserMessage)
-        or any(isinstance(part, TextPart) and not part.synthetic for part in message.parts)
+        or any(_is_shown(part) for part in message.parts)
     ]
+
+
+def _is_shown(part: Part) -> bool:
+    """Tell whether a part of a user's message is shown: a person's words, and a compaction's mark."""
+    return isinstance(part, CompactionPart) or (isinstance(part, TextPart) and not part.synthetic)

@@ -47,6 +47,9 @@ class Front:
 
     def ask(self, request: Request, place: Place) -> AgentAnswer | None:
         """Run a line of the magic, blocking."""
+        if request.command == "compact":
+            self._turn(request, place).run()
+            return None
         if request.command is not None:
             self._command(request, place)
             return None
@@ -60,8 +63,7 @@ class Front:
         if self.pump.current is not None:
             raise UsageError(NESTED)
         self._warn()
-        prompt, options = request.prompt, request.options
-        return CellTurn(self.services, self.pump, prompt, options, place, self.channel)
+        return CellTurn(self.services, self.pump, request, place, self.channel)
 
     def _warn(self) -> None:
         """Say once what is wrong with the place where sessions are kept, and with the settings."""

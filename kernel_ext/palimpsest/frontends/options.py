@@ -10,13 +10,14 @@ import re
 from dataclasses import dataclass, fields
 from typing import Any, Literal
 
-Command = Literal["status", "sessions", "use", "stop", "models", "config", "help"]
+Command = Literal["status", "sessions", "use", "stop", "compact", "models", "config", "help"]
 
 COMMANDS: dict[str, str] = {
     "status": "the session of this notebook, its model, what runs and what waits",
     "sessions": "the sessions kept for this project",
     "use": "go on with another session: %agent use ID",
     "stop": "stop the turn that runs",
+    "compact": "put a summary in the place of what was said: %agent compact [focus on ...]",
     "models": "the models that can be used here",
     "config": "every setting and where it came from",
     "help": "this text",
@@ -142,6 +143,8 @@ def _command(rest: str) -> Request | None:
         if len(words) == 1:
             raise OptionError("Which session? Write %agent use ID; %agent sessions lists them.")
         return Request(command="use", argument=words[1])
+    if word == "compact" and words[1:3] == ["focus", "on"]:
+        return Request(command="compact", argument=rest.split(maxsplit=3)[-1])
     if len(words) > 1:
         return None
     for name in COMMANDS:

@@ -19,7 +19,7 @@ from palimpsest.frontends.answer import AgentAnswer
 from palimpsest.frontends.cell import CellStory
 from palimpsest.frontends.execute import flush_figures
 from palimpsest.frontends.feed import TurnFeed
-from palimpsest.frontends.options import Options
+from palimpsest.frontends.options import Request
 from palimpsest.frontends.pump import CellWait, Pump
 from palimpsest.frontends.questions import Questions
 from palimpsest.frontends.terminal import TerminalStory
@@ -82,7 +82,7 @@ class TurnStopped(KeyboardInterrupt):
 
 
 class CellTurn:
-    """Runs one prompt for a cell.
+    """Runs one prompt, or one compaction, for a cell.
 
     Responsibilities: find the session; send the prompt; keep the story and the questions going
     while it waits; turn what came back into a value or one clear sentence.
@@ -92,15 +92,14 @@ class CellTurn:
         self,
         services: Services,
         pump: Pump,
-        text: str,
-        options: Options,
+        request: Request,
         place: Place,
         pages: Pages,
     ) -> None:
         self._services = services
         self._pump = pump
-        self._text = text
-        self._options = options
+        self._request = request
+        self._options = request.options
         self._place = place
         self._pages = pages
         self._origin = Origin(
@@ -164,12 +163,17 @@ class CellTurn:
         self._feed.attach(session)
         unsubscribe = session.subscribe(self._replied)
         try:
-            answer = await session.prompt(self._text, self._prompt_options())
+            answer = await self._answer(session)
             await self._feed.caught_up(answer.seq[1])
             return answer
         finally:
             unsubscribe()
             self._feed.detach()
+
+    async def _answer(self, session: LiveSession) -> Answer:
+        if self._request.command == "compact":
+            return await session.compact(self._request.argument or None, self._origin)
+        return await session.prompt(self._request.prompt, self._prompt_options())
 
     async def _session(self) -> LiveSession:
         workspace, notebook = self._services.workspace, self._place.notebook

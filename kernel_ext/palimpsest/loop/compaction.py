@@ -82,10 +82,18 @@ TOO_LONG = (
 
 
 def begin(
-    stage: Stage, user: UserMessage, *, auto: bool, overflow: bool = False, focus: str | None = None
+    stage: Stage,
+    user: UserMessage,
+    *,
+    auto: bool,
+    overflow: bool = False,
+    focus: str | None = None,
+    origin: Origin | None = None,
 ) -> UserMessage:
     """Write the marker that asks for a compaction, in the name of a user message."""
     marked = _engine_message(stage, user)
+    if origin is not None:
+        marked = marked.model_copy(update={"origin": origin})
     part = CompactionPart(
         id=stage.ids.new("prt"),
         session_id=marked.session_id,

@@ -25,11 +25,11 @@ from palimpsest.render.story import (
     Step,
     Strip,
     Thought,
-    tell,
     tell_error,
+    told,
 )
 from palimpsest.render.style import PAGE
-from palimpsest.render.words import SIGNS, duration, share_words, size
+from palimpsest.render.words import SIGNS, duration, share_words, size, thought_words
 from palimpsest.transcript.messages import Message, Messages
 from palimpsest.transcript.parts import Attachment
 
@@ -77,13 +77,12 @@ def render_message(
     first_step: int = 1,
 ) -> str:
     """Return one message as a piece of HTML without style."""
-    items = tell(
-        message.parts, caps=caps or PAGE_CAPS, scrub=scrub, notes=notes, first_step=first_step
-    )
+    items = told(message, caps=caps or PAGE_CAPS, scrub=scrub, notes=notes, first_step=first_step)
     made = [_item(item) for item in items]
     if message.info.role == "assistant" and message.info.error:
         made.append(_item(tell_error(message.info.error, scrub)))
-    kind = "prompt" if message.info.role == "user" else "answer"
+    said = message.info.role == "user" and all(not isinstance(item, Strip) for item in items)
+    kind = "prompt" if said else "answer"
     return f'<section class="{kind}">\n{_join(made)}\n</section>' if any(made) else ""
 
 
@@ -122,7 +121,7 @@ def _item(item: Item) -> str:
 
 
 def _thought(item: Thought) -> str:
-    head = "Thought" if item.seconds is None else f"Thought for {duration(item.seconds)}"
+    head = thought_words(item.title, item.seconds)
     if not item.text.strip():
         return _muted(head)
     return (

@@ -25,8 +25,9 @@ from palimpsest.render.story import (
     Thought,
     tell,
     tell_error,
+    told,
 )
-from palimpsest.render.words import SIGNS, duration, gauge_bar, share_words, size
+from palimpsest.render.words import SIGNS, duration, gauge_bar, share_words, size, thought_words
 from palimpsest.transcript.messages import Message, Messages
 from palimpsest.transcript.parts import Part
 
@@ -56,10 +57,11 @@ def render_message(
     first_step: int = 1,
 ) -> str:
     """Return one message as Markdown, with the error it ended in."""
-    body = render_parts(message.parts, caps=caps, scrub=scrub, notes=notes, first_step=first_step)
-    if message.info.role == "user":
+    items = told(message, caps=caps, scrub=scrub, notes=notes, first_step=first_step)
+    body = _join(_item(item) for item in items)
+    if message.info.role == "user" and all(not isinstance(item, Strip) for item in items):
         return _join(["**Prompt**", body])
-    error = message.info.error
+    error = message.info.error if message.info.role == "assistant" else None
     return _join([body, _item(tell_error(error, scrub)) if error else ""])
 
 
@@ -105,7 +107,7 @@ def _item(item: Item) -> str:
 
 
 def _thought(item: Thought) -> str:
-    head = "Thought" if item.seconds is None else f"Thought for {duration(item.seconds)}"
+    head = thought_words(item.title, item.seconds)
     words = one_line(item.text, THOUGHT_CHARS)
     return f"> *{head}*" + (f" · {inline(words)}" if words else "")
 

@@ -28,6 +28,7 @@ from palimpsest.transcript.events import (
     PermissionReplied,
     Record,
 )
+from palimpsest.transcript.messages import Message
 from palimpsest.transcript.parts import (
     AgentPart,
     Attachment,
@@ -121,6 +122,8 @@ class Thought:
 
     text: str
     seconds: float | None
+    title: str = ""
+    """What it is called; else that the model thought, and how long."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,6 +194,26 @@ def tell(
     """Return what a reader sees of these parts, in order."""
     teller = _Teller(caps or Caps(), scrub, notes or Notes(), first_step)
     return tuple(item for part in parts for item in teller.items(part))
+
+
+SUMMARY = "Summary of what came before"
+
+
+def told(
+    message: Message,
+    *,
+    caps: Caps | None = None,
+    scrub: Scrub = str,
+    notes: Notes | None = None,
+    first_step: int = 1,
+) -> tuple[Item, ...]:
+    """Return what a reader sees of a message; a compaction's words stand aside, like a thought."""
+    items = tell(message.parts, caps=caps, scrub=scrub, notes=notes, first_step=first_step)
+    if message.info.role == "user" or not message.info.summary:
+        return items
+    return tuple(
+        Thought(item.text, None, SUMMARY) if isinstance(item, Said) else item for item in items
+    )
 
 
 def tell_error(error: ErrorValue, scrub: Scrub = str) -> Notice:

@@ -21,8 +21,9 @@ from palimpsest.render.story import (
     Thought,
     tell,
     tell_error,
+    told,
 )
-from palimpsest.render.words import SIGNS, duration, gauge_bar, share_words, size
+from palimpsest.render.words import SIGNS, duration, gauge_bar, share_words, size, thought_words
 from palimpsest.transcript.messages import Message, Messages
 from palimpsest.transcript.parts import Part
 
@@ -49,10 +50,11 @@ def render_message(
     first_step: int = 1,
 ) -> str:
     """Return one message as plain text, with the error it ended in."""
-    body = render_parts(message.parts, caps=caps, scrub=scrub, notes=notes, first_step=first_step)
-    if message.info.role == "user":
+    items = told(message, caps=caps, scrub=scrub, notes=notes, first_step=first_step)
+    body = _join(_item(item) for item in items)
+    if message.info.role == "user" and all(not isinstance(item, Strip) for item in items):
         return _indent(body, "> ")
-    error = message.info.error
+    error = message.info.error if message.info.role == "assistant" else None
     return _join([body, _item(tell_error(error, scrub)) if error else ""])
 
 
@@ -88,7 +90,7 @@ def _item(item: Item) -> str:
             more = f"\n[{size(item.left_out)} of text not shown here]" if item.left_out else ""
             return clean(item.text).strip("\n") + more
         case Thought():
-            return "Thought" if item.seconds is None else f"Thought for {duration(item.seconds)}"
+            return _thought(item)
         case Call():
             return _call(item)
         case Step():
@@ -97,6 +99,12 @@ def _item(item: Item) -> str:
             return f"--- {item.words} ---"
         case Notice():
             return f"{item.sign} {item.words}" + (f" {item.do}" if item.do else "")
+
+
+def _thought(item: Thought) -> str:
+    head = thought_words(item.title, item.seconds)
+    # A model's thinking is its own; what has a title is meant to be read.
+    return f"{head}\n{_indent(clean(item.text).strip(), '  ')}" if item.title else head
 
 
 def _call(item: Call) -> str:

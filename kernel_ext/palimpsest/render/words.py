@@ -153,3 +153,8 @@ def error_words(error: ErrorValue) -> tuple[str, str]:
         case _:
             do = "Ask again; if it stays, %agent status shows where the record is."
     return what, do
+
+
+def thought_words(title: str, seconds: float | None) -> str:
+    """Return what stands over a thought, or over what is shown like one."""
+    return title or ("Thought" if seconds is None else f"Thought for {duration(seconds)}")

@@ -117,6 +117,13 @@ class LiveSession(Protocol):
         """
         ...
 
+    async def compact(self, focus: str | None = None, origin: Origin | None = None) -> Answer:
+        """Put a summary in the place of what was said, and await it.
+
+        Raises UserError when there is nothing to summarise, or a turn runs.
+        """
+        ...
+
     def cancel(self, reason: str = "Stopped.") -> bool:
         """Stop the turn that runs and what waits in the inbox; false when nothing ran."""
         ...

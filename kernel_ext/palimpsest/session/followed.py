@@ -13,6 +13,7 @@ from palimpsest.store.state import State
 from palimpsest.transcript.decisions import Decision
 from palimpsest.transcript.errors import SessionHeld
 from palimpsest.transcript.events import Record
+from palimpsest.transcript.messages import Origin
 from palimpsest.transcript.values import Reply
 
 POLL_SECONDS = 0.2
@@ -48,6 +49,10 @@ class FollowedSession:
         raise SessionHeld(self.reason)
 
     async def retry(self) -> Answer:
+        """Refuse: another kernel writes this session."""
+        raise SessionHeld(self.reason)
+
+    async def compact(self, focus: str | None = None, origin: Origin | None = None) -> Answer:  # noqa: ARG002
         """Refuse: another kernel writes this session."""
         raise SessionHeld(self.reason)
 

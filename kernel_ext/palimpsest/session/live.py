@@ -31,7 +31,7 @@ from palimpsest.transcript.decisions import Decision
 from palimpsest.transcript.errors import ConfigError
 from palimpsest.transcript.events import Record, SessionUpdated
 from palimpsest.transcript.ids import Ids
-from palimpsest.transcript.messages import Messages, UserMessage
+from palimpsest.transcript.messages import Messages, Origin, UserMessage
 from palimpsest.transcript.parts import TextPart, ToolPart
 from palimpsest.transcript.policies import Policy
 from palimpsest.transcript.sessions import Session
@@ -136,6 +136,10 @@ class LiveSession:
     async def retry(self) -> Answer:
         """Try the newest turn again after it failed, and await its answer."""
         return await self.runner.retry()
+
+    async def compact(self, focus: str | None = None, origin: Origin | None = None) -> Answer:
+        """Put a summary in the place of what was said, and await it."""
+        return await self.runner.compact(focus, origin or Origin())
 
     def cancel(self, reason: str = "Stopped.") -> bool:
         """Stop the turn that runs and what waits in the inbox."""

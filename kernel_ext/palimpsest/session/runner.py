@@ -8,8 +8,9 @@ import asyncio
 from collections.abc import Callable
 from typing import Any
 
+from palimpsest.loop.compaction import begin, possible
 from palimpsest.loop.stage import Log, Stage
-from palimpsest.loop.turn import failure, run_turn
+from palimpsest.loop.turn import failure, newest_user, run_turn
 from palimpsest.session.api import Answer, PromptOptions
 from palimpsest.tools.tool import Abort
 from palimpsest.transcript.errors import (
@@ -49,6 +50,10 @@ class Run:
         """Prompt id to the id of the user message it became."""
         self.yes = False
         self.first_seq = 0
+
+
+Start = Callable[[Run, Stage], None]
+"""Begins a turn that no prompt begins."""
 
 
 class Runner:
@@ -119,7 +124,12 @@ class Runner:
             raise UserError("The newest turn was stopped and did not fail; say how to go on.")
         key = self._ids.new("pmt")
         future = self._waiting[key] = asyncio.get_running_loop().create_future()
-        work = self._work((key, newest.parent_id))
+        answered = newest.parent_id
+
+        def start(run: Run, _stage: Stage) -> None:
+            run.delivered[key] = answered
+
+        work = self._work(start, again=True)
         self._task = asyncio.get_running_loop().create_task(work)
         return await asyncio.shield(future)
 
@@ -145,27 +155,49 @@ class Runner:
         if self._task is not None:
             await asyncio.wait({self._task})
 
-    async def _work(self, again: tuple[str, str] | None = None) -> None:
+    async def compact(self, focus: str | None, origin: Origin) -> Answer:
+        """Summarise the conversation now, and await the summary.
+
+        Raises SessionBusy while a turn runs, and UserError when there is nothing to summarise.
+        """
+        if self._task is not None and not self._task.done():
+            raise SessionBusy("The agent works already; wait for its answer, or stop it.")
+        messages = self._log.state.messages()
+        user = newest_user(messages)
+        if user is None or not possible(messages):
+            raise UserError("There is nothing to summarise yet: the agent has not answered.")
+        key = self._ids.new("pmt")
+        future = self._waiting[key] = asyncio.get_running_loop().create_future()
+
+        def start(run: Run, stage: Stage) -> None:
+            marked = begin(stage, user, auto=False, focus=focus, origin=origin)
+            run.delivered[key] = marked.id
+
+        self._task = asyncio.get_running_loop().create_task(self._work(start))
+        return await asyncio.shield(future)
+
+    async def _work(self, start: Start | None = None, *, again: bool = False) -> None:
         self._log.append(SessionStatus(status=Busy()))
         try:
-            if again is not None:
-                await self._turn(again)
+            if start is not None:
+                await self._turn(start, again=again)
             while self._log.state.inbox:
                 await self._turn()
         finally:
             self._log.append(SessionStatus(status=Idle()), sync=True)
 
-    async def _turn(self, again: tuple[str, str] | None = None) -> None:
-        """Run the oldest waiting prompt, or ``again`` the user message of a turn that failed."""
+    async def _turn(self, start: Start | None = None, *, again: bool = False) -> None:
+        """Run what ``start`` begins, else the oldest waiting prompt; ``again`` a turn that failed."""
         run = self._run = Run()
         run.first_seq = self._log.state.seq + 1
         problem: ErrorValue | None = None
         try:
-            if again is None:
+            stage = self._stage(run)
+            if start is None:
                 self._deliver(run, next(iter(self._log.state.inbox.values())))
             else:
-                run.delivered |= dict([again])
-            await run_turn(self._stage(run), again=again is not None)
+                start(run, stage)
+            await run_turn(stage, again=again)
         except asyncio.CancelledError:
             run.abort.set("The kernel ends.")
             problem = AbortedError(message="The kernel ends.")

@@ -53,7 +53,8 @@ export function lines(messages: readonly Message[], firstStep = 1): Line[] {
       summary = parts
         .map(part => (part.type === 'text' ? part.text : ''))
         .join('');
-      replaceSummary(found, summary);
+      addSummary(found, info.id, summary);
+      found.push(...errorLines(info));
       continue;
     }
     for (const part of parts) {
@@ -120,10 +121,21 @@ function errorLines(info: Message['info']): Line[] {
 }
 
 /** Gives the newest compaction the summary that came after its marker. */
-function replaceSummary(found: Line[], summary: string): void {
-  const last = found.findLast(line => line.kind === 'compaction');
-  if (last !== undefined) {
+/** Puts a summary under its mark; a cell that asked for it does not show the mark itself. */
+function addSummary(found: Line[], id: string, summary: string): void {
+  const last = found.at(-1);
+  if (last?.kind === 'compaction' && last.summary === '') {
     last.summary = summary;
+  } else if (summary !== '') {
+    const part: CompactionPart = {
+      id,
+      session_id: '',
+      message_id: id,
+      type: 'compaction',
+      auto: false,
+      overflow: false
+    };
+    found.push({ kind: 'compaction', key: id, part, summary });
   }
 }
 

@@ -257,7 +257,10 @@ function whole({ message }: IPlace): Message | null {
 function isShown({ info, parts }: Message): boolean {
   return (
     info.role === 'assistant' ||
-    parts.some(part => part.type === 'text' && !part.synthetic)
+    parts.some(
+      part =>
+        part.type === 'compaction' || (part.type === 'text' && !part.synthetic)
+    )
   );
 }
 
