@@ -95,6 +95,10 @@ def test_a_question_a_wait_and_an_error_can_be_read_in_every_theme(
     at_rest(panel)
     accessible("error")
     choose_theme(page, THEMES[0])
+    page.set_viewport_size({"width": 1280, "height": 480})
+    assert page.locator(PANEL).evaluate("node => node.scrollHeight <= node.clientHeight"), (
+        "only the transcript scrolls, never the panel"
+    )
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
