@@ -1,80 +1,78 @@
-"""Take docs/images/first-light.png: a question of the demo and its answer.
+"""Take docs/images/first-light.png: a question of 00-start and its answer, in JupyterLab.
 
-Needs what ``make demo`` wrote, and a Chromium (named in CHROMIUM, or found on the path).
+A real JupyterLab in a headless Chromium runs a throw-away copy of the first notebook; the
+rehearsal model answers, and its questions are allowed by mouse.
 """
 
-import os
-import shutil
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
 import nbformat
-from demo import BUILD, NAME, ROOT, page
-from PIL import Image, ImageChops
+from PIL import Image
+from playwright.sync_api import Page, sync_playwright
+from scripts.screens import SETTLE_MS, START, open_panel, rehearse
+from tests.e2e.lab import BUILT, FLAGS, READY, ROOT, browser_path, open_notebook, running
+from tests.e2e.test_lab import run_all
 
 PICTURE = ROOT / "docs" / "images" / "first-light.png"
-CELLS = ("scatter",)
-WIDTH, HEIGHT, MARGIN = 940, 4000, 16
+QUESTION = "scatter"
+"""The cell that is shown; nothing after it is run."""
+WIDTH, HEIGHT, SCALE = 1120, 1072, 1.5
+TO_TOP = "node => node.scrollIntoView({ block: 'start' })"
 
 
-def chromium() -> str:
-    """Return the browser's program, or say that it is missing."""
-    names = ("chromium", "chromium-browser", "google-chrome", "chrome")
-    found = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, names)), None)
-    if found is None:
-        sys.exit("No Chromium was found. Install one, or name it in CHROMIUM.")
-    return found
+def shorten(path: Path) -> None:
+    """Leave out what comes after the question."""
+    notebook = nbformat.read(path, as_version=4)  # type: ignore[no-untyped-call]
+    names = [cell.id for cell in notebook.cells]
+    notebook.cells = notebook.cells[: names.index(QUESTION) + 1]
+    nbformat.write(notebook, path)  # type: ignore[no-untyped-call]
 
 
-def screenshot(source: Path, target: Path) -> None:
-    """Take a picture of a page as it stands."""
-    subprocess.run(
-        [
-            chromium(),
-            "--headless",
-            "--no-sandbox",
-            "--disable-gpu",
-            "--hide-scrollbars",
-            f"--window-size={WIDTH},{HEIGHT}",
-            f"--screenshot={target}",
-            source.as_uri(),
-        ],
-        check=True,
-        capture_output=True,
-    )
+def show(page: Page) -> None:
+    """Run the notebook, and put the question at the top."""
+    page.evaluate(READY)
+    open_panel(page)
+    run_all(page)
+    page.locator(".jp-CodeCell").last.evaluate(TO_TOP)
+    page.mouse.move(0, 0)
+    page.wait_for_timeout(SETTLE_MS)
 
 
-def cropped(picture: Image.Image) -> Image.Image:
-    """Cut the empty margins off."""
-    flat = picture.convert("RGB")
-    empty = Image.new("RGB", flat.size, flat.getpixel((0, flat.height - 1)))
-    box = ImageChops.difference(flat, empty).getbbox()
-    if box is None:
-        sys.exit("The page is empty; run make demo first.")
-    left, top, right, bottom = box
-    return flat.crop(
-        (
-            max(0, left - MARGIN),
-            max(0, top - MARGIN),
-            min(flat.width, right + MARGIN),
-            min(flat.height, bottom + MARGIN),
-        )
-    )
+def few_colours(picture: Image.Image) -> Image.Image:
+    """Keep the commonest colours as they are; rare ones become the nearest of all hues."""
+    counted = sorted(picture.getcolors(picture.width * picture.height) or [], reverse=True)
+    rare = picture.quantize(64, Image.Quantize.FASTOCTREE).getpalette() or []
+    common = [part for _, colour in counted[:192] for part in colour]
+    palette = Image.new("P", (1, 1))
+    palette.putpalette(common + rare[: 64 * 3])
+    return picture.quantize(palette=palette, dither=Image.Dither.NONE)
 
 
 def main() -> None:
-    """Choose the cells, take the picture, crop it."""
-    notebook = nbformat.read(BUILD / f"{NAME}.ipynb", as_version=4)  # type: ignore[no-untyped-call]
-    notebook.cells = [cell for cell in notebook.cells if cell.id in CELLS]
-    with tempfile.TemporaryDirectory() as folder:
-        source, taken = Path(folder, "page.html"), Path(folder, "page.png")
-        source.write_text(page(notebook), encoding="utf-8")
-        screenshot(source, taken)
-        with Image.open(taken) as picture:
-            PICTURE.parent.mkdir(parents=True, exist_ok=True)
-            cropped(picture).quantize(128).save(PICTURE, optimize=True)
+    """Run, photograph, and keep few colours."""
+    program = browser_path()
+    if program is None:
+        sys.exit("No browser was found. Install chromium, or name one with PALIMPSEST_BROWSER.")
+    rehearse()
+    with (
+        tempfile.TemporaryDirectory() as home,
+        running(Path(home), BUILT) as lab,
+        sync_playwright() as playwright,
+    ):
+        browser = playwright.chromium.launch(executable_path=program, args=[*FLAGS])
+        page = browser.new_page(
+            viewport={"width": WIDTH, "height": HEIGHT}, device_scale_factor=SCALE
+        )
+        shorten(lab.folder / START)
+        open_notebook(page, lab, START)
+        show(page)
+        page.screenshot(path=PICTURE)
+        with Image.open(PICTURE) as picture:
+            few = few_colours(picture.convert("RGB"))
+        few.save(PICTURE, optimize=True)
+        browser.close()
     print(f"Written: {PICTURE.relative_to(ROOT)} ({PICTURE.stat().st_size // 1000} kB)")
 
 

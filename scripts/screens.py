@@ -146,6 +146,11 @@ class Camera:
         print(f"{time.monotonic() - self.began:5.0f} s  {stage}", flush=True)
 
 
+def rehearse() -> None:
+    """Let the rehearsal model answer the first notebook, whatever keys the environment holds."""
+    os.environ["PALIMPSEST_CONFIG_CONTENT"] = json.dumps({"model": "rehearsal/rehearsal"})
+
+
 def open_panel(page: Page) -> Locator:
     """Open the panel by its command."""
     page.evaluate(COMMAND, "jupyter-palimpsest:open-panel")
@@ -272,8 +277,7 @@ def main() -> None:
     program = browser_path()
     if program is None:
         sys.exit("No browser was found. Install chromium, or name one with PALIMPSEST_BROWSER.")
-    # Whatever keys the environment holds, the first notebook is answered by the rehearsal model.
-    os.environ["PALIMPSEST_CONFIG_CONTENT"] = json.dumps({"model": "rehearsal/rehearsal"})
+    rehearse()
     SCREENS.mkdir(parents=True, exist_ok=True)
     for old in SCREENS.glob("[0-9]*-*.png"):
         old.unlink()
