@@ -4,17 +4,19 @@ Imported sessions and models that break off in the middle of a call leave them b
 that its provider signed is replayed as it was or not at all, never half.
 """
 
+import itertools
 import re
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
 from palimpsest.context.frames import answered
-from palimpsest.context.repair import thinks
-from palimpsest.transcript.flat import Block, CallBlock, FlatMessage, FlatMessages
+from palimpsest.context.repair import UNKNOWN_TOOL, settled, thinks, with_blocks
+from palimpsest.transcript.flat import Block, CallBlock, FlatMessage, FlatMessages, ResultBlock
 
 MAX_NAME_CHARS = 64
 """The longest name of a function that the providers document."""
 NAME = re.compile(r"[A-Za-z0-9_:.\-]+")
+REFUSED_IN_NAME = re.compile(r"[^A-Za-z0-9_-]")
 STRICT_NAME = re.compile(r"[A-Za-z0-9_-]+")
 
 
@@ -41,6 +43,62 @@ class CallRule:
     """An answer with thinking and calls is replayed whole or not at all."""
 
 
+def with_ids(messages: FlatMessages) -> FlatMessages:
+    """Give an id to calls that came without one."""
+    if all(block.call_id.strip() for block in _calls(messages)):
+        return messages
+    taken = {block.call_id for block in _calls(messages)}
+    numbers = (f"call_{number}" for number in itertools.count(1))
+    free = (name for name in numbers if name not in taken)
+
+    def named(block: CallBlock) -> CallBlock:
+        if block.call_id.strip():
+            return block
+        return block.model_copy(update={"call_id": next(free)})
+
+    return _each_call(messages, named)
+
+
+def readable_names(messages: FlatMessages) -> FlatMessages:
+    """Write the names of tools in the letters that every provider takes."""
+
+    def named(block: CallBlock) -> CallBlock:
+        name = REFUSED_IN_NAME.sub("_", block.tool.strip())[:MAX_NAME_CHARS] or UNKNOWN_TOOL
+        return block if name == block.tool else block.model_copy(update={"tool": name})
+
+    return _each_call(messages, named)
+
+
+def names_as_called(messages: FlatMessages) -> FlatMessages:
+    """Let each result name the tool as its call does; expects calls and results in pairs."""
+    tools = {block.call_id: block.tool for block in _calls(messages)}
+    return settled(tuple(_named_as_called(message, tools) for message in messages), messages)
+
+
+def _named_as_called(message: FlatMessage, tools: dict[str, str]) -> FlatMessage:
+    blocks = tuple(
+        block.model_copy(update={"tool": tools[block.call_id]})
+        if isinstance(block, ResultBlock) and tools.get(block.call_id, block.tool) != block.tool
+        else block
+        for block in message.blocks
+    )
+    return with_blocks(message, blocks)
+
+
+def _calls(messages: FlatMessages) -> list[CallBlock]:
+    return [block for one in messages for block in one.blocks if isinstance(block, CallBlock)]
+
+
+def _each_call(messages: FlatMessages, change: Callable[[CallBlock], CallBlock]) -> FlatMessages:
+    out: list[FlatMessage] = []
+    for message in messages:
+        blocks = tuple(
+            change(block) if isinstance(block, CallBlock) else block for block in message.blocks
+        )
+        out.append(with_blocks(message, blocks))
+    return settled(tuple(out), messages)
+
+
 def repair_calls(messages: FlatMessages, rule: CallRule) -> Calls:
     """Leave out unusable calls, and the messages of which nothing is left."""
     repairing = _Repairing(rule, answered(messages) if _looks_at_answers(rule) else frozenset())
@@ -49,11 +107,10 @@ def repair_calls(messages: FlatMessages, rule: CallRule) -> Calls:
         left = repairing.message(message)
         if left is not None:
             kept.append(left)
-    if len(kept) == len(messages) and all(
-        new is old for new, old in zip(kept, messages, strict=True)
-    ):
+    left_over = settled(tuple(kept), messages)
+    if left_over is messages:
         return Calls(messages)
-    return Calls(tuple(kept), repairing.dropped_calls, repairing.dropped_messages)
+    return Calls(left_over, repairing.dropped_calls, repairing.dropped_messages)
 
 
 def _looks_at_answers(rule: CallRule) -> bool:
@@ -83,11 +140,7 @@ class _Repairing:
         if not blocks:
             self.dropped_messages += 1
             return None
-        if len(blocks) == len(message.blocks) and all(
-            new is old for new, old in zip(blocks, message.blocks, strict=True)
-        ):
-            return message
-        return message.model_copy(update={"blocks": blocks})
+        return with_blocks(message, blocks)
 
     def _whole(self, message: FlatMessage, calls: list[CallBlock]) -> FlatMessage | None:
         identifiers = [call.call_id for call in calls]

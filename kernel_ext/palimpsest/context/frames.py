@@ -19,11 +19,22 @@ from palimpsest.context.repair import (
     failed,
     is_result,
     result_of,
+    settled,
 )
 from palimpsest.transcript.flat import CallBlock, FlatMessage, FlatMessages, ResultBlock
 
 FailedCalls = Literal["preserve", "drop", "answer"]
 """Of an answer that failed: keep it with the results it has, leave it out, or treat it as any other."""
+
+
+@dataclass(frozen=True, slots=True)
+class FrameRule:
+    """What stands for a missing result, and how two doubtful cases are taken."""
+
+    missing: str
+    of_failed: FailedCalls = "preserve"
+    doubt_adopted: bool = True
+    """A result that came without an id and was given its frame's only one counts as an error."""
 
 
 @dataclass
@@ -44,23 +55,21 @@ class _Frame:
     following: list[FlatMessage] = field(default_factory=list)
 
 
-def repair_frames(messages: FlatMessages, missing: str, of_failed: FailedCalls) -> Repair:
+def repair_frames(messages: FlatMessages, rule: FrameRule) -> Repair:
     """Pair calls with results by frames; expects a message for each result."""
     frames = list(_frames(messages))
-    matching = _Matching((missing, RECORDED_MISSING))
+    matching = _Matching((rule.missing, RECORDED_MISSING))
     for frame in frames:
         matching.match(frame)
     added: list[ResultBlock] = []
-    out = [message for frame in frames for message in _written(frame, missing, of_failed, added)]
-    if len(out) == len(messages) and all(
-        new is old for new, old in zip(out, messages, strict=True)
-    ):
+    out = tuple(message for frame in frames for message in _written(frame, rule, added))
+    if settled(out, messages) is messages:
         return Repair(messages)
     return Repair(
-        messages=tuple(out),
+        messages=out,
         changed=True,
         added=tuple(added),
-        discarded=_discarded(messages, frames, of_failed),
+        discarded=_discarded(messages, frames, rule),
         duplicates=matching.duplicates,
         orphans=matching.orphans,
     )
@@ -141,36 +150,32 @@ def _id(call: _Call) -> str:
     return call.block.call_id.strip()
 
 
-def _written(
-    frame: _Frame, missing: str, of_failed: FailedCalls, added: list[ResultBlock]
-) -> Iterator[FlatMessage]:
+def _written(frame: _Frame, rule: FrameRule, added: list[ResultBlock]) -> Iterator[FlatMessage]:
     if frame.message is not None:
-        fails = failed(frame.message) and of_failed != "answer"
-        if not fails or of_failed == "preserve":
+        fails = failed(frame.message) and rule.of_failed != "answer"
+        if not fails or rule.of_failed == "preserve":
             yield frame.message
             for call in frame.calls:
                 if call.result is not None:
-                    yield _named(call.result, call.block)
+                    yield _named(call.result, call.block, rule)
                 elif not fails:
-                    yield _stand_in(call, missing, added)
+                    yield _stand_in(call, rule.missing, added)
     for message in frame.following:
         if not is_result(message) and not (message.role == "system" and not message.blocks):
             yield message
 
 
-def _discarded(
-    messages: FlatMessages, frames: Iterable[_Frame], of_failed: FailedCalls
-) -> FlatMessages:
+def _discarded(messages: FlatMessages, frames: Iterable[_Frame], rule: FrameRule) -> FlatMessages:
     kept = {
         id(call.result)
         for frame in frames
         for call in frame.calls
-        if not (failed(call.message) and of_failed == "drop")
+        if not (failed(call.message) and rule.of_failed == "drop")
     }
     return tuple(one for one in messages if is_result(one) and id(one) not in kept)
 
 
-def _named(message: FlatMessage, call: CallBlock) -> FlatMessage:
+def _named(message: FlatMessage, call: CallBlock, rule: FrameRule) -> FlatMessage:
     """Return the result under its call's id, and under a tool's name where one is known."""
     block = result_of(message)
     if block is None:
@@ -179,7 +184,7 @@ def _named(message: FlatMessage, call: CallBlock) -> FlatMessage:
     if (tool, call.call_id) == (block.tool, block.call_id):
         return message
     named = block.model_copy(update={"tool": tool, "call_id": call.call_id})
-    if not block.call_id:
+    if not block.call_id and rule.doubt_adopted:
         named = named.model_copy(update={"is_error": True})
     return message.model_copy(update={"blocks": (named,)})
 

@@ -10,9 +10,15 @@ already goes through as the very same messages.
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from palimpsest.context.calls import CallRule, repair_calls
+from palimpsest.context.calls import (
+    CallRule,
+    names_as_called,
+    readable_names,
+    repair_calls,
+    with_ids,
+)
 from palimpsest.context.families import ProviderFamily
-from palimpsest.context.frames import FailedCalls, repair_frames
+from palimpsest.context.frames import FailedCalls, FrameRule, repair_frames
 from palimpsest.context.pairing import MISSING, pair
 from palimpsest.context.repair import RECORDED_MISSING, Repair, gather, spread
 from palimpsest.context.spans import repair_spans
@@ -21,8 +27,10 @@ from palimpsest.context.tool_ids import Mode, own_ids, write_tool_ids
 from palimpsest.context.turns import (
     drop_dangling_calls,
     drop_silent,
+    fitting,
     merge_answers,
     merge_questions,
+    system_first,
     user_first,
     user_last,
 )
@@ -56,9 +64,11 @@ def pairing(
         case "openclaw-2026.2":
             return repair_spans(messages, RECORDED_MISSING)
         case "openclaw-2026.9":
-            return repair_frames(messages, RECORDED_MISSING, of_failed or "drop")
+            return repair_frames(messages, FrameRule(RECORDED_MISSING, of_failed or "drop"))
         case "palimpsest" | "opencode":
-            return repair_frames(messages, MISSING, of_failed or "answer")
+            return repair_frames(
+                messages, FrameRule(MISSING, of_failed or "answer", doubt_adopted=False)
+            )
 
 
 def call_rule(
@@ -145,13 +155,21 @@ def sanitized(messages: FlatMessages, rule: HygieneRule, family: ProviderFamily)
 
 
 def repaired(messages: FlatMessages, rule: HygieneRule) -> FlatMessages:
-    """Leave out what cannot be sent, pair calls with results, and give each call an id of its own."""
-    usable = repair_calls(spread(messages), call_rule(rule)).messages
-    return own_ids(pairing(drop_silent(usable), rule).messages)
+    """Leave out what cannot be sent, pair calls with results, and give each call an id of its own.
+
+    Establishes that calls have results, that there are no orphans, that ids are own, that nothing
+    is empty and that system messages come first.
+    """
+    sayable = system_first(drop_silent(fitting(messages)))
+    usable = repair_calls(readable_names(with_ids(spread(sayable))), call_rule(rule)).messages
+    return names_as_called(own_ids(pairing(drop_silent(usable), rule).messages))
 
 
 def ordered(messages: FlatMessages, rule: HygieneRule, family: ProviderFamily) -> FlatMessages:
-    """Put turns into the order that the provider demands."""
+    """Put turns into the order that the provider demands.
+
+    Establishes the turn order of the default, and keeps what ``repaired`` established.
+    """
     if rule == "palimpsest":
         return _ordered_by_need(messages, family)
     to = target(rule, family)
@@ -170,5 +188,6 @@ def _ordered_by_need(messages: FlatMessages, family: ProviderFamily) -> FlatMess
     messages = merge_answers(messages)
     if family in MERGED_QUESTIONS:
         messages = merge_questions(messages)
-    messages = user_first(messages, OPENING)
-    return messages if family == "compatible" else user_last(messages, CLOSING)
+    system = sum(message.role == "system" for message in messages)
+    opened = messages[:system] + user_first(messages[system:], OPENING)
+    return opened if family == "compatible" else user_last(opened, CLOSING)

@@ -4,8 +4,11 @@ They hold after the projection of the default policy; tests check them there and
 transcripts. A finding is a sentence, so that a law can explain itself to a learner.
 """
 
+from collections import Counter
+from dataclasses import dataclass
 from typing import Protocol
 
+from palimpsest.context.families import ProviderFamily
 from palimpsest.transcript.flat import CallBlock, FlatMessages, ResultBlock
 
 
@@ -81,9 +84,62 @@ class SystemFirst:
         ]
 
 
-LAWS: tuple[Law, ...] = (CallsHaveResults(), NoOrphans(), NothingEmpty(), SystemFirst())
+class OwnIds:
+    """No two calls have the same id."""
+
+    def broken(self, messages: FlatMessages) -> list[str]:
+        """Return what breaks the law."""
+        uses = Counter(
+            block.call_id
+            for message in messages
+            for block in message.blocks
+            if isinstance(block, CallBlock)
+        )
+        return [
+            f"Id {name!r} stands for {count} calls." for name, count in uses.items() if count > 1
+        ]
 
 
-def broken_laws(messages: FlatMessages) -> list[str]:
-    """Return what breaks any law."""
-    return [finding for law in LAWS for finding in law.broken(messages)]
+@dataclass(frozen=True, slots=True)
+class TurnOrder:
+    """Turns stand in the order that the provider takes.
+
+    OpenAI takes any order. For all others a user speaks first and no answer follows an answer.
+    Anthropic, Google and Mistral do not go on in an answer, so it is not the last; and Google
+    takes no question after a question.
+    """
+
+    family: ProviderFamily
+
+    def broken(self, messages: FlatMessages) -> list[str]:
+        """Return what breaks the law."""
+        roles = [message.role for message in messages if message.role != "system"]
+        if self.family == "openai" or not roles:
+            return []
+        found = [
+            f"Turn {at} is another one of the {role}'s."
+            for at, role in enumerate(roles)
+            if at and role == roles[at - 1] and role in self._once()
+        ]
+        if roles[0] != "user":
+            found.append(f"The {roles[0]} opens the conversation.")
+        if roles[-1] == "assistant" and self.family != "compatible":
+            found.append("The assistant speaks last.")
+        return found
+
+    def _once(self) -> frozenset[str]:
+        return frozenset({"assistant", "user"} if self.family == "google" else {"assistant"})
+
+
+LAWS: tuple[Law, ...] = (
+    CallsHaveResults(),
+    NoOrphans(),
+    OwnIds(),
+    NothingEmpty(),
+    SystemFirst(),
+)
+
+
+def laws(family: ProviderFamily) -> tuple[Law, ...]:
+    """Return the laws that hold for requests to a family of providers."""
+    return (*LAWS, TurnOrder(family))

@@ -4,8 +4,10 @@ Pure. A repair never loses silently: what it adds and what it discards is in its
 """
 
 from dataclasses import dataclass
+from typing import TypeVar
 
 from palimpsest.transcript.flat import (
+    Block,
     CallBlock,
     FlatMessage,
     FlatMessages,
@@ -36,6 +38,22 @@ class Repair:
     """Results discarded because their call had one."""
     orphans: int = 0
     """Results discarded because nobody had called."""
+
+
+T = TypeVar("T")
+
+
+def settled(new: tuple[T, ...], old: tuple[T, ...]) -> tuple[T, ...]:
+    """Return the old tuple itself where the new one holds the very same things."""
+    same = len(new) == len(old) and all(one is other for one, other in zip(new, old, strict=True))
+    return old if same else new
+
+
+def with_blocks(message: FlatMessage, blocks: tuple[Block, ...]) -> FlatMessage:
+    """Return the message with these blocks; itself where they are the very same."""
+    if settled(blocks, message.blocks) is message.blocks:
+        return message
+    return message.model_copy(update={"blocks": blocks})
 
 
 def calls_of(message: FlatMessage) -> tuple[CallBlock, ...]:

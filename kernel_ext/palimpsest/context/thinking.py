@@ -4,6 +4,7 @@ The newest recorded agent keeps the latest answer's thinking, because a model th
 middle of calling tools needs it; the older one drops that too.
 """
 
+from palimpsest.context.repair import settled
 from palimpsest.transcript.flat import FlatMessage, FlatMessages, ReasoningBlock, TextBlock
 
 OMITTED = "[assistant reasoning omitted]"
@@ -23,8 +24,7 @@ def drop_thinking(
         else _without(message, omitted)
         for at, message in enumerate(messages)
     )
-    unchanged = all(new is old for new, old in zip(bare, messages, strict=True))
-    return messages if unchanged else bare
+    return settled(bare, messages)
 
 
 def _without(message: FlatMessage, omitted: str) -> FlatMessage:

@@ -11,6 +11,7 @@ from collections import deque
 from collections.abc import Iterable
 from typing import Literal, Protocol
 
+from palimpsest.context.repair import with_blocks
 from palimpsest.transcript.flat import Block, CallBlock, FlatMessage, FlatMessages, ResultBlock
 
 Mode = Literal["strict", "strict9"]
@@ -81,9 +82,7 @@ def _written(message: FlatMessage, writer: _Writer) -> FlatMessage:
     if message.role not in {"assistant", "tool"}:
         return message
     blocks = tuple(_block(block, writer) for block in message.blocks)
-    if all(new is old for new, old in zip(blocks, message.blocks, strict=True)):
-        return message
-    return message.model_copy(update={"blocks": blocks})
+    return with_blocks(message, blocks)
 
 
 def _block(block: Block, writer: _Writer) -> Block:

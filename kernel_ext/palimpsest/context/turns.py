@@ -7,13 +7,14 @@ assistant. What was said stays said: turns are merged, not dropped (spec/context
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from palimpsest.context.repair import calls_of, failed, is_result, thinks
+from palimpsest.context.repair import calls_of, failed, is_result, settled, thinks, with_blocks
 from palimpsest.transcript.flat import (
     Block,
     CallBlock,
     FlatMessage,
     FlatMessages,
     MediaBlock,
+    ReasoningBlock,
     ResultBlock,
     TextBlock,
 )
@@ -21,6 +22,13 @@ from palimpsest.transcript.flat import (
 BOOTSTRAP = "(session bootstrap)"
 """The user's turn that the recorded agent puts before an opening by the assistant."""
 CALLS_OMITTED = "[tool calls omitted]"
+SAYABLE: dict[str, tuple[type, ...]] = {
+    "system": (TextBlock,),
+    "user": (TextBlock, MediaBlock),
+    "assistant": (TextBlock, ReasoningBlock, CallBlock),
+    "tool": (ResultBlock,),
+}
+"""What each role can say, and what is written of it."""
 LATER_SAYS = ("usage", "error")
 """Of two merged answers, the later one says these."""
 EARLIER_SAYS = ("timestamp",)
@@ -103,24 +111,39 @@ def user_last(messages: FlatMessages, closing: str) -> FlatMessages:
     return (*messages, FlatMessage(role="user", blocks=(TextBlock(text=closing),)))
 
 
+def system_first(messages: FlatMessages) -> FlatMessages:
+    """Put system messages before all others."""
+    first = tuple(message for message in messages if message.role == "system")
+    if messages[: len(first)] == first:
+        return messages
+    return first + tuple(message for message in messages if message.role != "system")
+
+
+def fitting(messages: FlatMessages) -> FlatMessages:
+    """Leave out blocks that the speaker cannot say, such as a call by the user."""
+    out = tuple(_fitting(message) for message in messages)
+    return settled(out, messages)
+
+
+def _fitting(message: FlatMessage) -> FlatMessage:
+    kinds = SAYABLE[message.role]
+    blocks = tuple(block for block in message.blocks if isinstance(block, kinds))
+    return with_blocks(message, blocks)
+
+
 def drop_silent(messages: FlatMessages) -> FlatMessages:
     """Leave out messages in which nobody says anything, which no provider is sent."""
-    kept = tuple(message for message in messages if _speaks(message))
-    return messages if len(kept) == len(messages) else kept
-
-
-def _speaks(message: FlatMessage) -> bool:
-    match message.role:
-        case "tool":
-            return any(isinstance(block, ResultBlock) for block in message.blocks)
-        case "assistant":
-            return any(_says(block) or isinstance(block, CallBlock) for block in message.blocks)
-        case _:
-            return any(_says(block) or isinstance(block, MediaBlock) for block in message.blocks)
+    return settled(tuple(one for one in messages if any(map(_says, one.blocks))), messages)
 
 
 def _says(block: Block) -> bool:
-    return isinstance(block, TextBlock) and bool(block.text.strip())
+    match block:
+        case TextBlock(text=text):
+            return bool(text.strip())
+        case ReasoningBlock():
+            return False
+        case _:
+            return True
 
 
 def drop_dangling_calls(messages: FlatMessages) -> FlatMessages:
@@ -130,8 +153,7 @@ def drop_dangling_calls(messages: FlatMessages) -> FlatMessages:
         _resolved(message, messages[at + 1 : ends[at]]) if message.role == "assistant" else message
         for at, message in enumerate(messages)
     )
-    unchanged = all(new is old for new, old in zip(out, messages, strict=True))
-    return messages if unchanged else out
+    return settled(out, messages)
 
 
 def _next_answers(messages: FlatMessages) -> list[int]:

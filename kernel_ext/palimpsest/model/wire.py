@@ -215,7 +215,7 @@ def allowed_ids(messages: FlatMessages, target: Family) -> Callable[[str], str]:
             if isinstance(block, CallBlock | ResultBlock) and block.call_id not in written:
                 new = _allowed_id(block.call_id, target)
                 if new in taken:
-                    new = _allowed_id(hashlib.sha256(block.call_id.encode()).hexdigest(), target)
+                    new = _allowed_id(_id_hash(block.call_id), target)
                 taken.add(new)
                 written[block.call_id] = new
     return written.__getitem__
@@ -229,7 +229,12 @@ def _allowed_id(identifier: str, target: Family) -> str:
         return re.sub(r"[^a-zA-Z0-9_-]", "_", identifier)
     if target == "gemini" or len(identifier) <= OPENAI_ID_LENGTH:
         return identifier
-    return "call_" + hashlib.sha256(identifier.encode()).hexdigest()[: OPENAI_ID_LENGTH - 5]
+    return "call_" + _id_hash(identifier)[: OPENAI_ID_LENGTH - 5]
+
+
+def _id_hash(identifier: str) -> str:
+    # An imported id may hold a lone surrogate.
+    return hashlib.sha256(identifier.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def clean(text: str) -> str:

@@ -1,0 +1,56 @@
+"""Each law finds what breaks it, and says so in a sentence."""
+
+from typing import Any
+
+import pytest
+
+from palimpsest.context.families import ProviderFamily
+from palimpsest.context.laws import (
+    CallsHaveResults,
+    NoOrphans,
+    NothingEmpty,
+    OwnIds,
+    SystemFirst,
+    TurnOrder,
+)
+from palimpsest.transcript.flat import CallBlock, FlatMessage, ResultBlock, TextBlock
+
+CALL = CallBlock(call_id="a", tool="read", input={})
+RESULT = ResultBlock(call_id="a", tool="read", text="1")
+ASKS = FlatMessage(role="user", blocks=(TextBlock(text="hi"),))
+ANSWERS = FlatMessage(role="assistant", blocks=(TextBlock(text="hello"),))
+CALLS = FlatMessage(role="assistant", blocks=(CALL,))
+RETURNS = FlatMessage(role="tool", blocks=(RESULT,))
+TELLS = FlatMessage(role="system", blocks=(TextBlock(text="Be kind."),))
+
+BROKEN: list[tuple[Any, tuple[FlatMessage, ...], list[str]]] = [
+    (CallsHaveResults(), (CALLS, ASKS), ["Message 0 calls ['a'] and is answered by []."]),
+    (NoOrphans(), (ASKS, RETURNS), ["Result a in message 1 answers no call."]),
+    (OwnIds(), (CALLS, RETURNS, CALLS, RETURNS), ["Id 'a' stands for 2 calls."]),
+    (NothingEmpty(), (FlatMessage(role="user", blocks=()),), ["Message 0 is empty."]),
+    (SystemFirst(), (ASKS, TELLS), ["System message 1 stands after message 0."]),
+    (TurnOrder("compatible"), (ANSWERS, ASKS), ["The assistant opens the conversation."]),
+    (TurnOrder("anthropic"), (ASKS, ANSWERS), ["The assistant speaks last."]),
+    (
+        TurnOrder("mistral"),
+        (ASKS, ANSWERS, ANSWERS, ASKS),
+        ["Turn 2 is another one of the assistant's."],
+    ),
+    (TurnOrder("google"), (TELLS, ASKS, ASKS), ["Turn 1 is another one of the user's."]),
+]
+
+
+@pytest.mark.parametrize(("law", "messages", "found"), BROKEN)
+def test_what_breaks_a_law_is_found(
+    law: Any, messages: tuple[FlatMessage, ...], found: list[str]
+) -> None:
+    assert law.broken(messages) == found
+
+
+@pytest.mark.parametrize("family", ["openai", "anthropic", "google", "mistral", "compatible"])
+def test_a_good_history_breaks_no_order(family: ProviderFamily) -> None:
+    assert TurnOrder(family).broken((TELLS, ASKS, CALLS, RETURNS, ANSWERS, ASKS)) == []
+
+
+def test_openai_takes_any_order() -> None:
+    assert TurnOrder("openai").broken((ANSWERS, ANSWERS, ASKS, ASKS, ANSWERS)) == []
