@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from tests.builders import Builder
 
 from palimpsest.context.apply import apply
-from palimpsest.context.oversized import cut, truncate_oversized, weigh
+from palimpsest.context.estimate import weigh_chars
+from palimpsest.context.oversized import cut, truncate_oversized
 from palimpsest.context.policy import policy
 from palimpsest.context.precheck import reducible, result_chars, results_chars
 from palimpsest.context.truncate import shorten
@@ -145,6 +146,6 @@ def test_deciding_again_decides_nothing(name: str, texts: list[str]) -> None:
 def test_a_cut_never_goes_over_the_limit(text: str, most: int) -> None:
     found = cut(text, most, OURS)
     if found is None:
-        assert weigh(text) <= most
+        assert weigh_chars(text) <= most
         return
-    assert weigh(shorten(text, found.numbers)) <= most
+    assert weigh_chars(shorten(text, found.numbers)) <= most

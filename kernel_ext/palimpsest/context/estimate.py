@@ -4,6 +4,7 @@ Counts are those of a real tokenizer, corrected by what the provider reported fo
 """
 
 import json
+import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -41,6 +42,18 @@ def quarter_chars(text: str) -> int:
     """
     units = len(text) + sum(char > "\uffff" for char in text)
     return (units + CHARS_PER_TOKEN // 2) // CHARS_PER_TOKEN
+
+
+WIDE = re.compile(r"[\u2e80-\u9fff\ua000-\ua4ff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0002fa1f]")
+WIDE_CHARS = 4
+"""Characters of English that cost as many tokens as one of Chinese, Japanese or Korean."""
+
+
+def weigh_chars(text: str, *, wide: bool = True) -> int:
+    """Return the length of a text in characters of English, or just its length."""
+    if not wide or text.isascii():
+        return len(text)
+    return len(text) + (WIDE_CHARS - 1) * sum(1 for _ in WIDE.finditer(text))
 
 
 def block_tokens(block: Block, count: Count) -> int:

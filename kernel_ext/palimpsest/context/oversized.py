@@ -12,14 +12,14 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from palimpsest.context.apply import apply
+from palimpsest.context.estimate import WIDE_CHARS, weigh_chars
+from palimpsest.context.outputs import Output, outputs
 from palimpsest.context.precheck import result_chars, results_chars
-from palimpsest.context.standing import pinned_parts, standing
+from palimpsest.context.standing import pinned_parts
 from palimpsest.context.truncate import shorten
-from palimpsest.context.view import View, whole_output
+from palimpsest.context.view import View
 from palimpsest.transcript.decisions import Decision, Facts
 from palimpsest.transcript.messages import Messages
-from palimpsest.transcript.parts import ToolCompleted, ToolPart
 from palimpsest.transcript.policies import RecoveryPolicy
 
 RULE = "recover/oversized"
@@ -38,9 +38,6 @@ IMPORTANT = re.compile(
     r"|total|summary|result|complete|finished|done)\b|\}\s*$",
     re.IGNORECASE,
 )
-WIDE = re.compile(r"[\u2e80-\u9fff\ua000-\ua4ff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0002fa1f]")
-WIDE_CHARS = 4
-"""Characters of English that cost as many tokens as one of Chinese, Japanese or Korean."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,20 +67,13 @@ class Cut:
         return found
 
 
-def weigh(text: str) -> int:
-    """Return the length of a text in characters of English."""
-    if text.isascii():
-        return len(text)
-    return len(text) + (WIDE_CHARS - 1) * sum(1 for _ in WIDE.finditer(text))
-
-
 def cut(text: str, most: int, policy: RecoveryPolicy, least: int | None = None) -> Cut | None:
     """Choose what is kept of a text that may have ``most`` characters; None keeps all of it.
 
     ``least`` characters are kept in any case, where the form of the policy allows that.
     """
     kept_least = policy.result_minimum if least is None else least
-    if (weigh(text) if policy.result_form == "weighed" else len(text)) <= most:
+    if (weigh_chars(text) if policy.result_form == "weighed" else len(text)) <= most:
         return None
     match policy.result_form:
         case "head":
@@ -110,7 +100,8 @@ def truncate_oversized(
     """
     limit = result_chars(facts.window, policy)
     together = results_chars(facts.window, policy)
-    results = _results(view, messages)
+    untouchable = pinned_parts(messages, view.decisions)
+    results = [one for one in outputs(view, messages) if one.part.id not in untouchable]
     cuts = {
         result.part.id: found
         for result in results
@@ -135,32 +126,8 @@ def truncate_oversized(
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Result:
-    part: ToolPart
-    shown: str
-    whole: str
-
-
-def _results(view: View, messages: Messages) -> list[_Result]:
-    """Return the results that may be cut, oldest first."""
-    untouchable = pinned_parts(messages, view.decisions)
-    holding = standing(view.decisions)
-    gone = {part_id for part_id, one in holding.items() if one.action in {"clear", "drop"}}
-    wholes = {part.id: part for message in messages for part in message.parts}
-    found = []
-    for message in apply(messages, view):
-        for part in message.parts:
-            if part.id in untouchable or part.id in gone or not isinstance(part, ToolPart):
-                continue
-            if isinstance(part.state, ToolCompleted):
-                whole = whole_output(wholes[part.id], view.texts)
-                found.append(_Result(part, part.state.output, whole))
-    return found
-
-
 def _cut_together(
-    results: Sequence[_Result], cuts: dict[str, Cut], most: int, policy: RecoveryPolicy
+    results: Sequence[Output], cuts: dict[str, Cut], most: int, policy: RecoveryPolicy
 ) -> dict[str, Cut]:
     """Shorten one result after the other, each as far as needed, until all fit together."""
     sizes = {
@@ -226,7 +193,9 @@ def _ends(text: str, room: int, least: int, policy: RecoveryPolicy) -> Cut:
 def _weighed(text: str, most: int, least: int, policy: RecoveryPolicy) -> Cut:
     room = max(0, most - len(_suffix(policy, len(text) - most)))
     made = _closed(text, _weighed_ends(text, room, least, policy), policy)
-    while (over := weigh(shorten(text, made.numbers)) - most) > 0 and (made.head or made.tail):
+    while (over := weigh_chars(shorten(text, made.numbers)) - most) > 0 and (
+        made.head or made.tail
+    ):
         made = _closed(text, _less(text, made, over), policy)
     return made if over <= 0 else Cut(0, suffix=_first(made.suffix, most), omitted=len(text))
 
@@ -250,10 +219,10 @@ def _line_end(piece: str) -> int:
 
 def _first(text: str, room: int) -> str:
     """Return the beginning of a text that weighs at most so much."""
-    if weigh(text) <= room:
+    if weigh_chars(text) <= room:
         return text
     kept = text[:room]
-    while (over := weigh(kept) - room) > 0:
+    while (over := weigh_chars(kept) - room) > 0:
         kept = kept[: len(kept) - math.ceil(over / WIDE_CHARS)]
     return kept
 
@@ -263,10 +232,10 @@ def _less(text: str, made: Cut, over: int) -> Cut:
     end = len(text) - made.skipped
     if made.tail:
         last = text[end - made.tail : end]
-        less = _first(last, weigh(last) - over)
+        less = _first(last, weigh_chars(last) - over)
         if less:
             skipped = made.skipped + len(last) - len(less)
             return Cut(made.head, len(less), skipped, made.middle)
         return Cut(made.head)
     head = text[: made.head]
-    return Cut(len(_first(head, weigh(head) - over)))
+    return Cut(len(_first(head, weigh_chars(head) - over)))

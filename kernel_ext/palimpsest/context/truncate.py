@@ -137,6 +137,7 @@ def shorten(text: str, numbers: Mapping[str, int | str]) -> str:
 
 def _between(text: str, head: int, tail: int, numbers: Mapping[str, int | str]) -> str:
     """Join the ends of a text with the words that the decision says."""
+    text += str(numbers.get("appended", ""))
     end = max(len(text) - int(numbers.get("tail_skipped", 0)), 0)
     last = text[max(end - tail, 0) : end] if tail else ""
     return f"{text[:head]}{numbers.get('middle', '')}{last}{numbers['suffix']}"

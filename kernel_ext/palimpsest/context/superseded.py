@@ -1,0 +1,89 @@
+"""Find what was read of a file and is out of date: read again later, or changed later.
+
+Border: pure, by the names and inputs of calls alone; nothing on disk is looked at. Such an output
+is the first to go: the newer one says what the file holds now.
+"""
+
+import posixpath
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from palimpsest.transcript.messages import Messages
+from palimpsest.transcript.parts import ToolCompleted, ToolPart
+
+READS = frozenset({"read"})
+CHANGES = frozenset({"write", "edit", "multiedit"})
+PATH_NAMES = ("path", "file_path", "filePath")
+"""Ours, and those of other agents whose sessions are read in."""
+DEFAULT_LINES = 2_000
+"""What a read shows that names no number of lines."""
+
+Reason = Literal["read-again", "changed"]
+
+
+@dataclass(frozen=True, slots=True)
+class Newer:
+    """The call that made an earlier read out of date."""
+
+    part_id: str
+    reason: Reason
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    first: int
+    last: float
+    newer: Newer
+
+
+def superseded(messages: Messages, shown: Iterable[str]) -> dict[str, Newer]:
+    """Map reads that are out of date to the newest call that made them so.
+
+    ``shown`` are the parts whose outputs are shown: a read that was cleared replaces nothing.
+    """
+    visible = frozenset(shown)
+    found: dict[str, Newer] = {}
+    later: dict[str, list[_Seen]] = {}
+    for part in _calls_newest_first(messages):
+        path = _path(part.state.input)
+        if path is None:
+            continue
+        if part.tool in CHANGES:
+            newer = Newer(part.id, "changed")
+            later.setdefault(path, []).append(_Seen(1, float("inf"), newer))
+        elif part.tool in READS:
+            first, last = _lines(part.state.input)
+            for seen in later.get(path, ()):
+                if seen.first <= first and last <= seen.last:
+                    found[part.id] = seen.newer
+                    break
+            if part.id in visible:
+                newer = Newer(part.id, "read-again")
+                later.setdefault(path, []).append(_Seen(first, last, newer))
+    return found
+
+
+def _calls_newest_first(messages: Messages) -> Iterable[ToolPart]:
+    for message in reversed(messages):
+        for part in reversed(message.parts):
+            if isinstance(part, ToolPart) and isinstance(part.state, ToolCompleted):
+                yield part
+
+
+def _path(given: Mapping[str, Any]) -> str | None:
+    for name in PATH_NAMES:
+        path = given.get(name)
+        if isinstance(path, str) and path:
+            return posixpath.normpath(path.replace("\\", "/"))
+    return None
+
+
+def _lines(given: Mapping[str, Any]) -> tuple[int, float]:
+    """Return the first and last line that a read asked for."""
+    first = _number(given.get("offset"), 1)
+    return first, first + _number(given.get("limit"), DEFAULT_LINES) - 1
+
+
+def _number(value: object, otherwise: int) -> int:
+    return value if isinstance(value, int) and not isinstance(value, bool) else otherwise
