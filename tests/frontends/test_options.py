@@ -52,7 +52,9 @@ def test_tools_none_offers_no_tool() -> None:
     assert parse("--tools none hi").options.tools == ()
 
 
-@pytest.mark.parametrize("name", ["status", "sessions", "stop", "compact", "models", "config", "help"])
+@pytest.mark.parametrize(
+    "name", ["status", "sessions", "stop", "compact", "models", "config", "help"]
+)
 def test_a_word_alone_is_a_subcommand(name: str) -> None:
     assert parse(name).command == name
 

@@ -15,8 +15,9 @@ from palimpsest.session.agents import BUILT_IN
 from palimpsest.session.api import Answer, PromptOptions
 from palimpsest.session.live import LiveSession, Services
 from palimpsest.session.workspace import Workspace
+from palimpsest.store.lease import this_owner
 from palimpsest.store.memory import MemoryStore
-from palimpsest.store.store import Owner, Store
+from palimpsest.store.store import Store
 from palimpsest.tools.permissions import DEFAULT_RULES, Rules
 from palimpsest.tools.registry import Registry, builtin_tools
 from palimpsest.transcript.errors import ConfigError
@@ -61,7 +62,7 @@ class Studio:
             policy=POLICIES[policy],
             **more,
         )
-        self.workspace = Workspace(self.services, Owner("host", 1, kernel_id), project_id="project")
+        self.workspace = Workspace(self.services, this_owner(kernel_id), project_id="project")
 
     def info(self, model_id: str, variant: str | None = None) -> ModelInfo:
         if "/" not in model_id:

@@ -22,6 +22,10 @@ from palimpsest.transcript.values import ModelInfo, ModelRef
 INFO = ModelInfo(ref=ModelRef(provider="scripted", name="model"), window=8_000, output_limit=1_000)
 LONG = "The mean of bill_length_mm is 43.92. " * 300
 """About 3,600 tokens: two of them fit, and nothing long beside them."""
+DEFAULT = POLICIES["palimpsest"].model_copy(
+    update={"guard": POLICIES["palimpsest"].guard.model_copy(update={"hard_minimum": 4_000})}
+)
+"""The default policy, which works in a window as small as ours."""
 SUMMARY = (
     "## Goal\n- know the penguins\n\n## Numbers and facts\n- bill_length_mm: 43.92\n"
     + "- none\n" * 40
@@ -33,8 +37,7 @@ def studio(
 ) -> tuple[Studio, ScriptedModel]:
     model = ScriptedModel(*answers)
     room = Studio(tmp_path, model, info=INFO)
-    if policy is not None:
-        object.__setattr__(room.services, "policy", policy)
+    object.__setattr__(room.services, "policy", policy or DEFAULT)
     return room, model
 
 
@@ -200,7 +203,7 @@ async def test_a_second_summary_that_helps_no_more_ends_the_turn(tmp_path: Path)
 
 
 async def test_tries_no_more_often_than_the_policy_says(tmp_path: Path) -> None:
-    base = POLICIES["palimpsest"]
+    base = DEFAULT
     compact = base.compact.model_copy(update={"max_attempts": 2, "judge": False})
     answers = [says("One."), *(overflows(), says(SUMMARY)) * 2, overflows()]
     room, model = studio(tmp_path, *answers, policy=base.model_copy(update={"compact": compact}))
@@ -216,8 +219,8 @@ async def test_tries_no_more_often_than_the_policy_says(tmp_path: Path) -> None:
 async def test_a_first_prompt_that_is_too_large_is_refused_before_anything_is_sent(
     tmp_path: Path,
 ) -> None:
-    _, model = studio(tmp_path)
-    session = await Studio(tmp_path, model, info=INFO).session()
+    room, model = studio(tmp_path)
+    session = await room.session()
 
     result = await ask(session, "word " * 40_000)
 
@@ -241,7 +244,7 @@ async def test_the_report_names_what_the_summary_lost(tmp_path: Path) -> None:
 
 
 async def test_is_off_where_the_policy_says_so(tmp_path: Path) -> None:
-    base = POLICIES["palimpsest"]
+    base = DEFAULT
     off = base.model_copy(update={"overflow": base.overflow.model_copy(update={"auto": False})})
     _, model, session = await talked(tmp_path, policy=off)
 

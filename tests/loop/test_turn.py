@@ -291,14 +291,29 @@ async def test_does_not_retry_what_cannot_pass(tmp_path: Path) -> None:
 
 
 async def test_a_request_that_does_not_fit_is_not_sent(tmp_path: Path) -> None:
-    small = ModelInfo(ref=ModelRef(provider="x", name="y"), window=3_000, output_limit=1_000)
+    small = ModelInfo(ref=ModelRef(provider="x", name="y"), window=17_000, output_limit=1_000)
     model = ScriptedModel()
     session = await Studio(tmp_path, model, info=small).session()
 
-    answer = await ask(session, "word " * 4_000)
+    answer = await ask(session, "word " * 18_000)
 
     assert isinstance(answer.error, ContextOverflowError)
     assert "Nothing was sent" in answer.error.message
+    assert model.requests == []
+
+
+async def test_a_window_too_small_to_work_in_is_refused_before_anything_is_sent(
+    tmp_path: Path,
+) -> None:
+    small = ModelInfo(ref=ModelRef(provider="x", name="y"), window=8_000, output_limit=1_000)
+    model = ScriptedModel()
+    session = await Studio(tmp_path, model, info=small).session()
+
+    answer = await ask(session, "Hi")
+
+    assert answer.error is not None
+    assert "8,000 tokens, and an agent needs 16,000" in answer.error.message
+    assert "Choose another model with --model" in answer.error.message
     assert model.requests == []
 
 

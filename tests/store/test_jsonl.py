@@ -1,5 +1,7 @@
 """The store on disk keeps its promises."""
 
+from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,7 +11,9 @@ from tests.store.conformance import StoreConformance
 from palimpsest.store.journal import Journal
 from palimpsest.store.jsonl import JsonlStore
 from palimpsest.store.layout import prepare
+from palimpsest.store.lease import this_owner
 from palimpsest.store.state import State
+from palimpsest.transcript.errors import SessionHeld
 from palimpsest.transcript.parts import Span, TextPart, ToolPart, ToolRunning
 
 
@@ -20,6 +24,22 @@ class TestJsonlStore(StoreConformance):
     def store(self, tmp_path: Path) -> JsonlStore:
         """Return a fresh store."""
         return JsonlStore(prepare(tmp_path), heartbeat_seconds=0.02, watch_seconds=0.1)
+
+
+@pytest.mark.parametrize("here", [True, False])
+def test_a_kernel_of_this_host_keeps_its_session_when_its_beats_are_late(
+    tmp_path: Path, *, here: bool
+) -> None:
+    owner = this_owner("kernel-a")
+    owner = owner if here else replace(owner, host="elsewhere")
+    late = JsonlStore(prepare(tmp_path), heartbeat_seconds=1.0)
+    writer = late.acquire(SESSION, owner, create=True)
+    other = JsonlStore(prepare(tmp_path), watch_seconds=0.5)
+
+    with pytest.raises(SessionHeld) if here else nullcontext():
+        other.acquire(SESSION, this_owner("kernel-b")).close()
+
+    writer.close()
 
 
 def test_half_characters_and_odd_values_do_not_stop_the_log(tmp_path: Path) -> None:

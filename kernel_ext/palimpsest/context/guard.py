@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from palimpsest.transcript.policies import GuardPolicy
+from palimpsest.transcript.values import ModelInfo
 
 DEFAULT_WINDOW = 200_000
 """Taken for a model that nobody knows."""
@@ -110,6 +111,23 @@ def evaluate_guard(window: Window, policy: GuardPolicy, reference: int | None = 
         warn = max(1, policy.warn_below, int(whole * policy.warn_share))
         warns, blocks = tokens <= 0 or tokens < warn, tokens <= 0 or tokens < hard
     return Guard(tokens, window.source, hard, warn, warns, blocks)
+
+
+TOO_SMALL = (
+    "{model} has a context window of {tokens:,} tokens, and an agent needs {minimum:,} at least to work. "
+    "Nothing was sent. Choose another model with --model; if its window is larger, write it into palimpsest.toml "
+    'as window below [models."{model}"].'
+)
+
+
+def refusal(model: ModelInfo, policy: GuardPolicy) -> str | None:
+    """Return why nothing may be sent to a model; None when its window is large enough, or unknown."""
+    source: WindowSource = "default" if model.window_assumed else "model"
+    found = evaluate_guard(Window(model.window, source), policy)
+    if not found.blocks:
+        return None
+    numbers = {"tokens": found.tokens, "minimum": found.hard_minimum, "source": found.source}
+    return (policy.refusal or TOO_SMALL).format(model=model.ref.id, **numbers)
 
 
 def _configured(

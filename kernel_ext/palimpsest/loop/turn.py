@@ -5,8 +5,9 @@ newest user message, has a real finish that is not about tools, and holds no too
 those the provider ran or that were left interrupted.
 """
 
+from palimpsest.context.guard import refusal
 from palimpsest.loop.compaction import asked, begin, possible, run_compaction
-from palimpsest.loop.stage import Stage
+from palimpsest.loop.stage import Setup, Stage
 from palimpsest.loop.step import run_step
 from palimpsest.transcript.errors import ErrorValue, ModelFailed, UnknownError, UserError
 from palimpsest.transcript.events import MessageUpdated, PartUpdated, SessionError
@@ -31,8 +32,8 @@ UNKNOWN_LIMIT = 2
 """Steps in a row that end for an unknown reason without calling a tool before the turn stops."""
 
 
-async def run_turn(stage: Stage, *, again: bool = False) -> None:
-    """Run steps until done, stopped, or at the step limit.
+async def run_turn(stage: Stage, *, again: bool = False) -> ErrorValue | None:
+    """Run steps until done, stopped, or at the step limit; returns why no more could be sent.
 
     ``again`` goes on with a turn that failed: the failed request is sent anew, with all that was
     done before it, and the user's message is not said twice.
@@ -43,15 +44,15 @@ async def run_turn(stage: Stage, *, again: bool = False) -> None:
         messages = stage.log.state.messages()
         user = newest_user(messages)
         if user is None or (answered(messages, user) and not (again and steps == 0)):
-            return
+            return None
         try:
             setup = await stage.setup(user)
+            _check_window(setup)
         except (UserError, ModelFailed) as problem:
-            _refuse(stage, user, problem)
-            return
+            return _refuse(stage, user, problem)
         if asked(messages, user) is not None:
             if await run_compaction(stage, setup, user) == "stop":
-                return
+                return None
             continue
         steps += 1
         last = steps >= setup.max_steps
@@ -66,7 +67,8 @@ async def run_turn(stage: Stage, *, again: bool = False) -> None:
             continue
         unknown = unknown + 1 if _ended_unknown(stage.log.state.messages()) else 0
         if result == "stop" or unknown >= UNKNOWN_LIMIT:
-            return
+            return None
+    return None
 
 
 def newest_user(messages: Messages) -> UserMessage | None:
@@ -96,6 +98,13 @@ def failure(messages: Messages) -> ErrorValue | None:
     if user is None or not isinstance(newest, AssistantMessage) or newest.parent_id != user.id:
         return None
     return newest.error
+
+
+def _check_window(setup: Setup) -> None:
+    """Refuse a model whose window is too small to work in, before anything is sent to it."""
+    words = refusal(setup.info, setup.policy.guard)
+    if words is not None:
+        raise UserError(words)
 
 
 def _open_tools(message: Message) -> bool:
@@ -141,8 +150,9 @@ def _last_step(stage: Stage, user: UserMessage, limit: int) -> UserMessage:
     return message
 
 
-def _refuse(stage: Stage, user: UserMessage, problem: UserError | ModelFailed) -> None:
+def _refuse(stage: Stage, user: UserMessage, problem: UserError | ModelFailed) -> ErrorValue:
     error: ErrorValue = (
         problem.error if isinstance(problem, ModelFailed) else UnknownError(message=str(problem))
     )
     stage.write(SessionError(error=error, message_id=user.id))
+    return error

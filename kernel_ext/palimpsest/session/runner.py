@@ -50,6 +50,8 @@ class Run:
         """Prompt id to the id of the user message it became."""
         self.yes = False
         self.first_seq = 0
+        self.problem: ErrorValue | None = None
+        """Why nothing could be sent, where the turn ended before its first request or in between."""
 
 
 Start = Callable[[Run, Stage], None]
@@ -197,7 +199,7 @@ class Runner:
                 self._deliver(run, next(iter(self._log.state.inbox.values())))
             else:
                 start(run, stage)
-            await run_turn(stage, again=again)
+            run.problem = await run_turn(stage, again=again)
         except asyncio.CancelledError:
             run.abort.set("The kernel ends.")
             problem = AbortedError(message="The kernel ends.")
@@ -263,7 +265,7 @@ class Runner:
         usage = Usage()
         for info in infos:
             usage = usage.plus(info.tokens)
-        error = problem or (infos[-1].error if infos else None)
+        error = problem or run.problem or (infos[-1].error if infos else None)
         if error is None and not infos:
             error = UnknownError(message="Nothing was answered.")
             if run.abort.is_set():

@@ -19,11 +19,13 @@ from palimpsest.store.index import Index
 from palimpsest.store.layout import Layout, write_fully
 from palimpsest.store.lease import (
     HEARTBEAT_SECONDS,
+    PATIENCE,
     WATCH_SECONDS,
     Heartbeat,
     Lease,
     LeaseFile,
     is_dead,
+    is_running,
     started,
     this_owner,
 )
@@ -126,7 +128,8 @@ class JsonlStore:
 
     def _watch(self, file: LeaseFile, held: Lease) -> None:
         """Raise SessionHeld unless the holder is gone, or silent for as long as we watch."""
-        if not is_dead(held) and file.is_fresh(self._watch_seconds):
+        seconds = self._watch_seconds * (PATIENCE if is_running(held) else 1)
+        if not is_dead(held) and file.is_fresh(seconds):
             raise _held(file.path.parent.name, held)
 
     def _begin_segment(self, session_id: str, epoch: int, owner: Owner) -> Path | None:

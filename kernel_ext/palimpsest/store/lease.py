@@ -23,6 +23,10 @@ HEARTBEAT_SECONDS = 1.0
 WATCH_SECONDS = 3.5
 """Three missed heartbeats and a half: a kernel that a garbage collection stalls is not robbed."""
 
+PATIENCE = 4
+"""How many times longer the lease of a process is watched that runs on this host: its beats wait
+when the disk is busy, and it is there for certain."""
+
 POLL_SECONDS = 0.05
 
 
@@ -56,12 +60,17 @@ def _host() -> str:
 
 def started(pid: int) -> str | None:
     """Return when a process began; None where the system does not say, or it is gone."""
+    fields = _stat(pid)
+    return None if fields is None or fields[0] == "Z" else fields[19]
+
+
+def _stat(pid: int) -> list[str] | None:
+    """Return what the system says of a process, from its state on; None when it is gone."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
     except OSError:
         return None
-    fields = stat.rpartition(")")[2].split()
-    return None if fields[0] == "Z" else fields[19]
+    return stat.rpartition(")")[2].split()
 
 
 def is_dead(lease: Lease) -> bool:
@@ -78,6 +87,14 @@ def is_dead(lease: Lease) -> bool:
     except PermissionError:
         return False
     return False
+
+
+def is_running(lease: Lease) -> bool:
+    """Tell for certain that the holder runs on this host: there, the same process, not stopped."""
+    if lease.host != _host() or lease.started is None:
+        return False
+    fields = _stat(lease.pid)
+    return fields is not None and fields[0] not in "ZTt" and fields[19] == lease.started
 
 
 class LeaseFile:

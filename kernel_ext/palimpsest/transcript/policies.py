@@ -138,6 +138,9 @@ class GuardPolicy(Value):
     """A number of tokens to be used is preferred to the window, where both are given."""
     capped: bool = True
     """The configured cap on every window holds."""
+    refusal: str = ""
+    """What is said when a window is too small, with ``{tokens}``, ``{minimum}`` and ``{source}``; empty
+    takes our own words."""
 
 
 class ConvertPolicy(Value):
