@@ -39,9 +39,11 @@ def missing(wheel: Path, sdist: Path) -> list[str]:
         "the notice in the wheel": "licenses/NOTICE",
     }
     gone = [what for what, part in wanted.items() if not any(part in name for name in names)]
-    for part in ("labextension/dist/static/remoteEntry", "frontends/static/view.js"):
-        if not any(part in name for name in sources):
-            gone.append(f"{part} in the sdist")
+    gone.extend(
+        f"{part} in the sdist"
+        for part in ("labextension/dist/static/remoteEntry", "frontends/static/view.js")
+        if not any(part in name for name in sources)
+    )
     return gone
 
 

@@ -619,6 +619,7 @@ export interface GuardPolicy {
   provider_names: 'exact' | 'plain' | 'aliases';
   usable_tokens: boolean;
   capped: boolean;
+  refusal: string;
 }
 /**
  * A page is there; it learns versions, project and session.
