@@ -24,6 +24,7 @@ from palimpsest.context.view import View
 from palimpsest.loop.answering import answer, desk
 from palimpsest.loop.recovery import too_large
 from palimpsest.loop.request import build
+from palimpsest.loop.saying import engine_message, say
 from palimpsest.loop.stage import Setup, Stage
 from palimpsest.processor.processor import Processor
 from palimpsest.tools.variables import MOST_VARIABLES
@@ -91,7 +92,7 @@ def begin(
     origin: Origin | None = None,
 ) -> UserMessage:
     """Write the marker that asks for a compaction, in the name of a user message."""
-    marked = _engine_message(stage, user)
+    marked = engine_message(stage, user)
     if origin is not None:
         marked = marked.model_copy(update={"origin": origin})
     part = CompactionPart(
@@ -117,10 +118,12 @@ def possible(messages: Messages) -> bool:
     return any(isinstance(message.info, AssistantMessage) for message in messages)
 
 
-async def run_compaction(
-    stage: Stage, setup: Setup, user: UserMessage
-) -> Literal["continue", "stop"]:
-    """Summarise what a marker asks for; ``stop`` when nobody has to go on, or it failed."""
+Outcome = Literal["continue", "stop", "failed"]
+"""``stop``: nobody has to go on, or somebody stopped it; ``failed``: no summary, nothing cut."""
+
+
+async def run_compaction(stage: Stage, setup: Setup, user: UserMessage) -> Outcome:
+    """Summarise what a marker asks for, and say how the turn goes on."""
     part = asked(stage.log.state.messages(), user)
     if part is None:
         raise ValueError("A compaction needs its marker.")
@@ -141,7 +144,7 @@ async def run_compaction(
     error = await _summarise(stage, setup, quiet, message, user.id)
     _note(stage, None)
     if error is not None:
-        return "stop"
+        return "stop" if isinstance(error, AbortedError) else "failed"
     stage.write(SessionCompacted(message_id=user.id), sync=True)
     if not part.auto:
         return "stop"
@@ -337,16 +340,8 @@ async def _observe(stage: Stage, marker_id: str, *, wanted: bool) -> None:
 
 def _go_on(stage: Stage, setup: Setup, user: UserMessage, made: Plan) -> None:
     """Say in the engine's name that the work goes on."""
-    message = _engine_message(stage, user)
-    part = TextPart(
-        id=stage.ids.new("prt"),
-        session_id=message.session_id,
-        message_id=message.id,
-        text=going_on(setup.policy, made, _unanswered(stage, user.id)),
-        synthetic=True,
-        metadata={CONTINUES: True},
-    )
-    stage.write(MessageUpdated(info=message), PartUpdated(part=part), sync=True)
+    words = going_on(setup.policy, made, _unanswered(stage, user.id))
+    say(stage, user, words, {CONTINUES: True})
 
 
 def _unanswered(stage: Stage, marker_id: str) -> Message | None:
@@ -361,7 +356,7 @@ def _unanswered(stage: Stage, marker_id: str) -> Message | None:
 
 def _say_again(stage: Stage, user: UserMessage, replay: Message) -> None:
     """Say a prompt again after the summary, its files by name only."""
-    message = _engine_message(stage, user)
+    message = engine_message(stage, user)
     parts = [_again(stage, part, message.id) for part in replay.parts]
     stage.write(
         MessageUpdated(info=message),
@@ -380,21 +375,6 @@ def _again(stage: Stage, part: Part, message_id: str) -> Part | None:
             return TextPart(session_id=part.session_id, text=words, synthetic=True, **ids)
         case _:
             return None
-
-
-def _engine_message(stage: Stage, user: UserMessage) -> UserMessage:
-    """Return a new user message that asks what another one asked: same agent, model and tools."""
-    return UserMessage(
-        id=stage.ids.new("msg"),
-        session_id=user.session_id,
-        time=MessageTime(created=stage.clock()),
-        agent=user.agent,
-        model=user.model,
-        system=user.system,
-        tools=user.tools,
-        max_steps=user.max_steps,
-        origin=Origin(kind="engine"),
-    )
 
 
 def _note(stage: Stage, compacting: int | None) -> None:

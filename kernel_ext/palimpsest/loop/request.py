@@ -45,6 +45,30 @@ class Assembled:
     request: ModelRequest
     record: StepRequest
     route: Route
+    projection: Projection
+    """The same before it was put into a provider's words."""
+
+
+def facts_for(stage: Stage, setup: Setup, used_tokens: int) -> Facts:
+    """Return what deciders are told before a request, given what it weighs so far."""
+    state = stage.log.state
+    now = stage.clock()
+    return Facts(
+        now=now,
+        estimator=setup.policy.estimator,
+        calibration=calibration(state, setup.info),
+        window=setup.info.window,
+        reserve=reserve(setup.policy, setup.info),
+        cache_age_seconds=_cache_age(state.request, setup.info, now),
+        used_tokens=used_tokens,
+    )
+
+
+def _cache_age(request: StepRequest | None, info: ModelInfo, now: int) -> float | None:
+    """Return how long ago the provider last read this session's prompt, if it caches any."""
+    if not info.caching or request is None or request.model.ref != info.ref:
+        return None
+    return max(now - request.facts.now, 0) / 1000
 
 
 def calibration(state: StateView, info: ModelInfo) -> float:
@@ -70,22 +94,18 @@ def build(
     purpose: Purpose = "step",
     *,
     marker_id: str = "",
+    facts: Facts | None = None,
 ) -> Assembled:
     """Project the session to a request; the caller journals ``record`` before it sends.
 
     For the purpose ``compaction``, ``marker_id`` names the marker that asks for the summary.
+    ``facts`` are given when the same request was built before, and something decided by them.
     """
     state = stage.log.state
     messages = state.messages()
     view = View(messages, state.decisions, load_texts(messages, stage.blobs.get_blob))
-    facts = Facts(
-        now=stage.clock(),
-        estimator=setup.policy.estimator,
-        calibration=calibration(state, setup.info),
-        window=setup.info.window,
-        reserve=reserve(setup.policy, setup.info),
-    )
     projection = _projected(view, setup, marker_id)
+    facts = facts or facts_for(stage, setup, projection.total)
     written = convert(projection.messages, setup.info)
     sent = tuple(message.body for message in written)
     hashes = tuple(message_hash(message) for message in sent)
@@ -127,7 +147,7 @@ def build(
         session_id=stage.session_id,
         purpose=purpose,
     )
-    return Assembled(request, record, decided)
+    return Assembled(request, record, decided, projection)
 
 
 def _projected(view: View, setup: Setup, marker_id: str) -> Projection:

@@ -7,19 +7,18 @@ those the provider ran or that were left interrupted.
 
 from palimpsest.context.guard import refusal
 from palimpsest.loop.compaction import asked, begin, possible, run_compaction
+from palimpsest.loop.saying import say
 from palimpsest.loop.stage import Setup, Stage
 from palimpsest.loop.step import run_step
 from palimpsest.transcript.errors import ErrorValue, ModelFailed, UnknownError, UserError
-from palimpsest.transcript.events import MessageUpdated, PartUpdated, SessionError
+from palimpsest.transcript.events import SessionError
 from palimpsest.transcript.messages import (
     AssistantMessage,
     Message,
     Messages,
-    MessageTime,
-    Origin,
     UserMessage,
 )
-from palimpsest.transcript.parts import TextPart, ToolFailed, ToolPart
+from palimpsest.transcript.parts import ToolFailed, ToolPart
 
 UNFINISHED = {None, "tool-calls", "unknown"}
 
@@ -57,7 +56,7 @@ async def run_turn(stage: Stage, *, again: bool = False) -> ErrorValue | None:
         steps += 1
         last = steps >= setup.max_steps
         if last and steps > 1:
-            user = _last_step(stage, user, setup.max_steps)
+            user = say(stage, user, LAST_STEP.format(limit=setup.max_steps))
         room = compactions < setup.policy.compact.max_attempts and possible(messages)
         may_compact = setup.policy.overflow.auto and room
         result = await run_step(stage, setup, user, last=last, may_compact=may_compact)
@@ -125,29 +124,6 @@ def _ended_unknown(messages: Messages) -> bool:
         and newest.info.finish == "unknown"
         and not _open_tools(newest)
     )
-
-
-def _last_step(stage: Stage, user: UserMessage, limit: int) -> UserMessage:
-    """Add a synthetic user message that says so; it stays where it is in later requests."""
-    message = UserMessage(
-        id=stage.ids.new("msg"),
-        session_id=user.session_id,
-        time=MessageTime(created=stage.clock()),
-        agent=user.agent,
-        model=user.model,
-        system=user.system,
-        tools=user.tools,
-        origin=Origin(kind="engine"),
-    )
-    part = TextPart(
-        id=stage.ids.new("prt"),
-        session_id=user.session_id,
-        message_id=message.id,
-        text=LAST_STEP.format(limit=limit),
-        synthetic=True,
-    )
-    stage.write(MessageUpdated(info=message), PartUpdated(part=part))
-    return message
 
 
 def _refuse(stage: Stage, user: UserMessage, problem: UserError | ModelFailed) -> ErrorValue:

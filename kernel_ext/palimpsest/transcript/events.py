@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, TypeAdapter
 
 from palimpsest.transcript.base import Value
-from palimpsest.transcript.decisions import Decision, StepRequest
+from palimpsest.transcript.decisions import Decision, Facts, StepRequest
 from palimpsest.transcript.errors import ErrorValue
 from palimpsest.transcript.messages import MessageInfo, Origin
 from palimpsest.transcript.parts import Part
@@ -184,6 +184,8 @@ class DecisionMade(Value):
 
     type: Literal["decision"] = "decision"
     decision: Decision
+    facts: Facts | None = None
+    """What the decider was told; the first decision of several made at once carries it."""
 
 
 class StepRequested(Value):

@@ -533,6 +533,7 @@ export interface Decision {
 export interface DecisionMade {
   type: 'decision';
   decision: Decision;
+  facts?: Facts;
 }
 /**
  * What a decider was told, recorded, so that it can decide the same again.

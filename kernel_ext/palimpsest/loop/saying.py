@@ -1,0 +1,40 @@
+"""What the engine itself says in a session: messages of its own, marked as such."""
+
+from typing import Any
+
+from palimpsest.loop.stage import Stage
+from palimpsest.transcript.events import MessageUpdated, PartUpdated
+from palimpsest.transcript.messages import MessageTime, Origin, UserMessage
+from palimpsest.transcript.parts import TextPart
+
+
+def engine_message(stage: Stage, user: UserMessage) -> UserMessage:
+    """Return a new user message that asks what another one asked: same agent, model and tools."""
+    return UserMessage(
+        id=stage.ids.new("msg"),
+        session_id=user.session_id,
+        time=MessageTime(created=stage.clock()),
+        agent=user.agent,
+        model=user.model,
+        system=user.system,
+        tools=user.tools,
+        max_steps=user.max_steps,
+        origin=Origin(kind="engine"),
+    )
+
+
+def say(
+    stage: Stage, user: UserMessage, text: str, metadata: dict[str, Any] | None = None
+) -> UserMessage:
+    """Write a message of the engine that goes on with what another one asked."""
+    message = engine_message(stage, user)
+    part = TextPart(
+        id=stage.ids.new("prt"),
+        session_id=message.session_id,
+        message_id=message.id,
+        text=text,
+        synthetic=True,
+        metadata=metadata,
+    )
+    stage.write(MessageUpdated(info=message), PartUpdated(part=part), sync=True)
+    return message
