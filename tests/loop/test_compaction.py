@@ -22,10 +22,14 @@ from palimpsest.transcript.values import ModelInfo, ModelRef
 INFO = ModelInfo(ref=ModelRef(provider="scripted", name="model"), window=8_000, output_limit=1_000)
 LONG = "The mean of bill_length_mm is 43.92. " * 300
 """About 3,600 tokens: two of them fit, and nothing long beside them."""
-DEFAULT = POLICIES["palimpsest"].model_copy(
-    update={"guard": POLICIES["palimpsest"].guard.model_copy(update={"hard_minimum": 4_000})}
+PALIMPSEST = POLICIES["palimpsest"]
+DEFAULT = PALIMPSEST.model_copy(
+    update={
+        "guard": PALIMPSEST.guard.model_copy(update={"hard_minimum": 4_000}),
+        "prune": PALIMPSEST.prune.model_copy(update={"rule": "none"}),
+    }
 )
-"""The default policy, which works in a window as small as ours."""
+"""The default policy, which works in a window as small as ours, and leaves outputs alone."""
 SUMMARY = (
     "## Goal\n- know the penguins\n\n## Numbers and facts\n- bill_length_mm: 43.92\n"
     + "- none\n" * 40

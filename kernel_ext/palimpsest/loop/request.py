@@ -146,6 +146,7 @@ def build(
         parameters=parameters,
         session_id=stage.session_id,
         purpose=purpose,
+        refusals=setup.policy.overflow.refusals,
     )
     return Assembled(request, record, decided, projection)
 

@@ -7,7 +7,8 @@ from palimpsest.context.convert import FAILED_ATTEMPT
 from palimpsest.context.overflow import overflows
 from palimpsest.loop.answering import answer, desk
 from palimpsest.loop.recovery import too_large
-from palimpsest.loop.request import Assembled, build
+from palimpsest.loop.request import Assembled
+from palimpsest.loop.room import Tries, prepare
 from palimpsest.loop.stage import Setup, Stage
 from palimpsest.model.model import StepFinished, ToolCalled
 from palimpsest.processor.processor import Processor
@@ -39,11 +40,18 @@ NOTHING = (
 )
 
 StepResult = Literal["continue", "compact", "overflow", "stop"]
-"""``compact``: the next request would not fit; ``overflow``: the provider refused this one."""
+"""``compact``: the next request would not fit; ``overflow``: the provider refused this one as too
+long, with or without another way left."""
 
 
 async def run_step(
-    stage: Stage, setup: Setup, user: UserMessage, *, last: bool, may_compact: bool = False
+    stage: Stage,
+    setup: Setup,
+    user: UserMessage,
+    tries: Tries,
+    *,
+    last: bool,
+    may_compact: bool = False,
 ) -> StepResult:
     """Send one request and process the answer; ``last`` turns the tools off.
 
@@ -59,7 +67,7 @@ async def run_step(
         path=MessagePath(cwd=str(stage.cwd), root=str(stage.root)),
     )
     try:
-        assembled = build(stage, setup, message.id, _parameters(setup, user, last=last))
+        assembled = prepare(stage, setup, message.id, _parameters(setup, user, last=last), tries)
     except UserError as problem:
         _refuse(stage, message, UnknownError(message=str(problem)))
         return "stop"
@@ -104,7 +112,7 @@ async def _run_request(
         error = UnknownError(message=str(problem))
     processor.close(error)
     _add_to_session(stage, processor.message)
-    if may_compact and isinstance(error, ContextOverflowError):
+    if isinstance(error, ContextOverflowError) and assembled.route.fits:
         return "overflow"
     if error is not None or processor.rejected or last:
         return "stop"

@@ -7,6 +7,7 @@ those the provider ran or that were left interrupted.
 
 from palimpsest.context.guard import refusal
 from palimpsest.loop.compaction import asked, begin, possible, run_compaction
+from palimpsest.loop.room import Tries, go_on_shortened, prune_after_turn, shorten_results
 from palimpsest.loop.saying import say
 from palimpsest.loop.stage import Setup, Stage
 from palimpsest.loop.step import run_step
@@ -18,7 +19,7 @@ from palimpsest.transcript.messages import (
     Messages,
     UserMessage,
 )
-from palimpsest.transcript.parts import ToolFailed, ToolPart
+from palimpsest.transcript.parts import CompactionPart, ToolFailed, ToolPart
 
 UNFINISHED = {None, "tool-calls", "unknown"}
 
@@ -37,37 +38,81 @@ async def run_turn(stage: Stage, *, again: bool = False) -> ErrorValue | None:
     ``again`` goes on with a turn that failed: the failed request is sent anew, with all that was
     done before it, and the user's message is not said twice.
     """
-    steps = unknown = compactions = 0
-    while not stage.abort.is_set():
-        stage.deliver()
-        messages = stage.log.state.messages()
-        user = newest_user(messages)
-        if user is None or (answered(messages, user) and not (again and steps == 0)):
-            return None
-        try:
-            setup = await stage.setup(user)
-            _check_window(setup)
-        except (UserError, ModelFailed) as problem:
-            return _refuse(stage, user, problem)
-        if asked(messages, user) is not None:
-            if await run_compaction(stage, setup, user) == "stop":
+    turn = Turn(stage)
+    problem = await turn.run(again=again)
+    if turn.setup is not None:
+        prune_after_turn(stage, turn.setup)
+    return problem
+
+
+class Turn:
+    """One turn while it runs: what was tried, and how many steps were taken."""
+
+    def __init__(self, stage: Stage) -> None:
+        self.setup: Setup | None = None
+        """Of the newest step; None before the first."""
+        self._stage = stage
+        self._tries = Tries()
+        self._steps = 0
+        self._unknown = 0
+
+    async def run(self, *, again: bool) -> ErrorValue | None:
+        """Run steps until nothing is left to do; returns why no more could be sent."""
+        stage = self._stage
+        while not stage.abort.is_set():
+            stage.deliver()
+            messages = stage.log.state.messages()
+            user = newest_user(messages)
+            if user is None or (answered(messages, user) and not (again and self._steps == 0)):
                 return None
-            continue
-        steps += 1
-        last = steps >= setup.max_steps
-        if last and steps > 1:
+            try:
+                self.setup = setup = await stage.setup(user)
+                _check_window(setup)
+            except (UserError, ModelFailed) as problem:
+                return _refuse(stage, user, problem)
+            marked = asked(messages, user)
+            go_on = (
+                await self._compact(setup, user, marked)
+                if marked is not None
+                else await self._step(setup, user, messages)
+            )
+            if not go_on:
+                return None
+        return None
+
+    async def _compact(self, setup: Setup, user: UserMessage, marked: CompactionPart) -> bool:
+        """Summarise; where that fails in the middle of work, cut oversized results instead."""
+        outcome = await run_compaction(self._stage, setup, user)
+        if outcome == "failed" and marked.auto:
+            return self._shorten(setup, user)
+        return outcome == "continue"
+
+    def _shorten(self, setup: Setup, user: UserMessage) -> bool:
+        """Cut oversized results, and go on if there were any."""
+        if not self._tries.may_truncate(setup):
+            return False
+        if not shorten_results(self._stage, setup, self._tries):
+            return False
+        go_on_shortened(self._stage, user)
+        return True
+
+    async def _step(self, setup: Setup, user: UserMessage, messages: Messages) -> bool:
+        stage = self._stage
+        self._steps += 1
+        last = self._steps >= setup.max_steps
+        if last and self._steps > 1:
             user = say(stage, user, LAST_STEP.format(limit=setup.max_steps))
-        room = compactions < setup.policy.compact.max_attempts and possible(messages)
-        may_compact = setup.policy.overflow.auto and room
-        result = await run_step(stage, setup, user, last=last, may_compact=may_compact)
-        if result in ("compact", "overflow"):
-            compactions += 1
+        may_compact = self._tries.may_compact(setup) and possible(messages)
+        result = await run_step(stage, setup, user, self._tries, last=last, may_compact=may_compact)
+        if result == "compact" or (result == "overflow" and may_compact):
+            self._tries.compactions += 1
             begin(stage, user, auto=True, overflow=result == "overflow")
-            continue
-        unknown = unknown + 1 if _ended_unknown(stage.log.state.messages()) else 0
-        if result == "stop" or unknown >= UNKNOWN_LIMIT:
-            return None
-    return None
+            return True
+        if result == "overflow":
+            return self._shorten(setup, user)
+        ended_unknown = _ended_unknown(stage.log.state.messages())
+        self._unknown = self._unknown + 1 if ended_unknown else 0
+        return result != "stop" and self._unknown < UNKNOWN_LIMIT
 
 
 def newest_user(messages: Messages) -> UserMessage | None:
