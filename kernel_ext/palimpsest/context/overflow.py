@@ -8,6 +8,9 @@ its reserve for every model, also for those without a limit of their own for inp
 from palimpsest.transcript.policies import OverflowPolicy
 from palimpsest.transcript.values import ModelInfo, Usage
 
+FULL_SHARE = 0.99
+"""An empty answer at once after a prompt that fills this share of the window found no room."""
+
 BUFFER = 20_000
 """Kept free by the newer rule where nothing is configured, at most the longest answer."""
 
@@ -42,3 +45,21 @@ def overflows(usage: Usage, model: ModelInfo, policy: OverflowPolicy) -> bool:
         return usage.input + usage.cache_read + usage.output > usable(model, policy)
     counted = usage.total or (usage.prompt + usage.output)
     return counted >= usable(model, policy)
+
+
+def cut_in_silence(
+    usage: Usage, finish: str | None, model: ModelInfo, policy: OverflowPolicy
+) -> bool:
+    """Say whether an answer's usage shows that the provider cut the prompt without a word.
+
+    Such a provider answers as if nothing had happened, but to more tokens than the window holds, or
+    with nothing at all because no room was left (spec/context-stability.md 1.9). Estimates of our own
+    prove nothing of the kind.
+    """
+    if policy.silent == "none" or usage.estimated or model.window <= 0:
+        return False
+    prompt = usage.prompt if policy.silent == "all" else usage.input + usage.cache_read
+    if finish == "stop":
+        return prompt > model.window
+    full = prompt >= FULL_SHARE * model.window
+    return policy.silent == "all" and finish == "length" and not usage.output and full

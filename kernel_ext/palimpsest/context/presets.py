@@ -41,7 +41,7 @@ OPENCODE_1_1 = Policy(
     hygiene=HygienePolicy(rule="opencode"),
     truncate=OPENCODE_TRUNCATE,
     prune=PrunePolicy(rule="opencode"),
-    overflow=OverflowPolicy(rule="opencode-1.1"),
+    overflow=OverflowPolicy(rule="opencode-1.1", refusals="none", silent="none"),
     convert=ConvertPolicy(
         user_empty_texts=True,
         empty_texts="kept",
@@ -67,7 +67,7 @@ OPENCODE_1_18 = Policy(
     hygiene=HygienePolicy(rule="opencode"),
     truncate=OPENCODE_TRUNCATE,
     prune=PrunePolicy(rule="none"),
-    overflow=OverflowPolicy(rule="opencode-1.18"),
+    overflow=OverflowPolicy(rule="opencode-1.18", refusals="opencode", silent="none"),
     convert=ConvertPolicy(empty_texts="spaced", partial_output="any", result_media="by-model"),
     transform=OPENCODE_TRANSFORM,
     compact=CompactPolicy(
@@ -83,6 +83,7 @@ OPENCODE_1_18 = Policy(
 
 OPENCLAW_2026_2 = Policy(
     name="openclaw-2026.2",
+    overflow=OverflowPolicy(refusals="openclaw-2026.2", silent="stopped"),
     limit=LimitPolicy(rule="sliding", exact_provider=True),
     guard=GuardPolicy(
         rule="fixed",
@@ -123,7 +124,7 @@ OPENCLAW_2026_9 = Policy(
     ),
     prune=PrunePolicy(rule="cache-ttl"),
     hygiene=HygienePolicy(rule="openclaw-2026.9"),
-    overflow=OverflowPolicy(rule="precheck"),
+    overflow=OverflowPolicy(rule="precheck", refusals="openclaw-2026.9"),
     recovery=RecoveryPolicy(
         result_middle="\n\n⚠️ [... middle content omitted — showing head and tail ...]\n\n",
         result_suffix=(

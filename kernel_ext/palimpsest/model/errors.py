@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from palimpsest.model.custom import CustomFailure
-from palimpsest.model.overflow import is_overflow
+from palimpsest.model.overflow import is_compaction_failure, is_overflow, observed_tokens
 from palimpsest.model.providers import key_variable
 from palimpsest.transcript.errors import (
     AbortedError,
@@ -25,6 +25,7 @@ from palimpsest.transcript.errors import (
     ErrorValue,
     UnknownError,
 )
+from palimpsest.transcript.policies import Refusals
 
 RETRYABLE_STATUS = frozenset({408, 409, 425, 429})
 HOPELESS_CODES = frozenset(
@@ -84,13 +85,22 @@ class Seen:
     """Nothing came for too long."""
 
 
-def classify(exception: BaseException, provider: str, api_base: str | None = None) -> ErrorValue:
-    """Return the error value that says what happened and what to do about it."""
+def classify(
+    exception: BaseException,
+    provider: str,
+    api_base: str | None = None,
+    *,
+    refusals: Refusals = "union",
+) -> ErrorValue:
+    """Return the error value that says what happened and what to do about it.
+
+    ``refusals`` says whose words mean that a request was too long.
+    """
     seen = read(_own_failure(exception) or exception)
     if seen.classes & {"CancelledError", "AbortError"}:
         return AbortedError()
-    if _is_overflow(seen):
-        return ContextOverflowError(message=seen.message, response_body=seen.body)
+    if _is_overflow(seen, refusals):
+        return overflow_error(seen.message, refusals, seen.body)
     if _is_auth(seen):
         return AuthError(provider=provider, message=auth_sentence(provider, seen.message))
     if "ContentPolicyViolationError" in seen.classes:
@@ -132,6 +142,18 @@ def auth_sentence(provider: str, detail: str = "") -> str:
     return (
         f"The provider {provider!r} wants a key that is missing or wrong. Set the environment "
         f"variable {variable} to your key before the kernel starts, and restart the kernel.{said}"
+    )
+
+
+def overflow_error(
+    message: str, refusals: Refusals = "union", body: str | None = None
+) -> ContextOverflowError:
+    """Return the error of a request that a provider found too long, with the tokens it counted."""
+    return ContextOverflowError(
+        message=message,
+        tokens=observed_tokens(message, refusals),
+        compaction_failed=is_compaction_failure(message, refusals),
+        response_body=body,
     )
 
 
@@ -269,10 +291,11 @@ def _is_silent(exception: BaseException, message: str) -> bool:
     return bool(SILENCE.search(message))
 
 
-def _is_overflow(seen: Seen) -> bool:
-    if "ContextWindowExceededError" in seen.classes:
+def _is_overflow(seen: Seen, refusals: Refusals) -> bool:
+    # The class is litellm's own guess at the words; a recorded agent goes by its own table only.
+    if refusals == "union" and "ContextWindowExceededError" in seen.classes:
         return True
-    return is_overflow(seen.message, seen.code, seen.status)
+    return is_overflow(seen.message, seen.code, seen.status, refusals)
 
 
 def _is_auth(seen: Seen) -> bool:

@@ -202,7 +202,9 @@ class LitellmModel:
             raise
         except Exception as error:
             raise ModelFailed(
-                errors.classify(error, ref.provider, request.model.api_base)
+                errors.classify(
+                    error, ref.provider, request.model.api_base, refusals=request.refusals
+                )
             ) from error
 
     async def _stream(self, request: ModelRequest) -> AsyncGenerator[StreamEvent, None]:

@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from palimpsest.transcript.policies import Refusals
 from palimpsest.transcript.values import ModelInfo, ToolSpec, Usage
 
 
@@ -25,6 +26,8 @@ class ModelRequest:
     """Lets the rehearsal model and prompt caches tell sessions apart."""
     purpose: str = "step"
     """``step``, ``title``, ``compaction`` or ``subagent``."""
+    refusals: Refusals = "union"
+    """Which words of the provider mean that the request is too long; the session's policy says it."""
 
 
 @dataclass(frozen=True, slots=True)

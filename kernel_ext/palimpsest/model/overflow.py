@@ -1,69 +1,82 @@
 """Recognise a refusal that means: the request does not fit the context window.
 
-Pure. Providers agree on neither status nor words, so codes and phrases are listed here, and
-what sounds alike but is a rate limit is told apart. Only real error fields are to be read,
-never the words of a user or model, who may well talk about context overflow.
+Pure; the words stand in ``overflow_tables``, and the session's policy says which table holds.
+What sounds alike but is a rate limit, a bill or the guard's own sentence is told apart. Only real
+error fields are to be read, never the words of a user or model, who may well talk about context
+overflow.
 """
 
-import re
+from palimpsest.model.overflow_tables import TABLES, Table, Words
+from palimpsest.transcript.policies import Refusals
 
-OVERFLOW_CODES = frozenset(
-    {
-        "context_length_exceeded",
-        "context_window_exceeded",
-        "model_context_window_exceeded",
-        "request_too_large",
-    }
-)
-
-OVERFLOW_PATTERNS = tuple(
-    re.compile(pattern, re.IGNORECASE)
-    for pattern in (
-        r"prompt is too long",
-        r"(?:input|prompt|request|conversation|context) (?:is |was )?too (?:long|large)",
-        r"exceed\w*(?: \w+){0,3} context (?:window|length|limit|size)",
-        r"context (?:window|length|limit|size)(?: \S+){0,4} exceed",
-        r"exceeds? (?:the )?(?:model'?s? )?(?:maximum|max) (?:context|number of (?:input )?tokens|input|allowed tokens)",
-        r"maximum (?:context|prompt|sequence) length(?: \w+){0,3} \d+",
-        r"input token count.{0,60}exceeds? the maximum",
-        r"(?:input|prompt|request).{0,40}exceeds? the (?:maximum|limit of|available context|context)",
-        r"too many (?:input )?tokens",
-        r"token limit exceeded",
-        r"(?:input|total) tokens?.{0,30} exceeds?.{0,20}(?:max|maximum|limit)",
-        r"input length and .?max_tokens.? exceed context limit",
-        r"reduce the length of (?:the|your) (?:messages|prompt|input)",
-        r"request entity too large",
-        r"request (?:size )?exceeds the maximum size",
-        r"context_length_exceeded|context_window_exceeded|request_too_large",
-        r"greater than the (?:maximum )?context (?:length|window)",
-        r"larger than the (?:maximum )?context (?:length|window|size)",
-        r"^4(?:00|13)\s*(?:status code)?\s*\(no body\)",
-        r"prompt contains too many tokens",
-        r"maximum context length",
-        r"too large for (?:the |this )?model",
-        r"longer than the .{0,20}context",
-        r"exceed\w* (?:the )?model(?:'s)? token limit",
-        r"context overflow:",
-        r"上下文(?:过长|长度|超出|超过|窗口)",
-    )
-)
-
-NOT_OVERFLOW = re.compile(
-    r"rate.?limit|too many requests|requests per|tokens per (?:minute|day|hour)|\btpm\b|throttl|quota|credit balance|billing",
-    re.IGNORECASE,
-)
-
-
-def is_overflow(message: str, code: str | None = None, status: int | None = None) -> bool:
-    """Say whether a refusal with this message, code and status means "too long"."""
-    if code in OVERFLOW_CODES:
-        return True
-    if status == TOO_MANY_REQUESTS or NOT_OVERFLOW.search(message):
-        return False
-    if status == ENTITY_TOO_LARGE:
-        return True
-    return any(pattern.search(message) for pattern in OVERFLOW_PATTERNS)
-
+LONGEST = 20_000
+"""Characters read of a refusal: some servers send the whole request back, and patterns take time."""
 
 TOO_MANY_REQUESTS = 429
-ENTITY_TOO_LARGE = 413
+
+
+def is_overflow(
+    message: str,
+    code: str | None = None,
+    status: int | None = None,
+    refusals: Refusals = "union",
+) -> bool:
+    """Say whether a refusal with this message, code and status means "too long"."""
+    table = TABLES[refusals]
+    if code in table.codes:
+        return True
+    parts = (status, code, message) if table.reads_code else (message,)
+    told = " ".join(str(part) for part in parts if part)
+    if status == TOO_MANY_REQUESTS or _is_else(told, table):
+        return False
+    if status in table.statuses or _holds(told, table.sure):
+        return True
+    return _holds(told, table.likely) and not _holds(told, table.unlike)
+
+
+def says_overflow(text: str, refusals: Refusals = "union") -> bool:
+    """Say whether these words alone can mean nothing else."""
+    table = TABLES[refusals]
+    return _holds(text, table.sure) and not _holds(text, table.first)
+
+
+def is_compaction_failure(text: str, refusals: Refusals = "union") -> bool:
+    """Say whether a refusal of length speaks of a compaction, so that one more would not help."""
+    said = _holds(text, TABLES[refusals].compaction)
+    return said and (is_overflow(text, refusals=refusals) or "context overflow" in text.lower())
+
+
+def is_rate_limit(text: str, refusals: Refusals = "union") -> bool:
+    """Say whether a refusal means "too often"."""
+    return _holds(text, TABLES[refusals].rate)
+
+
+def is_billing(text: str, refusals: Refusals = "union") -> bool:
+    """Say whether a refusal is about money."""
+    return _is_bill(text, TABLES[refusals])
+
+
+def observed_tokens(text: str, refusals: Refusals = "union") -> int | None:
+    """Return the tokens of the request as the refusal gives them; None when it does not."""
+    for pattern in TABLES[refusals].tokens:
+        if found := pattern.search(text[:LONGEST]):
+            return sum(int(number.replace(",", "")) for number in found.groups())
+    return None
+
+
+def _is_else(text: str, table: Table) -> bool:
+    """Say whether the words are about rates, money, thinking or the guard."""
+    bill = table.heeds_bills and _is_bill(text, table)
+    return bill or _holds(text, table.first) or _holds(text, table.never)
+
+
+def _is_bill(text: str, table: Table) -> bool:
+    bills = table.bills
+    if len(text) > bills.longest:
+        return _holds(text, bills.status)
+    head = _holds(text, bills.head) and _holds(text, bills.tail)
+    return head or _holds(text, bills.words)
+
+
+def _holds(text: str, patterns: Words) -> bool:
+    return any(pattern.search(text[:LONGEST]) for pattern in patterns)

@@ -10,7 +10,7 @@ from collections.abc import AsyncGenerator, Callable, Iterator
 from types import SimpleNamespace
 
 from palimpsest.model import usage
-from palimpsest.model.errors import auth_sentence, ended_early
+from palimpsest.model.errors import auth_sentence, ended_early, overflow_error
 from palimpsest.model.joining import Joiner
 from palimpsest.model.model import ModelRequest, StepFinished, StepStarted, StreamEvent
 from palimpsest.model.overflow import is_overflow
@@ -32,11 +32,11 @@ from palimpsest.model.wire import prompt_text
 from palimpsest.transcript.errors import (
     ApiError,
     AuthError,
-    ContextOverflowError,
     ErrorValue,
     ModelFailed,
     UnknownError,
 )
+from palimpsest.transcript.policies import Refusals
 from palimpsest.transcript.values import Usage
 
 Scripted = Answer | Callable[[ModelRequest], Answer]
@@ -66,7 +66,9 @@ class ScriptedModel:
         self.requests.append(request)
         answer = self._next(request)
         if answer.failure is not None:
-            raise ModelFailed(error_of(answer.failure, request.model.ref.provider))
+            raise ModelFailed(
+                error_of(answer.failure, request.model.ref.provider, request.refusals)
+            )
         try:
             async for event in self._play(answer, request):
                 yield event
@@ -137,12 +139,12 @@ class ScriptedModel:
         return [SimpleNamespace(tool_calls=[delta]) for delta in deltas]
 
 
-def error_of(failure: Failure, provider: str) -> ErrorValue:
+def error_of(failure: Failure, provider: str, refusals: Refusals = "union") -> ErrorValue:
     """Return the error value that the adapter would make of this refusal."""
     if failure.status == UNAUTHORIZED:
         return AuthError(provider=provider, message=auth_sentence(provider, failure.message))
-    if is_overflow(failure.message, failure.code, failure.status):
-        return ContextOverflowError(message=failure.message)
+    if is_overflow(failure.message, failure.code, failure.status, refusals):
+        return overflow_error(failure.message, refusals)
     quota = failure.code == "insufficient_quota"
     return ApiError(
         message=failure.message,

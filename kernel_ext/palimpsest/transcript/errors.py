@@ -52,8 +52,11 @@ class ContextOverflowError(Value):
     type: Literal["context-overflow"] = "context-overflow"
     message: str
     tokens: int | None = None
-    """Estimated tokens of the request, when it was refused before sending."""
+    """Tokens of the request: estimated, when it was refused before sending; else as the provider
+    counted them, when it said so."""
     budget: int | None = None
+    compaction_failed: bool = False
+    """The refusal itself speaks of a compaction that failed, so one more would not help."""
     response_body: str | None = None
 
 

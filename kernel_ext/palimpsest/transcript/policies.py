@@ -76,6 +76,10 @@ class OverflowPolicy(Value):
     """``precheck`` keeps at most a quarter of the window in reserve."""
 
 
+Refusals = Literal["none", "opencode", "openclaw-2026.2", "openclaw-2026.9", "union"]
+"""Whose words tell a refusal of length; ``union`` is ours, and holds what the others know."""
+
+
 class CompactPolicy(Value):
     """What a compaction keeps word for word, and how often it is tried."""
 
@@ -90,6 +94,11 @@ class CompactPolicy(Value):
     serialize: bool = True
     """The history is sent as one text to summarise, instead of as a conversation."""
     result_chars: int = 2_000
+    refusals: Refusals = "union"
+    """Which words of a provider mean that a request was too long for it."""
+    silent: Literal["none", "stopped", "all"] = "all"
+    """What a provider that cut the prompt in silence is known by: ``stopped``, a finished answer to
+    more tokens than the window holds; ``all``, also an empty one that hit a limit at once."""
     """Characters kept of each tool output in the serialised history."""
     judge: bool = True
     """Look at a summary before it cuts history: whether it says enough and saves enough."""
@@ -239,3 +248,11 @@ class Policy(Value):
     transform: TransformPolicy = TransformPolicy()
     hygiene: HygienePolicy = HygienePolicy()
     recovery: RecoveryPolicy = RecoveryPolicy()
+
+
+class PolicyChoice(Value):
+    """A policy as a person chose it: a preset, and the numbers that differ from it."""
+
+    base: str = "palimpsest"
+    changes: dict[str, Any] = {}
+    """By dotted name, such as ``prune.protect_tokens``."""

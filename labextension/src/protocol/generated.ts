@@ -223,10 +223,15 @@ export interface ContextOverflowError {
   type: 'context-overflow';
   message: string;
   /**
-   * Estimated tokens of the request, when it was refused before sending.
+   * Tokens of the request: estimated, when it was refused before sending; else as the provider
+   * counted them, when it said so.
    */
   tokens?: number;
   budget?: number;
+  /**
+   * The refusal itself speaks of a compaction that failed, so one more would not help.
+   */
+  compaction_failed: boolean;
   response_body?: string;
 }
 /**
@@ -1052,6 +1057,8 @@ export interface OverflowPolicy {
   reserve_share: boolean;
 }
 /**
+  refusals: 'none' | 'opencode' | 'openclaw-2026.2' | 'openclaw-2026.9' | 'union';
+  silent: 'none' | 'stopped' | 'all';
  * New words of a part, coalesced per tick.
  *
  * ``field`` is a dotted path to a string: ``text``, ``state.raw`` or ``state.metadata.output``.

@@ -1,0 +1,181 @@
+"""Refusals of length are told from others as the recorded agents tell them, by words alone."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.golden.data import load
+from tests.golden.generations import GENERATIONS
+from tests.golden.openclaw import NEWEST, plain
+from tests.golden.test_live import Trace
+from tests.loop.studio import Studio, ask
+
+from palimpsest.context.overflow import cut_in_silence
+from palimpsest.context.policy import policy
+from palimpsest.model.fault_server import FaultServer
+from palimpsest.model.litellm_model import LitellmModel
+from palimpsest.model.overflow import (
+    is_billing,
+    is_compaction_failure,
+    is_overflow,
+    is_rate_limit,
+    observed_tokens,
+    says_overflow,
+)
+from palimpsest.model.script import fails
+from palimpsest.transcript.errors import ApiError, ContextOverflowError
+from palimpsest.transcript.policies import Refusals
+from palimpsest.transcript.values import ModelInfo, ModelRef, Usage
+
+
+def ours_of(text: str, refusals: Refusals, recorded: dict[str, Any]) -> dict[str, Any]:
+    ours: dict[str, Any] = {
+        "isContextOverflowError": says_overflow(text, refusals),
+        "isLikelyContextOverflowError": is_overflow(text, refusals=refusals),
+        "isCompactionFailureError": is_compaction_failure(text, refusals),
+        "isRateLimitErrorMessage": is_rate_limit(text, refusals),
+        "isBillingErrorMessage": is_billing(text, refusals),
+        "extractObservedOverflowTokenCount": observed_tokens(text, refusals),
+    }
+    return {name: value for name, value in ours.items() if name in recorded}
+
+
+@pytest.mark.parametrize(("version", "preset"), GENERATIONS)
+def test_every_recorded_refusal_is_told_alike(version: str, preset: str) -> None:
+    refusals = policy(preset).overflow.refusals
+    ours, theirs = {}, {}
+    for case in load("openclaw", "overflowErrors")["cases"]:
+        text, recorded = case["input"]["errorMessage"], case["expected"][version]
+        if not isinstance(text, str):
+            continue
+        ours[text] = ours_of(text, refusals, recorded)
+        theirs[text] = {name: plain(value) for name, value in recorded.items()}
+
+    assert ours == theirs
+
+
+@pytest.mark.parametrize("refusals", ["opencode", "union"])
+def test_every_recorded_code_settles_it_alike(refusals: Refusals) -> None:
+    recorded = {
+        case["desc"].partition("code=")[2]: case["result"]["name"]
+        for case in load("opencode", "error_mapping")
+        if "code=" in case["desc"]
+    }
+
+    ours = {code: is_overflow("msg", code, None, refusals) for code in recorded}
+
+    assert ours == {code: name == "ContextOverflowError" for code, name in recorded.items()}
+
+
+MEASURE = re.compile(r"too (?:long|large|many)|exceed|maximum|limit|greater than|no body|[过超]")
+"""What speaks of no measure is no refusal of length, whatever else it mentions."""
+
+
+def test_the_default_knows_what_anybody_knows_and_is_not_fooled() -> None:
+    """Never a rate limit, a bill or the guard's own sentence; all else that some agent is sure of."""
+    sure = {
+        case["input"]["message"].get("errorMessage"): any(case["expected"].values())
+        for case in load("openclaw", "pi/isContextOverflow")["cases"]
+    }
+    wrong = {}
+    for case in load("openclaw", "overflowErrors")["cases"]:
+        text = case["input"]["errorMessage"]
+        if not isinstance(text, str):
+            continue
+        told = [plain(one) for one in case["expected"].values()]
+        known = sure.get(text) or any(one["isContextOverflowError"] for one in told)
+        other = "too small" in text or any(
+            one["isRateLimitErrorMessage"] or one["isBillingErrorMessage"] for one in told
+        )
+        ours = is_overflow(text)
+        missed = known and not other and not ours
+        fooled = ours and (other or not (known or MEASURE.search(text)))
+        if missed or fooled:
+            wrong[text] = ours
+
+    assert wrong == {}
+
+
+def test_the_default_reads_every_number_that_was_read() -> None:
+    recorded = {
+        case["input"]["errorMessage"]: plain(
+            case["expected"][NEWEST].get("extractObservedOverflowTokenCount")
+        )
+        for case in load("openclaw", "overflowErrors")["cases"]
+        if isinstance(case["input"]["errorMessage"], str)
+    }
+
+    ours = {text: observed_tokens(text) for text, tokens in recorded.items() if tokens}
+
+    assert ours == {text: tokens for text, tokens in recorded.items() if tokens}
+
+
+@pytest.mark.parametrize(
+    ("version", "preset"),
+    [("pi-0.66.1", "openclaw-2026.2"), ("openclaw-2026.9.6", "openclaw-2026.9")],
+)
+def test_every_recorded_usage_shows_a_prompt_cut_in_silence_alike(
+    version: str, preset: str
+) -> None:
+    rule = policy(preset).overflow
+    ours, theirs = {}, {}
+    for case in load("openclaw", "pi/isContextOverflow")["cases"]:
+        given = plain(case["input"])
+        message = given["message"]
+        if message["stopReason"] == "error":
+            continue
+        counted = message["usage"]
+        usage = Usage(
+            input=counted["input"],
+            output=counted["output"],
+            cache_read=counted["cacheRead"],
+            cache_write=counted["cacheWrite"],
+        )
+        info = ModelInfo(
+            ref=ModelRef(provider="p", name="m"),
+            window=given.get("contextWindow") or 0,
+            output_limit=1,
+        )
+        ours[case["name"]] = cut_in_silence(usage, message["stopReason"], info, rule)
+        theirs[case["name"]] = case["expected"][version]
+
+    assert ours == theirs
+
+
+REFUSED_AS: list[tuple[str, str, type[ApiError | ContextOverflowError], int | None]] = [
+    ("palimpsest", "prompt is too long: 277,403 tokens > 200000 maximum", ContextOverflowError, 277_403),
+    ("openclaw-2026.2", "prompt is too long: 277403 tokens > 200000 maximum", ContextOverflowError, None),
+    ("openclaw-2026.9", "prompt is too long: 277403 tokens > 200000 maximum", ContextOverflowError, 277_403),
+    ("openclaw-2026.2", "Input is too long for this model", ApiError, None),
+    ("openclaw-2026.9", "Input is too long for this model", ContextOverflowError, None),
+    ("opencode-1.18", "prompt is too long: 277403 tokens > 200000 maximum", ContextOverflowError, None),
+    ("opencode-1.1", "prompt is too long: 277403 tokens > 200000 maximum", ApiError, None),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("preset", "words", "kind", "tokens"), REFUSED_AS)
+async def test_a_live_turn_hears_a_refusal_as_its_policy_does(
+    tmp_path: Path,
+    preset: str,
+    words: str,
+    kind: type[ApiError | ContextOverflowError],
+    tokens: int | None,
+) -> None:
+    with FaultServer() as server:
+        server.script(*(fails(400, words) for _ in range(4)))
+        info = ModelInfo(
+            ref=ModelRef(provider="openai", name="gpt-test"),
+            window=100_000,
+            output_limit=4_000,
+            api_base=server.openai_base,
+        )
+        studio = Studio(tmp_path, LitellmModel(), info=info, policy=preset)
+        session = await studio.session()
+
+        with Trace(is_overflow) as trace:
+            answer = await ask(session, "Go.", model="openai/gpt-test")
+
+    assert trace.seen["is_overflow"]
+    assert isinstance(answer.error, kind)
+    assert getattr(answer.error, "tokens", None) == tokens
