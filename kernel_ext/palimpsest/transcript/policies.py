@@ -4,7 +4,7 @@ A policy is recorded with each request, so it holds values only. Which values ma
 policy is said in ``context/presets.py``. Defaults here are those of the default policy.
 """
 
-from typing import Literal
+from typing import Any, Literal
 
 from palimpsest.transcript.base import Value
 
