@@ -107,6 +107,8 @@ class Author:
     turn_bytes: int
     now: int = START
     count: int = 0
+    compact_every: int = COMPACT_EVERY
+    """Turns from one compaction to the next."""
 
     def words(self, length: int) -> str:
         """Return about so many characters of words."""
@@ -194,6 +196,12 @@ class Author:
                 rule="truncate",
                 message_id=message_id,
                 part_id=finished.id,
+                numbers={
+                    "head_chars": length // 2,
+                    "tail_chars": 0,
+                    "omitted": length - length // 2,
+                    "unit": "bytes",
+                },
                 tokens_before=length // 4,
                 tokens_after=length // 8,
             )
@@ -254,18 +262,24 @@ class Author:
         )
         yield SessionCreated(session=record)
         for number in range(1, self.turns + 1):
-            yield from self.turn(compaction=number % COMPACT_EVERY == 1)
+            yield from self.turn(compaction=number % self.compact_every == 1)
 
 
 def generate(
-    store: JsonlStore, session_id: str, *, turns: int = TURNS, seed: int = 7, close: bool = True
+    store: JsonlStore,
+    session_id: str,
+    *,
+    turns: int = TURNS,
+    seed: int = 7,
+    close: bool = True,
+    author: Author | None = None,
 ) -> State:
     """Write a session of five messages a turn through the store and return its state.
 
     With ``close`` it ends as a clean close does, with a checkpoint.
     """
     share = MEGABYTES * 1_000_000 // TURNS
-    author = Author(session_id, random.Random(seed), turns, turn_bytes=share - 21_800)
+    author = author or Author(session_id, random.Random(seed), turns, turn_bytes=share - 21_800)
     owner = Owner(host="bench", pid=0, kernel_id="bench")
     writer = store.acquire(session_id, owner, create=True)
     state = State()

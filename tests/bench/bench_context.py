@@ -1,0 +1,221 @@
+"""Measure what it costs to assemble a request, and how large its record is.
+
+A session of 10,000 messages whose live window holds 1,000 parts, of about 100,000 tokens, for a
+model whose provider wants cache marks. Times are the best of several runs, as in ``bench_store``.
+"""
+
+import asyncio
+import gc
+import random
+import statistics
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, cast
+
+from tests.bench.figure import Figure
+from tests.bench.generate_session import Author, generate
+from tests.bench.languages import languages
+from tests.bench.records import records
+
+from palimpsest.context.policy import POLICIES
+from palimpsest.context.system import HEADER
+from palimpsest.loop.request import Assembled, build
+from palimpsest.loop.stage import Setup, Stage
+from palimpsest.model.tokenizer import counter
+from palimpsest.session.log import SessionLog
+from palimpsest.store.journal import Journal
+from palimpsest.store.jsonl import JsonlStore
+from palimpsest.store.layout import prepare
+from palimpsest.store.state import State
+from palimpsest.store.store import Owner
+from palimpsest.tools.registry import Registry, builtin_tools
+from palimpsest.tools.tool import Abort
+from palimpsest.transcript.events import MessageUpdated, PartUpdated, StepRequested
+from palimpsest.transcript.ids import Ids
+from palimpsest.transcript.messages import AssistantMessage, MessagePath, MessageTime
+from palimpsest.transcript.parts import Span, ToolCompleted, ToolPart
+from palimpsest.transcript.values import ModelInfo, ModelRef, Usage
+
+FIRST_MS = 30.0
+NEXT_MS = 2.0
+COUNTS_PER_TEXT = 1.0
+LONGEST_NAME = 30
+TURNS = 2_000
+MESSAGES = 5 * TURNS
+WINDOW_TURNS = 67
+WINDOW_PARTS = 15 * WINDOW_TURNS
+TURN_BYTES = 4_000
+SESSION_ID = "ses_long"
+OWNER = Owner(host="bench", pid=0, kernel_id="bench")
+INFO = ModelInfo(
+    ref=ModelRef(provider="anthropic", name="claude-sonnet-4-5"),
+    window=200_000,
+    output_limit=64_000,
+    reasoning=True,
+    vision=True,
+    caching=True,
+)
+
+
+def measure() -> list[Figure]:
+    """Return the figures of the context pipeline."""
+    with tempfile.TemporaryDirectory() as folder:
+        store = JsonlStore(prepare(Path(folder)))
+        author = Author(
+            SESSION_ID,
+            random.Random(7),
+            TURNS,
+            turn_bytes=TURN_BYTES,
+            compact_every=TURNS - WINDOW_TURNS,
+        )
+        generate(store, SESSION_ID, author=author)
+        figures = list(_assembling(store))
+    return [*figures, *asyncio.run(records()), *languages()]
+
+
+@dataclass
+class Counts:
+    """Counts tokens as the policy says, and how often each text was counted."""
+
+    count: Callable[[str], int] = field(
+        default_factory=lambda: counter(POLICIES["palimpsest"].estimator)
+    )
+    calls: Counter[str] = field(default_factory=Counter)
+
+    def __call__(self, text: str) -> int:
+        """Return the tokens of a text."""
+        self.calls[text] += 1
+        return self.count(text)
+
+    @property
+    def most(self) -> int:
+        """How often the text was counted that was counted most, names of tools left aside."""
+        return max(often for text, often in self.calls.items() if len(text) > LONGEST_NAME)
+
+
+@dataclass
+class Kernel:
+    """One kernel that has the session open."""
+
+    journal: Journal
+    stage: Stage
+    setup: Setup
+    counts: Counts
+    number: int = 0
+
+    def build(self) -> Assembled:
+        """Assemble the next request."""
+        return build(self.stage, self.setup, "msg_next", {"reasoning_effort": "high"})
+
+    def step(self) -> float:
+        """Assemble a request, say in milliseconds how long it took, and add the answer to it."""
+        began = time.perf_counter()
+        assembled = self.build()
+        taken = (time.perf_counter() - began) * 1_000
+        self.number += 1
+        now = self.stage.clock()
+        answer = AssistantMessage(
+            id=self.stage.ids.new("msg"),
+            session_id=SESSION_ID,
+            parent_id="",
+            time=MessageTime(created=now, completed=now),
+            agent="build",
+            model=INFO.ref,
+            path=MessagePath(cwd="/home/ada", root="/home/ada"),
+            finish="tool-calls",
+            tokens=Usage(input=assembled.record.tokens, output=40),
+        )
+        base = {"session_id": SESSION_ID, "message_id": answer.id}
+        code = {"code": f"df.query('species == {self.number}').describe()"}
+        call = ToolPart(
+            **base,
+            id=self.stage.ids.new("prt"),
+            call_id=f"toolu_{self.number}",
+            tool="python",
+            state=ToolCompleted(input=code, output=f"mean {self.number}", time=Span(start=now)),
+        )
+        record = assembled.record.model_copy(update={"message_id": answer.id})
+        self.stage.write(
+            StepRequested(request=record), MessageUpdated(info=answer), PartUpdated(part=call)
+        )
+        return taken
+
+
+@contextmanager
+def kernel(store: JsonlStore, state: State) -> Iterator[Kernel]:
+    """Yield a kernel that opened the session, with its messages read and nothing counted."""
+
+    def clock() -> int:
+        return time.time_ns() // 1_000_000
+
+    journal = Journal(store.acquire(SESSION_ID, OWNER), state, clock=clock)
+    stage = Stage(
+        session_id=SESSION_ID,
+        log=SessionLog(journal),
+        blobs=store,
+        ids=Ids(clock, random.Random(3).randbytes),
+        clock=clock,
+        abort=Abort(),
+        root=Path(),
+        cwd=Path(),
+        setup=cast("Any", None),
+        deliver=lambda: False,
+        ask=cast("Any", None),
+        guard=cast("Any", None),
+        jitter=lambda: 0.0,
+    )
+    registry = Registry(builtin_tools(kernel=True))
+    counts = Counts()
+    setup = Setup(
+        agent="build",
+        model=cast("Any", None),
+        info=INFO,
+        policy=POLICIES["palimpsest"],
+        count=counts,
+        system=(HEADER, "<env>\n  Working directory: /home/ada\n</env>" * 10),
+        specs=tuple(registry.spec(tool) for tool in registry.offered((), None)),
+        offer=cast("Any", None),
+        max_steps=50,
+    )
+    state.messages()
+    counter(setup.policy.estimator)("The encoding itself is loaded once for a kernel.")
+    gc.collect()
+    try:
+        yield Kernel(journal, stage, setup, counts)
+    finally:
+        journal.close()
+
+
+def _assembling(store: JsonlStore) -> Iterator[Figure]:
+    with kernel(store, store.open_live(SESSION_ID)) as made:
+        never = made.step()
+        tokens = made.build().record.tokens
+        made.step()
+    window = f"{WINDOW_PARTS:,} parts, {tokens:,} tokens"
+    yield Figure("request: of texts nobody ever counted", never, "ms", None, window)
+    yield from _opened(store, "live window", window, store.open_live)
+    whole = f"{MESSAGES:,} messages in memory"
+    yield from _opened(store, "whole session", whole, store.load)
+
+
+def _opened(
+    store: JsonlStore, name: str, note: str, read: Callable[[str], State]
+) -> Iterator[Figure]:
+    first, following, most = [], [], 0
+    for _ in range(5):
+        with kernel(store, read(SESSION_ID)) as opened:
+            parts = sum(len(message.parts) for message in opened.stage.log.state.messages())
+            assert parts >= WINDOW_PARTS
+            first.append(opened.step())
+            following += [opened.step() for _ in range(10)]
+            most = max(most, opened.counts.most)
+    note = f"{note}; median {statistics.median(first):.1f}"
+    yield Figure(f"request: {name}, the first", min(first), "ms", FIRST_MS, note)
+    note = f"median {statistics.median(following):.1f}"
+    yield Figure(f"request: {name}, one message more", min(following), "ms", NEXT_MS, note)
+    yield Figure(f"request: {name}, counts of one text", most, "x", COUNTS_PER_TEXT)

@@ -1,0 +1,85 @@
+"""Measure how large the record of a request is, over a session as people have them.
+
+Three hundred requests: questions of a line, answers that think, speak and call tools, one call or
+several, and a compaction on the way.
+"""
+
+import random
+import statistics
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from tests.bench.figure import Figure
+from tests.bench.generate_session import WORDS
+from tests.loop.studio import Studio
+
+from palimpsest.model.script import Answer, calls, says, thinks
+from palimpsest.model.scripted import ScriptedModel
+from palimpsest.session.api import PromptOptions
+from palimpsest.transcript.events import Record, StepRequested
+from palimpsest.transcript.values import ModelInfo, ModelRef, Price
+
+MEDIAN_BYTES = 700
+GROWTH = 1.1
+"""The last records over the first: a session's length is no part of what is new."""
+PROMPTS = 75
+EDGE = 50
+INFO = ModelInfo(
+    ref=ModelRef(provider="anthropic", name="claude-sonnet-4-5"),
+    window=200_000,
+    output_limit=64_000,
+    price=Price(input=3.0, output=15.0, cache_read=0.3, cache_write=3.75),
+    vision=True,
+    reasoning=True,
+    caching=True,
+)
+
+
+async def records() -> list[Figure]:
+    """Return the size of ``step.requested`` in bytes of the log."""
+    with tempfile.TemporaryDirectory() as folder:
+        found = [record for record in await _session(Path(folder)) if _is_request(record)]
+    sizes = [len(record.line().encode()) + 1 for record in found]
+    assert len(sizes) >= 3 * PROMPTS
+    ranked = sorted(sizes)
+    note = f"{len(sizes)} requests; 9 of 10 up to {ranked[len(ranked) * 9 // 10]}, all {ranked[-1]}"
+    grown = statistics.median(sizes[-EDGE:]) / statistics.median(sizes[:EDGE])
+    return [
+        Figure("record of a request, median", statistics.median(sizes), "B", MEDIAN_BYTES, note),
+        Figure(f"record, the last {EDGE} over the first {EDGE}", grown, "x", GROWTH),
+    ]
+
+
+def _is_request(record: Record) -> bool:
+    return isinstance(record.event, StepRequested)
+
+
+async def _session(folder: Path) -> list[Record]:
+    (folder / "penguins.csv").write_text("species,mass\nAdelie,3750\nGentoo,5000\n")
+    studio = Studio(folder, ScriptedModel(*_script(random.Random(5))), info=INFO)
+    session = await studio.session()
+    for number in range(PROMPTS):
+        studio.clock.now += 61_237
+        await session.prompt(f"Question {number}: what about the mass?", PromptOptions())
+        if number == PROMPTS // 2:
+            await session.compact()
+    kept = list(await studio.records(session))
+    await session.close()
+    return kept
+
+
+def _script(rng: random.Random) -> Iterator[Answer]:
+    """Yield four answers a prompt, and the summary in the middle."""
+
+    def words(length: int) -> str:
+        return " ".join(rng.choices(WORDS, k=length))
+
+    for number in range(PROMPTS):
+        where = {"path": "penguins.csv"}
+        yield thinks(words(20)).says(words(10)).calls("read", **where)
+        yield calls("grep", pattern=f"Adelie{number}")
+        yield rng.choice((calls("list"), says(words(8)).calls("list").calls("read", **where)))
+        yield says(words(60))
+        if number == PROMPTS // 2:
+            yield says(words(120))
