@@ -15,13 +15,14 @@ from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
 
-from palimpsest.context.policy import policy as named_policy
 from palimpsest.model import catalog, ollama
 from palimpsest.model.litellm_model import LitellmModel, preload
 from palimpsest.model.model import Model
 from palimpsest.model.ollama import LocalModel
 from palimpsest.model.tokenizer import counter
+from palimpsest.review.ledger import Ledger
 from palimpsest.review.requests import Rebuilt, rebuild, requests
+from palimpsest.review.weighing import weigh, weigh_recorded
 from palimpsest.session.agents import known_agents
 from palimpsest.session.api import Answer, LiveSession, PromptOptions, Snapshot
 from palimpsest.session.config import Config, LoadedConfig, load
@@ -37,7 +38,6 @@ from palimpsest.transcript.decisions import StepRequest
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.ids import Ids
 from palimpsest.transcript.messages import Messages
-from palimpsest.transcript.policies import Policy
 from palimpsest.transcript.values import ModelInfo, Reply
 
 APPS: list["App"] = []
@@ -51,6 +51,10 @@ OLLAMA_SECONDS = 30.0
 NOT_IN_A_CELL = (
     "In a notebook, ask with %agent or %%agent: the agent's Python needs the thread that this call "
     "would block. start() sends a prompt without waiting."
+)
+
+NOT_ASKED = (
+    "Another kernel writes this session and has asked nothing yet, so there is no window to show."
 )
 
 
@@ -90,7 +94,7 @@ class App:
         self._closed = False
         atexit.register(self.close)
         APPS.append(self)
-        config = self.config.value
+        config, policy = self.config.value, self.config.policy
         self.services = Services(
             store=store,
             ids=self.ids,
@@ -106,7 +110,8 @@ class App:
             agents=known_agents(*_agents(config)),
             default_agent=config.default_agent or "build",
             rules=merge(DEFAULT_RULES, *_rules(config.permission)),
-            policy=_policy(config),
+            policy=policy.policy,
+            policy_fixed=policy.fixed,
             instruction_files=config.instructions,
             extra_system=config.system,
             max_steps=config.max_steps,
@@ -266,6 +271,23 @@ class Session:
         request_id = request if isinstance(request, str) else request.id
         return rebuild(self._app.services.store, self.id, request_id)
 
+    def context(self, request: StepRequest | str | None = None) -> Ledger:
+        """Weigh what the model sees: of the next request, or of a recorded one.
+
+        As the last line of a cell it is drawn: the window, what fills it, and what is gone, since
+        when and by which rule. Nothing is sent and nothing is written.
+        """
+        self._flush()
+        clean = functools.partial(scrub, values=secret_values(self._app.environment))
+        if request is not None:
+            request_id = request if isinstance(request, str) else request.id
+            store = self._app.services.store
+            return weigh_recorded(store, self.id, request_id, counter, clean)
+        basis = self._live.basis()
+        if basis is None:
+            raise UserError(NOT_ASKED)
+        return weigh(basis, lambda: self._live.records_after(0), clean)
+
     def fork(self, message_id: str | None = None) -> "Session":
         """Begin a new session with everything before a message, or all of this one."""
         self._flush()
@@ -328,12 +350,6 @@ def _now_ms() -> int:
 @functools.cache
 def _home() -> str:
     return str(Path.home())
-
-
-def _policy(config: Config) -> Policy:
-    chosen = named_policy(config.policy)
-    output = config.tool_output.model_dump()
-    return chosen.model_copy(update={"truncate": chosen.truncate.model_copy(update=output)})
 
 
 def _rules(tables: Iterable[Any]) -> list[Rules]:

@@ -50,7 +50,8 @@ def test_is_built_in_when_nothing_is_written(project: Path, places: Places) -> N
 
     assert config.value == Config()
     assert config.problems == ()
-    assert ("tool_output.max_lines", "2000", "built in") in config.rows()
+    assert ("policy.base", "palimpsest", "built in") in config.rows()
+    assert ("tool_output.max_lines", "2000", "policy palimpsest") in config.rows()
 
 
 def test_lays_the_layers_over_each_other_in_order(
@@ -171,17 +172,15 @@ def test_refuses_keys_and_never_repeats_them(project: Path, places: Places, text
 
 
 def test_accepts_settings_of_later_versions_and_names_them(project: Path, places: Places) -> None:
-    write(project / "palimpsest.toml", "share = 'auto'\n[compaction]\nauto = false")
+    write(project / "palimpsest.toml", "share = 'auto'\n[budget]\nusd = 2")
 
-    config = loaded(project, places, {"PALIMPSEST_DISABLE_PRUNE": "1"})
+    config = loaded(project, places, {"PALIMPSEST_AUTO_SHARE": "1"})
 
     assert config.unused == (
         "share (project's file ~/work/project/palimpsest.toml)",
-        "compaction (project's file ~/work/project/palimpsest.toml)",
+        "budget (project's file ~/work/project/palimpsest.toml)",
     )
-    assert config.problems == (
-        "PALIMPSEST_DISABLE_PRUNE is known, and not used by this version yet.",
-    )
+    assert config.problems == ("PALIMPSEST_AUTO_SHARE is known, and not used by this version yet.",)
 
 
 def test_keeps_permission_tables_whole_and_in_order(
@@ -232,7 +231,7 @@ def test_holds_what_the_organisation_locked(project: Path, places: Places, tmp_p
     config = loaded(project, places, overrides={"model": "c/d"})
 
     assert config.value.model == "org/model"
-    assert config.value.tool_output.max_lines == 2000
+    assert config.value.tool_output.max_lines is None
     assert config.value.max_steps == 4
     assert len(config.problems) == 3
     assert "model is fixed by the organisation's file ~/etc/config.toml" in config.problems[0]

@@ -9,12 +9,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, Protocol
 
+from palimpsest.context.basis import Basis
 from palimpsest.store.state import State
 from palimpsest.store.store import SessionSummary
 from palimpsest.transcript.decisions import Decision, StepRequest
 from palimpsest.transcript.errors import ErrorValue
 from palimpsest.transcript.events import PromptAdmitted, Record
 from palimpsest.transcript.messages import Message, Messages, Origin
+from palimpsest.transcript.policies import Policy
 from palimpsest.transcript.sessions import Session, Status
 from palimpsest.transcript.values import Ask, Reply, Todo, Usage
 
@@ -124,6 +126,18 @@ class LiveSession(Protocol):
         """
         ...
 
+    def policy(self) -> Policy:
+        """Return the context policy that holds from the next request on; raises UserError."""
+        ...
+
+    async def use_policy(self, *words: str | Policy) -> Policy:
+        """Choose the context policy of this session, from the next request on; returns it.
+
+        Words are the name of a preset, ``name=value`` for one number, or ``default``. Raises
+        ConfigError for words that are none.
+        """
+        ...
+
     def cancel(self, reason: str = "Stopped.") -> bool:
         """Stop the turn that runs and what waits in the inbox; false when nothing ran."""
         ...
@@ -148,6 +162,13 @@ class LiveSession(Protocol):
         """Return what was scraped off for the model so far, in order."""
         ...
 
+    def basis(self) -> Basis | None:
+        """Return what the next request would be made from; nothing is sent or written.
+
+        None where that is not known: another kernel writes the session, and asked nothing yet.
+        """
+        ...
+
     def records_after(self, seq: int) -> Sequence[Record]:
         """Return the records after a sequence number (what is not yet written is left out)."""
         ...
@@ -166,6 +187,10 @@ class Workspace(Protocol):
 
     async def current(self, notebook: str | None) -> LiveSession:
         """Return the notebook's session: the one used here last, its newest one, or a new one."""
+        ...
+
+    async def known(self, notebook: str | None) -> LiveSession | None:
+        """Return the notebook's session if it has one; none is begun."""
         ...
 
     async def new(self, notebook: str | None) -> LiveSession:

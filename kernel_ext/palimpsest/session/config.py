@@ -13,6 +13,7 @@ from pydantic import BaseModel
 from palimpsest.render.escape import code_span, inline, one_line
 from palimpsest.session.config_files import Layer, Places, layers
 from palimpsest.session.config_merge import Merge, dotted
+from palimpsest.session.policies import SHORT_NAMES, Configured, configured, short_value
 from palimpsest.session.settings import Config, Settings
 
 __all__ = ["Config", "LoadedConfig", "Places", "load"]
@@ -30,12 +31,22 @@ class LoadedConfig:
     problems: tuple[str, ...] = ()
     unused: tuple[str, ...] = ()
     """Settings that this version accepts and does not use yet, with their origin."""
+    locked: Mapping[str, str] = field(default_factory=dict)
+    """Settings that an administrator fixed, and the file that says so."""
+
+    @property
+    def policy(self) -> Configured:
+        """The context policy that the settings make."""
+        return configured(self.value, self.locked)
 
     def rows(self) -> list[tuple[str, str, str]]:
         """Return every setting as name, value and origin."""
         found = []
+        policy = self.policy.policy
         for key, value in _leaves(self.value):
             origin = self.origins.get(key) or self.origins.get(key.split(".")[0], BUILT_IN)
+            if value is None and key in SHORT_NAMES:
+                value, origin = short_value(policy, key), f"policy {policy.name}"
             found.append((key, _shown(value), origin))
         return found
 
@@ -72,7 +83,11 @@ def load(
     given = {key: value for key, value in (overrides or {}).items() if value is not None}
     loading.add(Layer("option", _nested(given), start))
     return LoadedConfig(
-        loading.value(), loading.origins, tuple(loading.problems), tuple(loading.unused)
+        loading.value(),
+        loading.origins,
+        tuple(loading.problems),
+        tuple(loading.unused),
+        dict(loading.locked),
     )
 
 
@@ -93,7 +108,10 @@ def _leaves(settings: BaseModel, path: tuple[str, ...] = ()) -> Iterator[tuple[s
         value = getattr(settings, name)
         where = (*path, name)
         if isinstance(value, Settings):
-            yield from _leaves(value, where)
+            inner = _leaves(value, where)
+            # What a policy's table does not set is the preset's: %agent policy shows those numbers.
+            in_policy = where[0] == "policy"
+            yield from (leaf for leaf in inner if not (in_policy and leaf[1] is None))
         elif isinstance(value, dict) and all(isinstance(v, Settings) for v in value.values()):
             for entry, table in value.items():
                 yield from (leaf for leaf in _leaves(table, (*where, entry)) if leaf[1])

@@ -27,12 +27,13 @@ PROJECT_NAMES = (
     ".palimpsest/config.toml",
     ".palimpsest/config.json",
 )
-FLAGS_NOT_USED_YET = (
-    "PALIMPSEST_DISABLE_AUTOCOMPACT",
-    "PALIMPSEST_DISABLE_PRUNE",
-    "PALIMPSEST_OUTPUT_TOKEN_MAX",
-    "PALIMPSEST_AUTO_SHARE",
-)
+FLAGS_NOT_USED_YET = ("PALIMPSEST_AUTO_SHARE",)
+SWITCHES_OFF = {
+    "PALIMPSEST_DISABLE_AUTOCOMPACT": "auto",
+    "PALIMPSEST_DISABLE_PRUNE": "prune",
+}
+"""Flags that switch off what the table ``compaction`` names so."""
+OUTPUT_TOKENS = "PALIMPSEST_OUTPUT_TOKEN_MAX"
 _COMMENT_OR_STRING = re.compile(r'"(?:\\.|[^"\\\n])*"|//[^\n]*|/\*.*?\*/', re.DOTALL)
 _STRING_OR_COMMA = re.compile(r'"(?:\\.|[^"\\\n])*"|,(?=\s*[}\]])')
 
@@ -115,9 +116,25 @@ def _from_environment(
                 yield Layer(origin, {"permission": layer.data}, start)
         else:
             yield Layer(origin, {"permission": text}, start)
+    yield from _flags(start, environment, reader.problems)
     for name in FLAGS_NOT_USED_YET:
         if environment.get(name):
             reader.problems.append(f"{name} is known, and not used by this version yet.")
+
+
+def _flags(start: Path, environment: Mapping[str, str], problems: list[str]) -> Iterator[Layer]:
+    for flag, name in SWITCHES_OFF.items():
+        word = environment.get(flag, "").strip().lower()
+        if word in ("1", "true", "yes", "on"):
+            yield Layer(flag, {"compaction": {name: False}}, start)
+        elif word not in ("", "0", "false", "no", "off"):
+            problems.append(f"{flag} is 1 or 0, not {environment[flag]!r}.")
+    if number := environment.get(OUTPUT_TOKENS, "").strip():
+        if number.isdecimal() and int(number) > 0:
+            data = {"policy": {"overflow": {"output_cap": int(number)}}}
+            yield Layer(OUTPUT_TOKENS, data, start)
+        else:
+            problems.append(f"{OUTPUT_TOKENS} is a whole number of at least 1, not {number!r}.")
 
 
 def _upwards(start: Path, home: Path) -> Iterator[Path]:

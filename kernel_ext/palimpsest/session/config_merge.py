@@ -16,9 +16,12 @@ from urllib.parse import urlsplit
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
+from palimpsest.context.changes import check, preset
 from palimpsest.render.escape import one_line
 from palimpsest.session.config_files import Layer
+from palimpsest.session.policies import check_estimator, spellings
 from palimpsest.session.settings import Config, PermissionTable, Settings
+from palimpsest.transcript.errors import ConfigError
 from palimpsest.transcript.scrub import looks_secret
 
 SECRET_KEY = re.compile(
@@ -29,7 +32,6 @@ SECRET_KEY = re.compile(
 NOT_USED_YET = frozenset(
     {
         "command",
-        "compaction",
         "history_limit",
         "dm_history_limit",
         "dms",
@@ -57,7 +59,8 @@ class Merge:
         self._data: dict[str, Any] = {}
         self.origins: dict[str, str] = {}
         self.unused: list[str] = []
-        self._locked: dict[str, str] = {}
+        self.locked: dict[str, str] = {}
+        """Settings that an administrator fixed, and the file that says so."""
 
     def add(self, layer: Layer) -> None:
         """Lay a layer over what is there."""
@@ -66,7 +69,7 @@ class Merge:
         self._table(data, Config, (), layer, self._data)
         for name in locked if isinstance(locked, list) else ():
             if isinstance(name, str):
-                self._locked.setdefault(name, layer.origin)
+                self.locked.setdefault(name, layer.origin)
 
     def value(self) -> Config:
         """Return the settings that hold."""
@@ -103,6 +106,8 @@ class Merge:
         name: str,
     ) -> None:
         path = tuple(_split(key))
+        if path == ("policy",) and isinstance(value, str):
+            value = {"base": value}
         inner = _table_type(annotation)
         entries = _entry_type(annotation)
         if (inner or entries) and not isinstance(value, Mapping):
@@ -147,7 +152,11 @@ class Merge:
         try:
             checked = TypeAdapter(expected).validate_python(value, strict=True)
         except ValidationError as error:
-            self._wrong(layer, f"{key} {_complaint(error)}, but it is {_quoted(value)}")
+            meant = _meant(value, annotation)
+            self._wrong(layer, f"{key} {_complaint(error)}, but it is {_quoted(value)}{meant}")
+            return
+        if key.startswith("policy.") and (words := _wrong_number(key, value)):
+            self.problems.append(f"{layer.origin}: {words}")
             return
         if name == "api_base" and layer.is_project and not _is_here(checked):
             self._wrong(
@@ -180,14 +189,16 @@ class Merge:
         self._wrong(layer, f"there is no setting {_quoted(key)}; {hint}")
 
     def _is_locked(self, key: str, layer: Layer) -> bool:
-        for name, origin in self._locked.items():
-            if key == name or key.startswith(name + "."):
+        for name, origin in self.locked.items():
+            if any(one == name or one.startswith(name + ".") for one in spellings(key)):
                 self._wrong(layer, f"{key} is fixed by the {origin}, and this value is not used")
                 return True
         return False
 
     def _is_secret(self, name: str, value: Any, settings: type[BaseModel]) -> bool:
         named = name not in settings.model_fields and name not in NOT_USED_YET
+        if isinstance(value, int) and name.endswith("token"):
+            return False  # a misspelt number of tokens
         return (named and SECRET_KEY.search(name) is not None) or _holds_secret(value)
 
     def _wrong(self, layer: Layer, words: str) -> None:
@@ -229,6 +240,26 @@ def _complaint(error: ValidationError) -> str:
     words = first["msg"].replace("Input ", "", 1).replace("a valid integer", "a whole number")
     where = ".".join(str(one) for one in first["loc"] if isinstance(one, int))
     return f"at position {where} {words}" if where else words
+
+
+def _meant(value: Any, annotation: Any) -> str:
+    """Ask whether the nearest of the words that are possible was meant."""
+    known = [word for one in (annotation, *get_args(annotation)) for word in get_args(one)]
+    close = difflib.get_close_matches(str(value), [one for one in known if isinstance(one, str)], 1)
+    return f"; did you mean {_quoted(close[0])}?" if close else ""
+
+
+def _wrong_number(key: str, value: Any) -> str:
+    """Say in one sentence what is wrong with a number of the context policy; empty when it is right."""
+    name = key.removeprefix("policy.")
+    try:
+        if name == "base":
+            preset(value)
+        elif check(name, value) and name == "estimator":
+            check_estimator(value)
+    except ConfigError as problem:
+        return str(problem)
+    return ""
 
 
 def _holds_secret(value: Any) -> bool:

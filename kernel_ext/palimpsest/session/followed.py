@@ -4,16 +4,24 @@ Everything that would change it is refused with one sentence that says what can 
 """
 
 import threading
+from collections import deque
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
+from palimpsest.context.basis import Basis, recorded
+from palimpsest.context.projection import PROJECTION_VERSION
+from palimpsest.context.texts import load_texts
+from palimpsest.context.view import View
+from palimpsest.model.tokenizer import counter
 from palimpsest.session.api import Answer, PromptOptions, RecordsCallback, Snapshot
 from palimpsest.store.follow import Follower
 from palimpsest.store.jsonl import JsonlStore
 from palimpsest.store.state import State
 from palimpsest.transcript.decisions import Decision
 from palimpsest.transcript.errors import SessionHeld
-from palimpsest.transcript.events import Record
+from palimpsest.transcript.events import Record, StepRequested
 from palimpsest.transcript.messages import Origin
+from palimpsest.transcript.policies import Policy
 from palimpsest.transcript.values import Reply
 
 POLL_SECONDS = 0.2
@@ -56,6 +64,14 @@ class FollowedSession:
         """Refuse: another kernel writes this session."""
         raise SessionHeld(self.reason)
 
+    def policy(self) -> Policy:
+        """Refuse: the configuration that holds is the other kernel's."""
+        raise SessionHeld(self.reason)
+
+    async def use_policy(self, *words: str | Policy) -> Policy:  # noqa: ARG002
+        """Refuse: another kernel writes this session."""
+        raise SessionHeld(self.reason)
+
     def cancel(self, reason: str = "Stopped.") -> bool:  # noqa: ARG002
         """Refuse quietly: what runs there is stopped there."""
         return False
@@ -88,6 +104,27 @@ class FollowedSession:
         """Return what was scraped off for the model so far, in order."""
         with self._lock:
             return self._state.decisions
+
+    def basis(self) -> Basis | None:
+        """Return what the session holds, as the writing kernel's newest step would send it."""
+        with self._lock:
+            messages, decisions, older = (
+                self._state.messages(),
+                self._state.decisions,
+                self._state.older,
+            )
+        steps = (
+            record.event.request
+            for record in self._store.read(self.id)
+            if isinstance(record.event, StepRequested) and record.event.request.purpose == "step"
+        )
+        newest = deque(steps, maxlen=1)
+        if not newest:
+            return None
+        read = self._store.get_blob
+        view = View(messages, decisions, load_texts(messages, read))
+        basis = recorded(newest[0], view, read, counter, self.id)
+        return replace(basis, request_id="", version=PROJECTION_VERSION, older=older)
 
     def records_after(self, seq: int) -> Sequence[Record]:
         """Return the records after a sequence number."""

@@ -12,7 +12,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from palimpsest.context.changes import choice
+from palimpsest.context.basis import Basis
+from palimpsest.context.policy import reserve
 from palimpsest.context.system import system
+from palimpsest.context.texts import load_texts
+from palimpsest.context.view import View
+from palimpsest.loop.request import calibration
 from palimpsest.loop.stage import Setup, Stage
 from palimpsest.model.model import Model, ToolCalled
 from palimpsest.processor.loopguard import circles, fingerprint
@@ -20,6 +26,7 @@ from palimpsest.session.agents import Agent, find_agent
 from palimpsest.session.api import Answer, PromptOptions, RecordsCallback, Snapshot
 from palimpsest.session.asks import Asks, Caller
 from palimpsest.session.log import SessionLog
+from palimpsest.session.policies import Configured
 from palimpsest.session.runner import Run, Runner
 from palimpsest.session.surroundings import read_surroundings
 from palimpsest.store.journal import Journal
@@ -27,15 +34,15 @@ from palimpsest.store.store import Store
 from palimpsest.tools.permissions import Rules
 from palimpsest.tools.registry import Registry
 from palimpsest.tools.tool import AskFunction, Namespace, PythonRunner, Tool
-from palimpsest.transcript.decisions import Decision
+from palimpsest.transcript.decisions import Decision, Facts
 from palimpsest.transcript.errors import ConfigError
 from palimpsest.transcript.events import Record, SessionUpdated
 from palimpsest.transcript.ids import Ids
-from palimpsest.transcript.messages import Messages, Origin, UserMessage
+from palimpsest.transcript.messages import Messages, MessageTime, Origin, UserMessage
 from palimpsest.transcript.parts import TextPart, ToolPart
 from palimpsest.transcript.policies import Policy
 from palimpsest.transcript.sessions import Session
-from palimpsest.transcript.values import ModelInfo, ModelRef, Reply
+from palimpsest.transcript.values import ModelInfo, ModelRef, Reply, ToolSpec
 
 TITLE_LENGTH = 60
 DEFAULT_TITLE = "New session - "
@@ -64,6 +71,9 @@ class Services:
     rules: Rules
     """Defaults, mode and configuration; an agent's own rules come after."""
     policy: Policy
+    """The configured context policy; a session may choose another."""
+    policy_fixed: Mapping[str, str] = field(default_factory=dict)
+    """Numbers of it that an administrator fixed, and the file that says so."""
     instruction_files: tuple[str, ...] = ()
     """Files that the configuration reads into every system prompt; absolute, may hold ``*``."""
     extra_system: str | None = None
@@ -105,6 +115,7 @@ class LiveSession:
         self, services: Services, journal: Journal, loop: asyncio.AbstractEventLoop
     ) -> None:
         self._services = services
+        self._configured = Configured(services.policy, services.policy_fixed)
         self._loop = loop
         self.journal = journal
         session = journal.state.session
@@ -157,6 +168,19 @@ class LiveSession:
         """Take a waiting prompt back."""
         return bool(self._on_loop(self.runner.withdraw, prompt_id))
 
+    def policy(self) -> Policy:
+        """Return the context policy that holds from the next request on."""
+        return self._configured.of(self.journal.read_state(lambda state: state.session))
+
+    async def use_policy(self, *words: str | Policy) -> Policy:
+        """Choose the context policy of this session, from the next request on; returns it."""
+        session = self.log.state.session
+        if session is not None:
+            made = self._configured.choose(session, words)
+            kept = choice(made) if made is not None else None
+            self._update(session, policy_choice=kept, policy=None)
+        return self.policy()
+
     def rename(self, notebook: str) -> None:
         """Go with the notebook to its new name."""
         session = self.log.state.session
@@ -174,6 +198,34 @@ class LiveSession:
     def decisions(self) -> tuple[Decision, ...]:
         """Return what was scraped off for the model so far, in order."""
         return self.journal.read_state(lambda state: state.decisions)
+
+    def basis(self) -> Basis:
+        """Return what the next request would be made from; nothing is sent or written."""
+        services = self._services
+        messages, decisions, older = self.journal.read_state(
+            lambda state: (state.messages(), state.decisions, state.older)
+        )
+        user = self._next_user(messages)
+        agent = find_agent(user.agent, services.agents)
+        info = services.info(user.model.id, user.model.variant)
+        policy = self._policy()
+        return Basis(
+            session_id=self.id,
+            view=View(messages, decisions, load_texts(messages, services.store.get_blob)),
+            system=self._known_system(agent, info, user),
+            tools=self._specs(self._offered(agent, user), info),
+            model=info,
+            policy=policy,
+            facts=Facts(
+                now=services.clock(),
+                estimator=policy.estimator,
+                calibration=calibration(self.log.state, info),
+                window=info.window,
+                reserve=reserve(policy, info),
+            ),
+            count=services.count(policy.estimator),
+            older=older,
+        )
 
     def records_after(self, seq: int) -> Sequence[Record]:
         """Return the records after a sequence number."""
@@ -261,8 +313,7 @@ class LiveSession:
         services = self._services
         agent = find_agent(user.agent, services.agents)
         info = services.info(user.model.id, user.model.variant)
-        session = self.log.state.session
-        policy = (session.policy if session else None) or services.policy
+        policy = self._configured.of(self.log.state.session)
         rules = services.rules + agent.rules
         offered = services.registry.offered(rules, user.tools)
         self._remember(user)
@@ -273,10 +324,32 @@ class LiveSession:
             policy=policy,
             count=services.count(policy.estimator),
             system=self._system(agent, info, user),
-            specs=tuple(services.registry.spec(tool) for tool in offered) if info.tools else (),
+            specs=self._specs(offered, info),
             offer=Offered(services.registry, offered),
             max_steps=user.max_steps or services.max_steps or agent.steps,
         )
+
+    def _next_user(self, messages: Messages) -> UserMessage:
+        """Return who asks next: the prompt that is being answered, or one without options."""
+        if self.runner.run is not None:
+            for message in reversed(messages):
+                if isinstance(message.info, UserMessage):
+                    return message.info
+        agent, model = self._resolve({})
+        time = MessageTime(created=self._services.clock())
+        return UserMessage(id="", session_id=self.id, time=time, agent=agent, model=model)
+
+    def _policy(self) -> Policy:
+        session = self.log.state.session
+        return (session.policy if session else None) or self._services.policy
+
+    def _offered(self, agent: Agent, user: UserMessage) -> tuple[Tool, ...]:
+        services = self._services
+        return tuple(services.registry.offered(services.rules + agent.rules, user.tools))
+
+    def _specs(self, offered: Sequence[Tool], info: ModelInfo) -> tuple[ToolSpec, ...]:
+        registry = self._services.registry
+        return tuple(registry.spec(tool) for tool in offered) if info.tools else ()
 
     def _remember(self, user: UserMessage) -> None:
         session = self.log.state.session
@@ -285,10 +358,17 @@ class LiveSession:
 
     def _system(self, agent: Agent, info: ModelInfo, user: UserMessage) -> tuple[str, ...]:
         """Return the system prompt, the same bytes for the session's whole life."""
+        found = self._known_system(agent, info, user)
+        return self._systems.setdefault((agent.name, info.ref.id, user.system), found)
+
+    def _known_system(self, agent: Agent, info: ModelInfo, user: UserMessage) -> tuple[str, ...]:
+        """Return the system prompt as it would be now; looking at it settles nothing."""
         key = (agent.name, info.ref.id, user.system)
-        if key not in self._systems:
-            self._systems[key] = self._recorded_system(key) or self._new_system(agent, info, user)
-        return self._systems[key]
+        return (
+            self._systems.get(key)
+            or self._recorded_system(key)
+            or self._new_system(agent, info, user)
+        )
 
     def _recorded_system(self, key: tuple[str, str, str | None]) -> tuple[str, ...] | None:
         """Take the prompt of the newest request again, when it was for the same agent and model."""

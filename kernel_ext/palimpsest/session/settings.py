@@ -4,13 +4,15 @@ Border: values only; where they are written and how layers are laid over each ot
 ``config_files``, ``config_merge`` and ``config``.
 """
 
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, create_model
 
+from palimpsest.transcript.policies import Policy
 from palimpsest.transcript.values import Action
 
 Count = Annotated[int, Field(gt=0)]
+Tokens = Annotated[int, Field(ge=0)]
 Cost = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 PermissionTable = Action | dict[str, Action | dict[str, Action]]
 """A word for everything, or by permission, or by permission and pattern; the last match wins."""
@@ -51,12 +53,61 @@ class ModelSettings(Settings):
     """The provider caches what requests have in common."""
 
 
-class ToolOutput(Settings):
+class PolicyPart(Settings):
+    """A table that changes some of the context policy; what is not set is the policy's."""
+
+
+class ToolOutput(PolicyPart):
     """When a tool's output is shortened for the model."""
 
-    max_lines: Count = 2_000
-    max_bytes: Count = 50_000
-    direction: Literal["head", "tail", "auto"] = "auto"
+    max_lines: Count | None = None
+    max_bytes: Count | None = None
+    direction: Literal["head", "tail", "auto"] | None = None
+
+
+class CompactionSettings(PolicyPart):
+    """What happens when a conversation no longer fits the window, or its outputs grow old."""
+
+    auto: bool | None = None
+    """A summary is written when the next request would not fit."""
+    prune: bool | None = None
+    """Old tool outputs are cleared from requests."""
+    reserved: Tokens | None = None
+    """Tokens kept free for the answer."""
+    tail_turns: Tokens | None = None
+    """The newest turns that stay word for word, at most."""
+    tail_tokens: Tokens | None = None
+    """The newest tokens that stay word for word, at most."""
+    model: str | None = None
+    """The model that writes summaries; without it, the session's."""
+    prompt: str | None = None
+    """What is asked of a summary, in the place of the built-in words."""
+
+
+def _policy_settings() -> type[PolicyPart]:
+    """Return the table that changes single numbers of a preset: all of them, unset."""
+    tables: dict[str, Any] = {}
+    for name, field in Policy.model_fields.items():
+        if isinstance(field.default, BaseModel):
+            inner: dict[str, Any] = dict.fromkeys(type(field.default).model_fields, (Any, None))
+            table = create_model(f"{name.title()}Settings", __base__=PolicyPart, **inner)
+            tables[name] = (table, table())
+        elif name not in ("name", "version"):
+            tables[name] = (Any, None)
+    made: type[PolicyPart] = create_model(
+        "PolicySettings", __base__=PolicyPart, base=(str, "palimpsest"), **tables
+    )
+    return made
+
+
+if TYPE_CHECKING:
+
+    class PolicySettings(PolicyPart):
+        """A preset, and what is changed of it."""
+
+        base: str = "palimpsest"
+else:
+    PolicySettings = _policy_settings()
 
 
 class AgentSettings(Settings):
@@ -83,8 +134,9 @@ class Config(Settings):
     models: dict[str, ModelSettings] = {}
     context_tokens: Count | None = None
     """Hard cap on every model's window."""
-    policy: str = "palimpsest"
-    """Name of the context policy."""
+    policy: PolicySettings = PolicySettings()
+    """The context policy: a preset by name, or a table with ``base`` and what is changed of it."""
+    compaction: CompactionSettings = CompactionSettings()
     tool_output: ToolOutput = ToolOutput()
     permission: tuple[PermissionTable, ...] = ()
     """One table per layer, low to high; a file writes one table or word."""

@@ -13,7 +13,9 @@ class TruncatePolicy(Value):
     """When one tool output is shortened, and to what."""
 
     max_lines: int = 2_000
+    """Lines shown of one tool output at most."""
     max_bytes: int = 50_000
+    """Bytes of UTF-8 shown of one tool output at most."""
     window_share: float | None = 0.25
     """At most this share of the window for a single output; None means no such cap."""
     direction: Literal["head", "tail", "auto"] = "auto"
@@ -29,11 +31,15 @@ class PrunePolicy(Value):
     """``opencode``: after a turn, what lies behind the newest tokens, for good. ``cache-ttl``:
     for one request, when the provider's cache is cold. ``batch``: ours, sticky and in batches."""
     protect_turns: int = 2
+    """The newest turns, whose outputs stay."""
     protect_tokens: int = 40_000
+    """The newest tokens of tool output, which stay."""
     minimum_tokens: int = 20_000
+    """Nothing is cleared unless this many tokens go at once."""
     full_window: int = 128_000
     """Under this window, ``batch`` scales both numbers of tokens down to shares of the window."""
     protected_tools: tuple[str, ...] = ("skill",)
+    """Tools whose outputs are never cleared."""
     start_share: float = 0.7
     """``batch`` prunes a warm cache only from this share of the budget on."""
     target_share: float = 0.5
@@ -41,14 +47,23 @@ class PrunePolicy(Value):
     ttl_seconds: float = 300.0
     """Age at which a provider's prompt cache is taken for cold."""
     keep_assistants: int = 3
+    """``cache-ttl`` leaves alone what came since this many answers of the model."""
     soft_ratio: float = 0.3
+    """``cache-ttl`` shortens old outputs from this share of the window on."""
     hard_ratio: float = 0.5
+    """``cache-ttl`` clears old outputs from this share of the window on."""
     hard_clear: bool = True
+    """``cache-ttl`` may clear outputs, and not only shorten them."""
     min_prunable_chars: int = 50_000
+    """``cache-ttl`` clears only where at least this many characters could go."""
     soft_max_chars: int = 4_000
+    """``cache-ttl`` shortens outputs longer than this."""
     soft_head_chars: int = 1_500
+    """Characters kept of the head of a shortened output."""
     soft_tail_chars: int = 1_500
+    """Characters kept of the tail of a shortened output."""
     placeholder: str = "[Old tool result content cleared]"
+    """Stands where an output was cleared."""
     allow_tools: tuple[str, ...] = ()
     """``cache-ttl`` prunes these tools only, if any are named; ``*`` stands for anything."""
     deny_tools: tuple[str, ...] = ()
@@ -61,23 +76,31 @@ class PrunePolicy(Value):
     """``cache-ttl`` counts a Chinese, Japanese or Korean character as four."""
 
 
+Refusals = Literal["none", "opencode", "openclaw-2026.2", "openclaw-2026.9", "union"]
+"""Whose words tell a refusal of length; ``union`` is ours, and holds what the others know."""
+
+
 class OverflowPolicy(Value):
     """How much of the window a request may take."""
 
     rule: Literal["opencode-1.1", "opencode-1.18", "precheck", "estimate"] = "estimate"
+    """How it is found out that a request does not fit: ``opencode-*`` also by the tokens reported of the
+    last answer, ``precheck`` by a weighted estimate, ``estimate`` by counting tokens."""
     auto: bool = True
     """Compact by itself when a request does not fit."""
     reserved: int | None = None
     """Tokens kept free for the answer, when configured."""
     output_cap: int = 32_000
+    """Tokens asked of one answer at most."""
     safety_margin: float = 1.2
     """``precheck`` multiplies its estimate by this."""
+    refusals: Refusals = "union"
+    """Which words of a provider mean that a request was too long for it."""
+    silent: Literal["none", "stopped", "all"] = "all"
+    """What a provider that cut the prompt in silence is known by: ``stopped``, a finished answer to
+    more tokens than the window holds; ``all``, also an empty one that hit a limit at once."""
     reserve_share: bool = True
     """``precheck`` keeps at most a quarter of the window in reserve."""
-
-
-Refusals = Literal["none", "opencode", "openclaw-2026.2", "openclaw-2026.9", "union"]
-"""Whose words tell a refusal of length; ``union`` is ours, and holds what the others know."""
 
 
 class CompactPolicy(Value):
@@ -88,17 +111,14 @@ class CompactPolicy(Value):
     tail_tokens: int | None = None
     """Tokens kept word for word; None takes a quarter of what is usable, within the bounds."""
     tail_minimum: int = 2_000
+    """Tokens kept word for word at least, where the quarter is less."""
     tail_maximum: int = 8_000
+    """Tokens kept word for word at most, where the quarter is more."""
     merge_summary: bool = True
     """The previous summary is given to be merged, instead of being summarised as a message."""
     serialize: bool = True
     """The history is sent as one text to summarise, instead of as a conversation."""
     result_chars: int = 2_000
-    refusals: Refusals = "union"
-    """Which words of a provider mean that a request was too long for it."""
-    silent: Literal["none", "stopped", "all"] = "all"
-    """What a provider that cut the prompt in silence is known by: ``stopped``, a finished answer to
-    more tokens than the window holds; ``all``, also an empty one that hit a limit at once."""
     """Characters kept of each tool output in the serialised history."""
     judge: bool = True
     """Look at a summary before it cuts history: whether it says enough and saves enough."""
@@ -108,11 +128,18 @@ class CompactPolicy(Value):
     """A compaction that leaves more than this share of what was before has failed."""
     max_attempts: int = 3
     """Compactions in one turn before the loop stops and explains."""
+    stages: int = 16
+    """Requests that one summary may take where the text is longer than the window; 1 means that such
+    a text is not summarised."""
     always_continue: bool = False
     """Go on after each automatic compaction, even where no work is left."""
     replay: bool = False
     """Where the newest prompt itself was refused as too large: leave it out of the summary, and
     say it again after it."""
+    model: str | None = None
+    """The model that writes summaries, as ``provider/name``; None takes the session's."""
+    prompt: str | None = None
+    """What is asked of a summary, in the place of our template and rules."""
     continue_text: str = ""
     """What the engine says to go on; empty takes our own words, which quote what is unanswered."""
     cut: Literal["good", "finished", "unfinished-tail"] = "good"
@@ -136,10 +163,15 @@ class GuardPolicy(Value):
     """Windows too small to work in, refused or warned of before any request."""
 
     rule: Literal["fixed", "shares"] = "fixed"
+    """``fixed``: by numbers of tokens; ``shares``: by shares of the window, where those are more."""
     hard_minimum: int = 16_000
+    """A window with fewer tokens is refused."""
     warn_below: int = 32_000
+    """A window with fewer tokens is warned of."""
     hard_share: float = 0.1
+    """``shares`` refuses below this share of the model's own window."""
     warn_share: float = 0.2
+    """``shares`` warns below this share of the model's own window."""
     provider_names: Literal["exact", "plain", "aliases"] = "aliases"
     """How a provider is found in the configuration: by its very name, by its name in any case, or
     by any of its names."""
@@ -179,6 +211,7 @@ class TransformPolicy(Value):
     unsupported: str = "[{name} was left out: this model takes no {kind} input. Tell the user.]"
     """Stands for a file that the model cannot take."""
     empty_image: str = "[An image was left out because its file is empty. Tell the user.]"
+    """Stands for an image without content."""
 
 
 HygieneRule = Literal["opencode", "openclaw-2026.2", "openclaw-2026.9", "palimpsest"]
@@ -195,7 +228,9 @@ class RecoveryPolicy(Value):
     """What is tried after a request did not fit, and how often in one turn."""
 
     compactions: int = 3
+    """Compactions in one turn after a request did not fit."""
     truncations: int = 1
+    """Times in one turn that oversized results are cut."""
     result_share: float = 0.3
     """A single tool result larger than this share of the window is oversized."""
     result_cap: int | None = None
@@ -206,6 +241,7 @@ class RecoveryPolicy(Value):
     """``head`` keeps the head only; ``ends`` keeps the tail too where it matters; ``weighed`` also
     counts a Chinese, Japanese or Korean character as four, and never goes over the limit."""
     result_middle: str = "\n\n[... the middle is left out ...]\n\n"
+    """Stands where the middle of a result was cut out."""
     result_suffix: str = (
         "\n\n[{omitted} more characters were left out here to make room; the session keeps them.]"
     )
@@ -225,13 +261,18 @@ class RecoveryPolicy(Value):
     snapshot: Literal["whole", "continuable"] = "continuable"
     """After a compaction ran out of time the messages before it are taken whole, or up to the
     last that a model can answer."""
+    turn_seconds: float | None = None
+    """A turn is stopped after so long, a compaction that runs then once let come to its end; None
+    means no such limit."""
 
 
 class Policy(Value):
     """The context policy of a session, as data."""
 
     name: str = "palimpsest"
+    """The preset that the policy is, or was made from."""
     version: int = 1
+    """Version of this form of a policy."""
     estimator: str = "tiktoken/o200k_base"
     """Token counter: ``tiktoken/<encoding>`` or ``chars/4``."""
     truncate: TruncatePolicy = TruncatePolicy()

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from palimpsest.transcript.base import Value
-from palimpsest.transcript.policies import Policy
+from palimpsest.transcript.policies import Policy, PolicyChoice
 from palimpsest.transcript.values import ModelRef, Rule, Usage
 
 
@@ -47,6 +47,9 @@ class Session(Value):
     agent: str | None = None
     model: ModelRef | None = None
     policy: Policy | None = None
+    """The context policy, in sessions that hold it whole."""
+    policy_choice: PolicyChoice | None = None
+    """The context policy that was chosen for this session; None takes the configured one."""
     permission: tuple[Rule, ...] = ()
     cost: float | None = None
     tokens: Usage = Usage()

@@ -455,8 +455,11 @@ export interface CompactPolicy {
   min_summary_chars: number;
   max_share_after: number;
   max_attempts: number;
+  stages: number;
   always_continue: boolean;
   replay: boolean;
+  model?: string;
+  prompt?: string;
   continue_text: string;
   cut: 'good' | 'finished' | 'unfinished-tail';
 }
@@ -1054,11 +1057,11 @@ export interface OverflowPolicy {
   reserved?: number;
   output_cap: number;
   safety_margin: number;
+  refusals: 'none' | 'opencode' | 'openclaw-2026.2' | 'openclaw-2026.9' | 'union';
+  silent: 'none' | 'stopped' | 'all';
   reserve_share: boolean;
 }
 /**
-  refusals: 'none' | 'opencode' | 'openclaw-2026.2' | 'openclaw-2026.9' | 'union';
-  silent: 'none' | 'stopped' | 'all';
  * New words of a part, coalesced per tick.
  *
  * ``field`` is a dotted path to a string: ``text``, ``state.raw`` or ``state.metadata.output``.
@@ -1189,6 +1192,7 @@ export interface Session {
   agent?: string;
   model?: ModelRef;
   policy?: Policy;
+  policy_choice?: PolicyChoice;
   permission: Rule[];
   cost?: number;
   tokens: Usage;
@@ -1298,6 +1302,16 @@ export interface RecoveryPolicy {
   wait_seconds: number;
   counted: 'ends' | 'results';
   snapshot: 'whole' | 'continuable';
+  turn_seconds?: number;
+}
+/**
+ * A policy as a person chose it: a preset, and the numbers that differ from it.
+ */
+export interface PolicyChoice {
+  base: string;
+  changes: {
+    [k: string]: unknown;
+  };
 }
 /**
  * Allow, ask or deny a permission for what matches the pattern; the last match wins.

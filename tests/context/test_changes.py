@@ -1,0 +1,112 @@
+"""A number of a policy is changed by its name, kept as what differs, and explained in one line."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from palimpsest.context.changes import (
+    bounds,
+    changed,
+    check,
+    choice,
+    chosen,
+    differences,
+    meanings,
+    names,
+    numbers,
+    possible_values,
+    read,
+    shown,
+)
+from palimpsest.context.presets import PRESETS
+from palimpsest.transcript.errors import ConfigError
+from palimpsest.transcript.policies import Policy, PolicyChoice
+
+policies = st.sampled_from(list(PRESETS.values()))
+
+
+@st.composite
+def changes(draw: st.DrawFn) -> dict[str, object]:
+    """Draw numbers of a policy with values that they may have."""
+    found: dict[str, object] = {}
+    for key in draw(st.lists(st.sampled_from(names()), max_size=6, unique=True)):
+        before = numbers(Policy())[key]
+        low, high = bounds(key)
+        words = possible_values(key)
+        if words:
+            found[key] = draw(st.sampled_from(words))
+            found[key] = {"true": True, "false": False}.get(str(found[key]), found[key])
+        elif isinstance(before, float):
+            found[key] = draw(st.floats(low, min(high, 1e9)))
+        elif isinstance(before, int):
+            found[key] = draw(st.integers(int(low), int(min(high, 1e9))))
+        elif isinstance(before, tuple):
+            found[key] = draw(st.lists(st.sampled_from(["read", "bash"]), max_size=2))
+        else:
+            found[key] = draw(st.text("abc {}", max_size=5))
+    return found
+
+
+@given(policies, changes())
+def test_what_differs_makes_the_same_policy_again_after_storage(
+    policy: Policy, wanted: dict[str, object]
+) -> None:
+    made = changed(policy, wanted)
+
+    kept = PolicyChoice.model_validate_json(choice(made).model_dump_json(exclude_none=True))
+
+    assert chosen(kept) == made
+    assert made.name == policy.name
+
+
+@given(policies)
+def test_nothing_differs_in_a_preset(policy: Policy) -> None:
+    assert differences(policy) == {}
+    assert choice(policy) == PolicyChoice(base=policy.name)
+
+
+@given(policies, st.data())
+def test_what_is_shown_can_be_written_again(policy: Policy, data: st.DataObject) -> None:
+    key = data.draw(st.sampled_from(names()))
+    value = numbers(policy)[key]
+
+    if not isinstance(value, str) or "\n" not in value:
+        assert read(f"{key}={shown(value)}") == (key, value)
+
+
+def test_every_number_is_explained() -> None:
+    assert [key for key in names() if not meanings().get(key)] == []
+    assert meanings()["truncate.max_lines"] == "Lines shown of one tool output at most."
+    assert all("\n" not in text for text in meanings().values())
+
+
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        ("prune.protect_token=3", "did you mean prune.protect_tokens?"),
+        ("protect_tokens=3", "did you mean prune.protect_tokens?"),
+        ("nonsense=3", "'nonsense' in a context policy. %agent policy lists them all."),
+        ("prune.protect_tokens", "needs a value, such as prune.protect_tokens=40000."),
+        ("prune.protect_tokens=", "is a whole number of at least 0, not"),
+        ("prune.protect_tokens=1.5", "is a whole number of at least 0, not 1.5."),
+        ("prune.protect_tokens=yes", "is a whole number of at least 0, not true."),
+        ("truncate.max_lines=0", "is a whole number of at least 1, not 0."),
+        ("overflow.auto=1", "is true or false, not 1."),
+        ("compact.max_share_after=nan", "is a number from 0 to 1, not"),
+        ("truncate.direction=heads", "one of head, tail, auto, not heads; did you mean head?"),
+    ],
+)
+def test_wrong_words_get_one_sentence(words: str, problem: str) -> None:
+    with pytest.raises(ConfigError) as wrong:
+        read(words)
+
+    assert problem in str(wrong.value)
+    assert "\n" not in str(wrong.value)
+
+
+def test_a_list_of_names_and_a_quoted_text_are_read() -> None:
+    assert read("prune.protected_tools=skill, read") == ("prune.protected_tools", ("skill", "read"))
+    assert read("prune.protected_tools=none") == ("prune.protected_tools", ("none",))
+    assert read("prune.placeholder='[ gone ]'") == ("prune.placeholder", "[ gone ]")
+    assert read("compact.tail_turns=none") == ("compact.tail_turns", None)
+    assert check("prune.ttl_seconds", 60) == 60.0
