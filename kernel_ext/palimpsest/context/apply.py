@@ -1,16 +1,25 @@
 """Apply decisions to messages: the parts as the model is shown them.
 
-Text reduction always starts from the stored original, so applying twice changes nothing.
+Text reduction always starts from the stored original, so applying twice changes nothing. What a
+person left out goes with all that makes no sense without it; the newest prompt is always said,
+since a request without it would ask nothing: leaving it out holds from the next prompt on.
 """
 
 from collections.abc import Mapping
 
-from palimpsest.context.standing import standing
+from palimpsest.context.standing import Standing
 from palimpsest.context.truncate import shorten
 from palimpsest.context.view import View, whole_output
-from palimpsest.transcript.decisions import Decision
-from palimpsest.transcript.messages import Message, Messages
-from palimpsest.transcript.parts import Part, ToolCompleted, ToolPart
+from palimpsest.transcript.decisions import EXCLUDE, Decision
+from palimpsest.transcript.messages import AssistantMessage, Message, Messages, UserMessage
+from palimpsest.transcript.parts import (
+    Part,
+    ReasoningPart,
+    StepFinishPart,
+    StepStartPart,
+    ToolCompleted,
+    ToolPart,
+)
 
 CLEARED = "[Old tool result content cleared]"
 """Shown where a decision does not say itself what is."""
@@ -18,20 +27,46 @@ CLEARED = "[Old tool result content cleared]"
 
 def apply(messages: Messages, view: View) -> Messages:
     """Return the messages with every standing decision applied and blobs read in."""
-    decisions = standing(view.decisions)
-    return tuple(_message(message, decisions, view.texts) for message in messages)
+    holding = Standing(view.decisions)
+    newest = _newest_prompt(messages, holding)
+    return tuple(
+        _message(message, holding, view.texts, is_newest=message is newest) for message in messages
+    )
+
+
+def _newest_prompt(messages: Messages, holding: Standing) -> Message | None:
+    """Return the newest user message but those that the engine took back itself."""
+    for message in reversed(messages):
+        reductions = (holding.reduction(part.id, message.id) for part in message.parts)
+        taken_back = any(
+            one is not None and one.action == "drop" and one.rule != EXCLUDE for one in reductions
+        )
+        if isinstance(message.info, UserMessage) and not taken_back:
+            return message
+    return None
 
 
 def _message(
-    message: Message, decisions: Mapping[str, Decision], texts: Mapping[str, str]
+    message: Message, holding: Standing, texts: Mapping[str, str], *, is_newest: bool
 ) -> Message:
     parts: list[Part] = []
     for part in message.parts:
-        decision = decisions.get(part.id)
-        if decision is not None and decision.action == "drop":
-            continue
-        parts.append(_part(part, decision, texts))
+        decision = holding.reduction(part.id, message.id)
+        if decision is None or decision.action != "drop":
+            parts.append(_part(part, decision, texts))
+    if len(parts) < len(message.parts):
+        if is_newest and not parts:
+            return message
+        if isinstance(message.info, AssistantMessage) and not _says_something(parts):
+            parts = []
     return message.model_copy(update={"parts": tuple(parts)})
+
+
+def _says_something(parts: list[Part]) -> bool:
+    """Tell whether more is left of an answer than the thoughts before it."""
+    return any(
+        not isinstance(part, ReasoningPart | StepStartPart | StepFinishPart) for part in parts
+    )
 
 
 def _part(part: Part, decision: Decision | None, texts: Mapping[str, str]) -> Part:

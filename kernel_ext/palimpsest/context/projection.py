@@ -14,9 +14,11 @@ from palimpsest.context.estimate import Count, message_tokens, tools_tokens
 from palimpsest.context.families import provider_family
 from palimpsest.context.fold import fold
 from palimpsest.context.hygiene import clean
+from palimpsest.context.kept import with_pinned
 from palimpsest.context.limit import limit
 from palimpsest.context.pairing import pair
 from palimpsest.context.transform import transform
+from palimpsest.context.undo import folded
 from palimpsest.context.view import View
 from palimpsest.transcript.flat import FlatMessage, FlatMessages, TextBlock
 from palimpsest.transcript.policies import Policy
@@ -72,10 +74,10 @@ def _first(view: View, head: FlatMessages, model: ModelInfo, policy: Policy) -> 
 
 
 def _second(view: View, head: FlatMessages, model: ModelInfo, policy: Policy) -> FlatMessages:
-    messages = apply(fold(view.messages, policy.compact), view)
+    messages = apply(folded(view, policy.compact), view)
     flat = clean(
         convert(messages, model.ref, policy.convert),
-        lambda newest: limit(newest, policy.history_limit, policy.limit),
+        lambda newest: with_pinned(limit(newest, policy.history_limit, policy.limit), view),
         policy.hygiene.rule,
         provider_family(model.ref),
     )

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 
 from palimpsest.context.compact import turn_spans
 from palimpsest.context.estimate import MEDIA_TOKENS
-from palimpsest.context.fold import fold
 from palimpsest.context.outputs import Output, outputs
 from palimpsest.context.standing import PRUNE_RULE, pinned_parts, restored_parts
 from palimpsest.context.superseded import Newer, superseded
+from palimpsest.context.undo import folded
 from palimpsest.context.view import View
 from palimpsest.transcript.decisions import Decision, Facts
 from palimpsest.transcript.messages import Messages
@@ -72,7 +72,7 @@ def prune_batch(
     aim = _aim(rule, facts)
     if not aim.cold and aim.used < aim.start:
         return ()
-    messages = fold(view.messages, policy.compact)
+    messages = folded(view, policy.compact)
     chosen = _choose(_candidates(view, messages, rule, aim, count), aim)
     saved = sum(one.saved for one in chosen)
     if not chosen or saved < aim.minimum:

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 
 from palimpsest.context.apply import apply
 from palimpsest.context.estimate import weigh_chars
-from palimpsest.context.fold import fold
 from palimpsest.context.outputs import Output, outputs
 from palimpsest.context.standing import PRUNE_RULE, pinned_parts, restored_parts, standing
 from palimpsest.context.truncate import shorten
+from palimpsest.context.undo import folded
 from palimpsest.context.view import View
 from palimpsest.transcript.decisions import Decision, DecisionAction, Facts
 from palimpsest.transcript.messages import AssistantMessage, Message, Messages, UserMessage
@@ -61,7 +61,7 @@ def prune_cache(
     bare = view if rule.sticky else _before(view)
     age = facts.cache_age_seconds
     cold = age is not None and rule.ttl_seconds > 0 and age >= rule.ttl_seconds
-    messages = fold(bare.messages, policy.compact)
+    messages = folded(bare, policy.compact)
     wanted = _plan(bare, messages, rule, facts.window) if cold else {}
     own = {
         part_id: decision

@@ -2,17 +2,20 @@
 
 Border: pure, and the same in the live loop and in review. Decisions about a part are a pile: a
 reduction or a pin is put on it, and ``restore`` takes the newest one off, so that a cleared output
-is again as it was before, whole or as it was cut when its tool ended.
+is again as it was before, whole or as it was cut when its tool ended. A pin or an exclusion may be
+about a whole message; of those that reach a part, the newest holds.
 """
 
 from dataclasses import dataclass, field
 
-from palimpsest.transcript.decisions import Decision
+from palimpsest.transcript.decisions import RESTORE, UNPIN, Decision
 from palimpsest.transcript.messages import Messages
 
 REDUCTIONS = frozenset({"truncate", "clear", "drop"})
 LIFTED = frozenset({"clear", "drop"})
 """What a pin shows again while it stands; how an output was cut stays."""
+WISHES = frozenset({"pin", "drop"})
+"""What a person decides about a part or a whole message."""
 
 PRUNE_RULE = "prune/"
 """Begins the rule of whatever prune decides; what it takes back itself is no person's wish."""
@@ -20,41 +23,86 @@ PRUNE_RULE = "prune/"
 
 @dataclass(slots=True)
 class _Pile:
-    decisions: list[Decision] = field(default_factory=list)
+    decisions: list[tuple[int, Decision]] = field(default_factory=list)
+    """Each with its place among all decisions."""
     restored: bool = False
     """A person took the newest reduction off."""
 
-    def add(self, decision: Decision) -> None:
+    def add(self, at: int, decision: Decision) -> None:
         if decision.action == "restore":
-            undone = self.decisions.pop() if self.decisions else None
+            undone = self._take(decision.rule)
             by_hand = not decision.rule.startswith(PRUNE_RULE)
             self.restored = by_hand and (undone is None or undone.action != "pin")
         elif decision.action == "pin" or decision.action in REDUCTIONS:
-            self.decisions.append(decision)
+            self.decisions.append((at, decision))
             self.restored = False
 
-    @property
-    def pinned(self) -> bool:
-        return any(decision.action == "pin" for decision in self.decisions)
+    def _take(self, rule: str) -> Decision | None:
+        """Take off the newest decision that a restoring rule is about."""
+        for position in range(len(self.decisions) - 1, -1, -1):
+            decision = self.decisions[position][1]
+            is_pin = decision.action == "pin"
+            if (rule == UNPIN and not is_pin) or (rule == RESTORE and is_pin):
+                continue
+            del self.decisions[position]
+            return decision
+        return None
+
+    def wishes(self) -> list[tuple[int, Decision]]:
+        return [(at, decision) for at, decision in self.decisions if decision.action in WISHES]
 
     def reduction(self, *, pinned: bool) -> Decision | None:
         """Return the newest reduction; a pin, of the part or of its message, lifts what hides."""
-        for decision in reversed(self.decisions):
+        for _, decision in reversed(self.decisions):
             if decision.action in REDUCTIONS and not (pinned and decision.action in LIFTED):
                 return decision
         return None
 
 
+class Standing:
+    """What all decisions together say of each part."""
+
+    def __init__(self, decisions: tuple[Decision, ...]) -> None:
+        self._piles = _piles(decisions)
+        self.wished = frozenset(name for name, pile in self._piles.items() if pile.wishes())
+        """Parts and messages that a person pinned or left out."""
+
+    def reduction(self, part_id: str, message_id: str | None) -> Decision | None:
+        """Return the reduction that holds for a part."""
+        wish = self._wish(part_id, message_id)
+        if wish is not None and wish.action == "drop":
+            return wish
+        pile = self._piles.get(part_id)
+        return pile.reduction(pinned=wish is not None) if pile is not None else None
+
+    def pinned(self, part_id: str, message_id: str | None) -> bool:
+        """Tell whether a person keeps a part from every reduction."""
+        wish = self._wish(part_id, message_id)
+        return wish is not None and wish.action == "pin"
+
+    def wish(self, name: str) -> Decision | None:
+        """Return the newest pin or exclusion of exactly this part or message."""
+        pile = self._piles.get(name)
+        wishes = pile.wishes() if pile is not None else []
+        return wishes[-1][1] if wishes else None
+
+    def _wish(self, part_id: str, message_id: str | None) -> Decision | None:
+        """Return the newest pin or exclusion that reaches a part."""
+        piles = (self._piles.get(name) for name in (part_id, message_id) if name is not None)
+        reaching = [wish for pile in piles if pile is not None for wish in pile.wishes()]
+        return max(reaching, key=lambda wish: wish[0])[1] if reaching else None
+
+
 def standing(decisions: tuple[Decision, ...]) -> dict[str, Decision]:
-    """Return the reduction that holds for each part."""
-    piles = _piles(decisions)
-    pinned = {name for name, pile in piles.items() if pile.pinned}
+    """Return the reduction that holds for each part that was decided about by itself."""
+    holding = Standing(decisions)
+    homes: dict[str, str | None] = {}
+    for one in decisions:
+        if one.part_id is not None:
+            homes[one.part_id] = one.message_id or homes.get(one.part_id)
     found = {}
-    for part_id, pile in piles.items():
-        own = next((one for one in pile.decisions if one.part_id), None)
-        if own is None:
-            continue
-        reduction = pile.reduction(pinned=part_id in pinned or own.message_id in pinned)
+    for part_id, message_id in homes.items():
+        reduction = holding.reduction(part_id, message_id)
         if reduction is not None:
             found[part_id] = reduction
     return found
@@ -62,12 +110,17 @@ def standing(decisions: tuple[Decision, ...]) -> dict[str, Decision]:
 
 def pinned_parts(messages: Messages, decisions: tuple[Decision, ...]) -> frozenset[str]:
     """Return the parts that nothing may reduce: those that a person pinned, alone or by message."""
-    pinned = {name for name, pile in _piles(decisions).items() if pile.pinned}
+    holding = Standing(decisions)
+    wished = holding.wished
     return frozenset(
         part.id
         for message in messages
         for part in message.parts
-        if part.id in pinned or message.id in pinned or getattr(part, "pinned", False)
+        if (
+            holding.pinned(part.id, message.id)
+            if part.id in wished or message.id in wished
+            else getattr(part, "pinned", False)
+        )
     )
 
 
@@ -78,8 +131,8 @@ def restored_parts(decisions: tuple[Decision, ...]) -> frozenset[str]:
 
 def _piles(decisions: tuple[Decision, ...]) -> dict[str, _Pile]:
     piles: dict[str, _Pile] = {}
-    for decision in decisions:
+    for at, decision in enumerate(decisions):
         name = decision.part_id or decision.message_id
         if name is not None:
-            piles.setdefault(name, _Pile()).add(decision)
+            piles.setdefault(name, _Pile()).add(at, decision)
     return piles

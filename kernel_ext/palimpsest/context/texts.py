@@ -8,15 +8,23 @@ import base64
 from collections.abc import Callable
 
 from palimpsest.context.fold import fold
+from palimpsest.context.standing import pinned_parts
+from palimpsest.context.undo import without_undone
 from palimpsest.context.view import blobs_needed
+from palimpsest.transcript.decisions import Decision
 from palimpsest.transcript.errors import NotFound
 from palimpsest.transcript.messages import Messages
 
 
-def load_texts(messages: Messages, read: Callable[[str], bytes]) -> dict[str, str]:
+def load_texts(
+    messages: Messages, read: Callable[[str], bytes], decisions: tuple[Decision, ...] = ()
+) -> dict[str, str]:
     """Return text by hash; for a blob that is gone, the head and tail in the log must do."""
     texts: dict[str, str] = {}
-    for sha256, mime in blobs_needed(fold(messages)).items():
+    pinned = pinned_parts(messages, decisions)
+    kept = (one for one in messages if any(part.id in pinned for part in one.parts))
+    needed = (*fold(without_undone(messages, decisions)), *(kept if pinned else ()))
+    for sha256, mime in blobs_needed(needed).items():
         try:
             content = read(sha256)
         except NotFound:

@@ -103,7 +103,9 @@ def build(
     """
     state = stage.log.state
     messages = state.messages()
-    view = View(messages, state.decisions, load_texts(messages, stage.blobs.get_blob))
+    view = View(
+        messages, state.decisions, load_texts(messages, stage.blobs.get_blob, state.decisions)
+    )
     projection = _projected(view, setup, marker_id)
     facts = facts or facts_for(stage, setup, projection.total)
     written = convert(projection.messages, setup.info)

@@ -10,13 +10,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from palimpsest.context.fold import fold
 from palimpsest.context.outputs import outputs
 from palimpsest.context.oversized import truncate_oversized
 from palimpsest.context.precheck import Way, precheck, reducible
 from palimpsest.context.prune import prune
 from palimpsest.context.route import Route
 from palimpsest.context.texts import load_texts
+from palimpsest.context.undo import folded
 from palimpsest.context.view import View
 from palimpsest.context.weigh import weigh
 from palimpsest.loop.request import Assembled, build, facts_for
@@ -87,7 +87,7 @@ def _routed(stage: Stage, setup: Setup, assembled: Assembled) -> tuple[Way, Asse
     if policy.overflow.rule != "precheck":
         return ("fits" if assembled.route.fits else "compact_only"), assembled
     view = _view(stage)
-    results = [len(one.shown) for one in outputs(view, fold(view.messages, policy.compact))]
+    results = [len(one.shown) for one in outputs(view, folded(view, policy.compact))]
     found = precheck(
         weigh(assembled.projection.messages, policy.overflow),
         reducible(results, setup.info.window, policy.recovery),
@@ -112,7 +112,7 @@ def shorten_results(stage: Stage, setup: Setup, tries: Tries, facts: Facts | Non
     facts = facts or _facts(stage, setup)
     view = _view(stage)
     policy = setup.policy
-    seen = fold(view.messages, policy.compact)
+    seen = folded(view, policy.compact)
     ids = _ids(stage)
     found = truncate_oversized(view, seen, policy.recovery, facts, ids, setup.count)
     _write(stage, found, facts)
@@ -141,7 +141,9 @@ def _facts(stage: Stage, setup: Setup) -> Facts:
 def _view(stage: Stage) -> View:
     state = stage.log.state
     messages = state.messages()
-    return View(messages, state.decisions, load_texts(messages, stage.blobs.get_blob))
+    return View(
+        messages, state.decisions, load_texts(messages, stage.blobs.get_blob, state.decisions)
+    )
 
 
 def _ids(stage: Stage) -> Callable[[], str]:

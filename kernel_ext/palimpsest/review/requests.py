@@ -71,7 +71,7 @@ def _rebuilt(store: Store, session_id: str, state: State, record: StepRequest) -
     tools = tuple(ToolSpec.model_validate(spec) for spec in _blob(store, record.tools.sha256))
     messages = state.messages()
     policy = policy_of(store, record)
-    view = View(messages, state.decisions, load_texts(messages, store.get_blob))
+    view = View(messages, state.decisions, load_texts(messages, store.get_blob, state.decisions))
     marked = _marker_of(state, record)
     if marked:
         projection = project_summary(

@@ -76,6 +76,7 @@ class Journal:
         self._waiters: list[_Waiter] = []
         self._subscribers: list[Subscriber] = []
         self._checkpoints: list[str | None] = []
+        self._since: list[Record] | None = None
         self._moved = False
         self._urgent = False
         self._sleeping = False
@@ -122,6 +123,8 @@ class Journal:
         record = Record(seq=self.state.seq + 1, ts=self._clock(), event=event)
         self.state.apply(record)
         self._queue.append(record)
+        if self._since is not None:
+            self._since.append(record)
 
     def _take_deltas(self) -> None:
         """Make records of the words that arrived, one per part and field."""
@@ -142,6 +145,30 @@ class Journal:
             if not self._closed:
                 self._take_deltas()
             return read(self.state)
+
+    def widen(self, load: Callable[[], State]) -> None:
+        """Go on with the whole session instead of its live window; not on the engine's thread.
+
+        ``load`` reads it from the store; what is appended meanwhile is taken in as well.
+        """
+        with self._wake:
+            self._take_deltas()
+            since = self._since = []
+            session_id = self.session_id
+        try:
+            if not self.flush_sync():
+                raise StorageFailed(
+                    "The session cannot be read whole while the disk refuses to write; make room on it."
+                )
+            whole = load()
+            with self._wake:
+                self._take_deltas()
+                if self.session_id == session_id:
+                    for record in since:
+                        whole.apply(record)
+                    self.state = whole
+        finally:
+            self._since = None
 
     def subscribe(self, callback: Subscriber) -> Callable[[], None]:
         """Call back on the writer thread with records that were written; returns the way out.

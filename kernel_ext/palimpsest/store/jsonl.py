@@ -30,13 +30,12 @@ from palimpsest.store.lease import (
     this_owner,
 )
 from palimpsest.store.lines import Unreadable, record_of, seq_of
-from palimpsest.store.live import live_state
+from palimpsest.store.live import live_state, whole_state
 from palimpsest.store.pause import collector_paused
 from palimpsest.store.segments import (
     Piece,
     Segments,
     backward,
-    blocks,
     epochs,
     forward,
     header_line,
@@ -328,12 +327,8 @@ class JsonlStore:
 
     def load(self, session_id: str) -> State:
         """Fold the whole session."""
-        state = State()
         with collector_paused():
-            for piece in self.segments.pieces(session_id):
-                for lines in blocks(piece):
-                    state.apply_lines(lines)
-        return state
+            return whole_state(self.segments.pieces(session_id))
 
     def open_live(self, session_id: str) -> State:
         """Fold the live window: the last checkpoint and what follows."""

@@ -14,6 +14,7 @@ from palimpsest.store.lines import INFO, OTHER, head_of, load_line, seq_of
 from palimpsest.store.segments import Piece, backward, blocks
 from palimpsest.store.state import State
 from palimpsest.store.values import Summary
+from palimpsest.store.windows import is_too_short
 from palimpsest.transcript.events import Checkpoint
 
 Place = tuple[int, int]
@@ -29,9 +30,18 @@ def live_state(pieces: Sequence[Piece]) -> State:
             if head is not None and head[OTHER] == b"session.checkpoint":
                 state = _open(pieces, (index, offset), line, later[::-1])
                 if state is not None:
-                    return state
+                    return whole_state(pieces) if is_too_short(state) else state
             later.append(line)
     return _folded(reversed(later))
+
+
+def whole_state(pieces: Sequence[Piece]) -> State:
+    """Fold everything, from the first record on."""
+    state = State()
+    for piece in pieces:
+        for lines in blocks(piece):
+            state.apply_lines(lines)
+    return state
 
 
 def _folded(lines: Iterable[bytes]) -> State:

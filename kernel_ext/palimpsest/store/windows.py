@@ -2,7 +2,8 @@
 
 The live window is what the next request may need: the messages from the last completed
 compaction on with the tail it kept, and what is pinned. A session that was never compacted is
-live from its first message, since the model still sees all of it.
+live from its first message, since the model still sees all of it; so is one whose compactions a
+person undid.
 """
 
 from collections.abc import Sequence
@@ -11,6 +12,7 @@ from typing import Any
 
 from palimpsest.store.slots import MessageSlot
 from palimpsest.store.state import State
+from palimpsest.transcript.decisions import undone
 from palimpsest.transcript.messages import AssistantMessage, Message
 from palimpsest.transcript.parts import CompactionPart
 
@@ -69,14 +71,29 @@ def _read(state: State, slots: Sequence[MessageSlot]) -> list[Message]:
 
 
 def _start(state: State, slots: Sequence[MessageSlot], first_message_id: str | None) -> int:
-    places = {slot.id: index for index, slot in enumerate(slots)}
     if first_message_id is not None:
+        places = {slot.id: index for index, slot in enumerate(slots)}
         return places.get(first_message_id, 0)
+    found = _compacted(state, slots)
+    return 0 if found is None else found
+
+
+def is_too_short(state: State) -> bool:
+    """Tell whether a live window lacks what the next request shows, since its compaction was undone."""
+    return (
+        state.partial and bool(undone(state.decisions)) and _compacted(state, state.slots()) is None
+    )
+
+
+def _compacted(state: State, slots: Sequence[MessageSlot]) -> int | None:
+    """Return where the newest completed compaction that stands lets the window begin."""
+    places = {slot.id: index for index, slot in enumerate(slots)}
+    gone = undone(state.decisions)
     for index in range(len(slots) - 1, -1, -1):
         marker = _marker(state, slots[index])
-        if marker is not None and _is_completed(state, slots, index):
+        if marker is not None and _is_completed(state, slots, index, gone):
             return min(index, places.get(marker.tail_start_id or "", index))
-    return 0
+    return None
 
 
 def _marker(state: State, slot: MessageSlot) -> CompactionPart | None:
@@ -87,12 +104,15 @@ def _marker(state: State, slot: MessageSlot) -> CompactionPart | None:
     return next((part for part in parts if isinstance(part, CompactionPart)), None)
 
 
-def _is_completed(state: State, slots: Sequence[MessageSlot], marker: int) -> bool:
+def _is_completed(
+    state: State, slots: Sequence[MessageSlot], marker: int, gone: frozenset[str]
+) -> bool:
     for slot in slots[marker + 1 :]:
         message = state.message(slot.id)
         info = None if message is None else message.info
         if isinstance(info, AssistantMessage) and info.parent_id == slots[marker].id:
-            return info.summary and info.error is None and info.time.completed is not None
+            done = info.summary and info.error is None and info.time.completed is not None
+            return done and info.id not in gone
     return False
 
 

@@ -1,5 +1,6 @@
 """What a decider did to one part or range, with its rule and numbers; and what a request was made of."""
 
+from collections.abc import Iterable
 from typing import Any, Literal
 
 from palimpsest.transcript.base import Value
@@ -10,6 +11,13 @@ DecisionAction = Literal[
     "keep", "truncate", "clear", "summarise", "drop", "repair", "wrap", "pin", "restore"
 ]
 
+
+PIN = "user/pin"
+UNPIN = "user/unpin"
+EXCLUDE = "user/exclude"
+RESTORE = "user/restore"
+UNDO = "user/undo-compaction"
+"""Rules of decisions that a person makes by hand."""
 
 Purpose = Literal["step", "title", "compaction", "subagent"]
 """What a model request is for."""
@@ -29,6 +37,15 @@ class Decision(Value):
     """What the rule looked at and chose, enough to apply it again: limits, kept lines, kept bytes."""
     tokens_before: int = 0
     tokens_after: int = 0
+
+
+def undone(decisions: Iterable[Decision]) -> frozenset[str]:
+    """Return the summaries whose compaction a person undid, by message id."""
+    return frozenset(
+        one.message_id
+        for one in decisions
+        if one.action == "restore" and one.rule == UNDO and one.message_id is not None
+    )
 
 
 class Facts(Value):
