@@ -15,6 +15,8 @@ from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
 
+from palimpsest.context.changes import names, possible_values
+from palimpsest.context.presets import PRESETS
 from palimpsest.model import catalog, ollama
 from palimpsest.model.litellm_model import LitellmModel, preload
 from palimpsest.model.model import Model
@@ -28,6 +30,7 @@ from palimpsest.session.api import Answer, LiveSession, PromptOptions, Snapshot
 from palimpsest.session.config import Config, LoadedConfig, load
 from palimpsest.session.engine import EngineThread
 from palimpsest.session.live import Services
+from palimpsest.session.policies import DEFAULT
 from palimpsest.session.workspace import Workspace
 from palimpsest.store.lease import this_owner
 from palimpsest.store.opening import find_project, open_store
@@ -38,6 +41,8 @@ from palimpsest.transcript.decisions import StepRequest
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.ids import Ids
 from palimpsest.transcript.messages import Messages
+from palimpsest.transcript.scrub import scrub, secret_values
+from palimpsest.transcript.policies import Policy
 from palimpsest.transcript.values import ModelInfo, Reply
 
 APPS: list["App"] = []
@@ -183,6 +188,11 @@ class App:
                 return sorted(self.services.agents)
             case "tools":
                 return self.registry.names
+            case "policy":
+                return [*sorted(PRESETS), DEFAULT, *(f"{name}=" for name in names())]
+            case _ if field.startswith("policy="):
+                name = field.removeprefix("policy=")
+                return possible_values(name) if name in names() else ()
             case _:
                 return ()
 
@@ -259,6 +269,19 @@ class Session:
     def reply(self, ask_id: str, reply: Reply) -> bool:
         """Answer a question; the first answer wins."""
         return self._live.reply(ask_id, reply)
+
+    @property
+    def policy(self) -> Policy:
+        """The context policy that holds from the next request on."""
+        return self._live.policy()
+
+    def use_policy(self, *words: str | Policy) -> Policy:
+        """Choose the context policy of this session, from the next request on; returns it.
+
+        Words are the name of a preset, ``name=value`` for one number, or ``default`` for the
+        configured one: ``use_policy("opencode-1.18", "prune.protect_tokens=10000")``.
+        """
+        return self._app.engine.submit(self._live.use_policy(*words)).result()
 
     def requests(self) -> tuple[StepRequest, ...]:
         """List every model request of the session, in order."""

@@ -23,18 +23,20 @@ def by_kind(
     found = dict.fromkeys(KINDS, 0)
     found["tools"] = tools_tokens
     for message, weighed in zip(messages, weights, strict=True):
-        summary = message.message_id in summaries
-        found["summary" if summary else _speaker(message)] += MESSAGE_TOKENS
+        found[kind_of(message, None, summaries)] += MESSAGE_TOKENS
         for block, tokens in zip(message.blocks, weighed, strict=True):
-            found["summary" if summary else _kind(message, block)] += tokens
+            found[kind_of(message, block, summaries)] += tokens
     return {kind: tokens for kind, tokens in found.items() if tokens}
+
+
+def kind_of(message: FlatMessage, block: Block | None, summaries: Set[str]) -> str:
+    """Return the kind of a block; without one, of what frames the message."""
+    if message.message_id in summaries:
+        return "summary"
+    if isinstance(block, ReasoningBlock):
+        return "reasoning"
+    return "output" if isinstance(block, ResultBlock) else _speaker(message)
 
 
 def _speaker(message: FlatMessage) -> str:
     return "output" if message.role == "tool" else message.role
-
-
-def _kind(message: FlatMessage, block: Block) -> str:
-    if isinstance(block, ReasoningBlock):
-        return "reasoning"
-    return "output" if isinstance(block, ResultBlock) else _speaker(message)

@@ -8,8 +8,8 @@ LIGHT = """
   --page: #fff; --text: #1b1b1f; --muted: #63636b; --line: #dcdce1; --code: #f6f6f7;
   --accent: #5b49b4; --tint: #eae8f2; --good: #1d7f4e; --bad: #b3261e; --warm: #96590a;
   --warm-page: #fff7ea; --scraped: #1f7f72; --strokes: #1f7f7214;
-  --system: #8a94ad; --tools: #a9b1c6; --instructions: #c3a5d8; --summary: #2a9080;
-  --user: #3b82c4; --assistant: #5b49b4; --reasoning: #a89be0; --output: #d08a3c;
+  --system: #8c96ad; --tools: #64708b; --instructions: #aab4c8; --summary: #2f8f83;
+  --user: #3c82c4; --assistant: #5b4ab5; --reasoning: #a898e2; --output: #cf8b3c;
   --used: #5b49b4; --free: #ececef; --reserve: #c9c9d0;
 """
 
@@ -17,8 +17,8 @@ DARK = """
   --page: #111216; --text: #ececf0; --muted: #a0a1ab; --line: #33353d; --code: #1a1c21;
   --accent: #a596f2; --tint: #282736; --good: #58c08a; --bad: #f28b82; --warm: #f0b453;
   --warm-page: #2a2319; --scraped: #4fbfae; --strokes: #4fbfae1a;
-  --system: #6f7c9c; --tools: #55607b; --instructions: #8d6aa6; --summary: #4fbfae;
-  --user: #5aa5e6; --assistant: #8b7ce6; --reasoning: #5f52a8; --output: #e0a55c;
+  --system: #77829b; --tools: #93a0ba; --instructions: #5a6478; --summary: #48b5a6;
+  --user: #5aa2e0; --assistant: #8d7ce6; --reasoning: #64559f; --output: #dba057;
   --used: #a596f2; --free: #26282e; --reserve: #4a4c55;
 """
 
@@ -110,3 +110,54 @@ EXCERPT = (
     f"{SAVED} {{ color: var(--text); background: var(--page); font-size: 14px; line-height: 1.5;\n{RULES}\n}}\n"
 )
 """For a part of a notebook: the notebook's own colours, and nothing outside the part is touched."""
+
+HEX = {
+    "system": "#8c96ad",
+    "tools": "#64708b",
+    "instructions": "#aab4c8",
+    "summary": "#2f8f83",
+    "user": "#3c82c4",
+    "assistant": "#5b4ab5",
+    "reasoning": "#a898e2",
+    "output": "#cf8b3c",
+    "used": "#5b4ab5",
+    "reserve": "#b4b6be",
+    "free": "",
+}
+"""What fills a window, where no style sheet is let in: a notebook that nobody trusts."""
+
+_FILLED = "\n".join(
+    f".k-{kind} {{ background: var(--{kind}) !important; }}"
+    for kind in HEX
+    if kind not in {"free", "reserve"}
+)
+
+_WINDOW_RULES = f"""
+{_FILLED}
+.k-free {{ background: none !important; }}
+.k-reserve {{ background: repeating-linear-gradient(135deg, var(--reserve) 0 2px, transparent 2px 5px) !important; }}
+p {{ margin: 0; }}
+.bar {{ border-color: var(--line) !important; background: var(--code); margin: 10px 0 8px; }}
+.fill + .fill:not(.k-free) {{ box-shadow: inset 1px 0 0 var(--page); }}
+.swatch {{ vertical-align: -1px; }}
+.swatch.k-free {{ box-shadow: inset 0 0 0 1px var(--line); }}
+.swatch.k-reserve {{ box-shadow: inset 0 0 0 1px var(--reserve); }}
+table {{ font-size: 13px; margin: 0 0 8px; }}
+table, tr, th, td {{ background: none !important; }}
+th, td {{ padding: 3px 16px 3px 0; border: 0; vertical-align: baseline; font-weight: 400; }}
+.number {{ font-variant-numeric: tabular-nums; white-space: nowrap; }}
+td.words {{ color: var(--muted); overflow-wrap: anywhere; }}
+.heading {{ margin: 14px 0 6px; }}
+.strip {{ border-color: var(--scraped) !important; }}
+.strip .name {{ font-weight: 600; }}
+.did, .why {{ color: var(--muted); font-size: 12px; font-variant-numeric: tabular-nums; }}
+.why {{ color: var(--text); }}
+.items {{ margin-top: 12px; }}
+.items > summary {{ color: var(--muted); }}
+.items > summary::before {{ content: "\\25B8\\00A0"; }}
+.items[open] > summary::before {{ content: "\\25BE\\00A0"; }}
+.remark {{ color: var(--scraped); font-style: normal; white-space: nowrap; }}
+"""
+
+WINDOW = EXCERPT.rstrip().removesuffix("}") + _WINDOW_RULES + "}\n"
+"""For a context window in a notebook."""

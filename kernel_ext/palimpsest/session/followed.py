@@ -13,6 +13,7 @@ from palimpsest.context.projection import PROJECTION_VERSION
 from palimpsest.context.texts import load_texts
 from palimpsest.context.view import View
 from palimpsest.model.tokenizer import counter
+from palimpsest.context.changes import chosen
 from palimpsest.session.api import Answer, PromptOptions, RecordsCallback, Snapshot
 from palimpsest.store.follow import Follower
 from palimpsest.store.jsonl import JsonlStore
@@ -65,7 +66,14 @@ class FollowedSession:
         raise SessionHeld(self.reason)
 
     def policy(self) -> Policy:
-        """Refuse: the configuration that holds is the other kernel's."""
+        """Return what was chosen, or what the newest request was made under."""
+        with self._lock:
+            session, request = self._state.session, self._state.request
+        if session is not None and session.policy_choice is not None:
+            return chosen(session.policy_choice)
+        if request is not None and request.policy_blob is not None:
+            kept = self._store.get_blob(request.policy_blob.sha256)
+            return Policy.model_validate_json(kept)
         raise SessionHeld(self.reason)
 
     async def use_policy(self, *words: str | Policy) -> Policy:  # noqa: ARG002
@@ -122,7 +130,7 @@ class FollowedSession:
         if not newest:
             return None
         read = self._store.get_blob
-        view = View(messages, decisions, load_texts(messages, read))
+        view = View(messages, decisions, load_texts(messages, read, decisions))
         basis = recorded(newest[0], view, read, counter, self.id)
         return replace(basis, request_id="", version=PROJECTION_VERSION, older=older)
 

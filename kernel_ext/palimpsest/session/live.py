@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from palimpsest.context.changes import choice
 from palimpsest.context.basis import Basis
+from palimpsest.context.changes import choice
 from palimpsest.context.policy import reserve
 from palimpsest.context.system import system
 from palimpsest.context.texts import load_texts
@@ -208,10 +208,12 @@ class LiveSession:
         user = self._next_user(messages)
         agent = find_agent(user.agent, services.agents)
         info = services.info(user.model.id, user.model.variant)
-        policy = self._policy()
+        policy = self.policy()
         return Basis(
             session_id=self.id,
-            view=View(messages, decisions, load_texts(messages, services.store.get_blob)),
+            view=View(
+                messages, decisions, load_texts(messages, services.store.get_blob, decisions)
+            ),
             system=self._known_system(agent, info, user),
             tools=self._specs(self._offered(agent, user), info),
             model=info,
@@ -314,8 +316,7 @@ class LiveSession:
         agent = find_agent(user.agent, services.agents)
         info = services.info(user.model.id, user.model.variant)
         policy = self._configured.of(self.log.state.session)
-        rules = services.rules + agent.rules
-        offered = services.registry.offered(rules, user.tools)
+        offered = self._offered(agent, user)
         self._remember(user)
         return Setup(
             agent=agent.name,
@@ -338,10 +339,6 @@ class LiveSession:
         agent, model = self._resolve({})
         time = MessageTime(created=self._services.clock())
         return UserMessage(id="", session_id=self.id, time=time, agent=agent, model=model)
-
-    def _policy(self) -> Policy:
-        session = self.log.state.session
-        return (session.policy if session else None) or self._services.policy
 
     def _offered(self, agent: Agent, user: UserMessage) -> tuple[Tool, ...]:
         services = self._services

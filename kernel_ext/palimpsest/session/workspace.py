@@ -46,14 +46,12 @@ class Workspace:
     async def current(self, notebook: str | None) -> LiveSessionProtocol:
         """Return the notebook's session: the one used here last, its newest one, or a new one."""
         async with self._lock:
-            known = self._current.get(notebook)
-            if known is not None and known in self._open:
-                return await self._opened(known, notebook)
-            if notebook is not None:
-                for summary in self._store.list():
-                    if summary.notebook == notebook and summary.parent_id is None:
-                        return await self._opened(summary.id, notebook)
-            return await self._created(notebook)
+            return await self._found(notebook) or await self._created(notebook)
+
+    async def known(self, notebook: str | None) -> LiveSessionProtocol | None:
+        """Return the notebook's session if it has one; none is begun."""
+        async with self._lock:
+            return await self._found(notebook)
 
     async def new(self, notebook: str | None) -> LiveSessionProtocol:
         """Begin a new session for the notebook and make it current."""
@@ -108,6 +106,16 @@ class Workspace:
             await asyncio.gather(*(session.close() for session in opened))
 
     # With the lock held
+
+    async def _found(self, notebook: str | None) -> LiveSession | FollowedSession | None:
+        known = self._current.get(notebook)
+        if known is not None and known in self._open:
+            return await self._opened(known, notebook)
+        if notebook is not None:
+            for summary in self._store.list():
+                if summary.notebook == notebook and summary.parent_id is None:
+                    return await self._opened(summary.id, notebook)
+        return None
 
     async def _created(self, notebook: str | None) -> LiveSession:
         services = self._services

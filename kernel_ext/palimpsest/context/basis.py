@@ -1,0 +1,101 @@
+"""Everything that one request is made from, as one value: what is looked at when nothing is sent.
+
+Border: pure. The live session builds the basis of the request that would come next; review builds
+that of a recorded one. Both are projected by the functions of the live loop.
+"""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from palimpsest.context.estimate import Count
+from palimpsest.context.projection import PROJECTION_VERSION, Projection, project
+from palimpsest.context.summary import project_summary
+from palimpsest.context.view import View
+from palimpsest.transcript.decisions import Facts, StepRequest
+from palimpsest.transcript.messages import AssistantMessage, Messages
+from palimpsest.transcript.policies import Policy
+from palimpsest.transcript.values import ModelInfo, ToolSpec
+
+
+@dataclass(frozen=True, slots=True)
+class Basis:
+    """What a request is made from."""
+
+    session_id: str
+    view: View
+    system: tuple[str, ...]
+    tools: tuple[ToolSpec, ...]
+    model: ModelInfo
+    policy: Policy
+    facts: Facts
+    count: Count
+    request_id: str = ""
+    """Which recorded request this is; empty for one that would be sent now."""
+    version: int = PROJECTION_VERSION
+    marker_id: str = ""
+    """The marker whose summary the request asks for; empty for other requests."""
+    older: int = 0
+    """Messages that were left in the log, since a summary covers them."""
+
+
+def projected(basis: Basis) -> Projection:
+    """Return the request."""
+    if basis.marker_id:
+        return project_summary(
+            basis.view,
+            marker_id=basis.marker_id,
+            system=basis.system,
+            model=basis.model.ref,
+            policy=basis.policy,
+            count=basis.count,
+        )
+    return project(
+        basis.view,
+        system=basis.system,
+        tools=basis.tools,
+        model=basis.model,
+        policy=basis.policy,
+        count=basis.count,
+        version=basis.version,
+    )
+
+
+def recorded(
+    record: StepRequest,
+    view: View,
+    read: Callable[[str], bytes],
+    counter: Callable[[str], Count],
+    session_id: str,
+) -> Basis:
+    """Return what a recorded request was made from; ``read`` gives blobs by their hash.
+
+    ``view`` is of the session as it was when the request was recorded.
+    """
+    policy = record.policy or Policy()
+    if record.policy_blob is not None:
+        policy = Policy.model_validate_json(read(record.policy_blob.sha256))
+    system: list[str] = json.loads(read(record.system.sha256))
+    tools = json.loads(read(record.tools.sha256))
+    return Basis(
+        session_id=session_id,
+        view=view,
+        system=tuple(system),
+        tools=tuple(ToolSpec.model_validate(spec) for spec in tools),
+        model=record.model,
+        policy=policy,
+        facts=record.facts,
+        count=counter(record.facts.estimator),
+        request_id=record.id,
+        version=record.projection,
+        marker_id=_marker_of(record, view.messages),
+    )
+
+
+def _marker_of(record: StepRequest, messages: Messages) -> str:
+    if record.purpose != "compaction":
+        return ""
+    for message in messages:
+        if message.id == record.message_id and isinstance(message.info, AssistantMessage):
+            return message.info.parent_id
+    return ""

@@ -1,0 +1,181 @@
+"""A context window as a piece of HTML: one bar, what fills it, and what is gone from it.
+
+Border: pure; words and numbers in, markup out. A notebook that nobody trusts loses style sheets
+and drawings (JupyterLab's sanitiser), so the bar is made of plain elements whose size and colour
+stand beside them; the style sheet adds the notebook's own colours where it is let in.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from palimpsest.render.escape import clean, in_html
+from palimpsest.render.style import HEX, WINDOW
+from palimpsest.render.words import count
+
+
+@dataclass(frozen=True, slots=True)
+class Fill:
+    """One kind of what fills the window; ``free`` and ``reserve`` end the bar."""
+
+    kind: str
+    name: str
+    tokens: int
+    remark: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One item of the request."""
+
+    kind: str
+    name: str
+    words: str
+    tokens: int
+    remark: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """Something that was scraped off the page."""
+
+    name: str
+    words: str
+    facts: tuple[str, ...]
+    """What was done, what it saved, since when, by which rule."""
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Sheet:
+    """A context window in words."""
+
+    title: str
+    head: tuple[str, ...]
+    """How full it is, and of which request."""
+    window: int
+    fills: tuple[Fill, ...]
+    """In the order of the bar."""
+    warning: str
+    """What a person should notice; mostly empty."""
+    remarks: tuple[str, ...]
+    """How it was counted."""
+    entries_title: str
+    entries: tuple[Entry, ...]
+    more_entries: str
+    marks_title: str
+    marks: tuple[Mark, ...]
+    more_marks: str
+
+
+def to_html(sheet: Sheet) -> str:
+    """Return the window as a part of a notebook's page."""
+    blocks = [
+        f'<p class="title"><b>{_words(sheet.title)}</b></p>',
+        f'<p class="facts">{_joined(sheet.head)}</p>',
+        _bar(sheet),
+        f'<p class="notice bad"><b>{_words(sheet.warning)}</b></p>' if sheet.warning else "",
+        _fills(sheet),
+        f'<p class="facts">{_joined(sheet.remarks)}</p>' if sheet.remarks else "",
+        _marks(sheet),
+        _entries(sheet),
+    ]
+    body = "\n".join(block for block in blocks if block)
+    return (
+        '<div class="plm-Saved plm-Saved-window"><div class="plm-Saved-words">'
+        f"<style>{WINDOW}</style>\n{body}\n</div></div>"
+    )
+
+
+def share(tokens: int, window: int) -> str:
+    """Return a share of the window in words; a little is not nothing."""
+    percent = 100 * tokens / max(window, 1)
+    if 0 < percent < 0.1:
+        return "<0.1 %"
+    return f"{percent:.1f} %" if percent < 10 else f"{percent:.0f} %"
+
+
+def _bar(sheet: Sheet) -> str:
+    whole = max(sheet.window, sum(fill.tokens for fill in sheet.fills), 1)
+    pieces = []
+    for fill in sheet.fills:
+        width = 100 * fill.tokens / whole
+        if fill.tokens <= 0:
+            continue
+        words = f"{fill.name}: {count(fill.tokens)} tokens, {share(fill.tokens, sheet.window)}"
+        least = "" if fill.kind == "free" else "min-width:2px;"
+        pieces.append(
+            f'<span class="fill k-{_name(fill.kind)}" title="{_words(words)}"'
+            f' style="width:{width:.3f}%;{least}{_colour(fill.kind)}"></span>'
+        )
+    label = _words(f"{sheet.title}. {', '.join(sheet.head)}")
+    return (
+        f'<div class="bar" role="img" aria-label="{label}" style="display:flex;height:14px;'
+        f'overflow:hidden;border:1px solid #9a9ca6;border-radius:4px">{"".join(pieces)}</div>'
+    )
+
+
+def _fills(sheet: Sheet) -> str:
+    rows = "\n".join(
+        f'<tr><th style="text-align:left">{_swatch(fill.kind)}{_words(fill.name)}</th>'
+        f'<td class="number" style="text-align:right">{count(fill.tokens)}</td>'
+        f'<td class="number" style="text-align:right">{share(fill.tokens, sheet.window)}</td>'
+        f'<td class="words" style="text-align:left"><bdi>{_words(fill.remark)}</bdi></td></tr>'
+        for fill in sheet.fills
+    )
+    return f'<table class="fills"><tbody>\n{rows}\n</tbody></table>'
+
+
+def _marks(sheet: Sheet) -> str:
+    shown = "\n".join(
+        '<div class="strip" style="border:1px dashed #3d8f84;border-radius:6px;'
+        'padding:5px 12px;margin:6px 0">'
+        f'<p><b class="name">{_words(mark.name)}</b> <bdi class="subject">{_words(mark.words)}</bdi></p>'
+        f'<p class="did">{_joined(mark.facts)}</p>'
+        + (f'<p class="why">{_words(mark.reason)}</p>' if mark.reason else "")
+        + "</div>"
+        for mark in sheet.marks
+    )
+    more = f'\n<p class="muted">{_words(sheet.more_marks)}</p>' if sheet.more_marks else ""
+    return f'<p class="heading"><b>{_words(sheet.marks_title)}</b></p>\n{shown}{more}'
+
+
+def _entries(sheet: Sheet) -> str:
+    if not sheet.entries:
+        return ""
+    rows = "\n".join(
+        f'<tr><td class="number" style="text-align:right">{count(entry.tokens)}</td>'
+        f'<td style="text-align:left">{_swatch(entry.kind)}<span class="name">{_words(entry.name)}</span></td>'
+        f'<td class="words" style="text-align:left"><bdi>{_words(entry.words)}</bdi>'
+        + (f' <i class="remark">{_words(entry.remark)}</i>' if entry.remark else "")
+        + "</td></tr>"
+        for entry in sheet.entries
+    )
+    more = f'\n<p class="muted">{_words(sheet.more_entries)}</p>' if sheet.more_entries else ""
+    return (
+        f'<details class="items"><summary>{_words(sheet.entries_title)}</summary>'
+        f'<table class="entries"><tbody>\n{rows}\n</tbody></table>{more}</details>'
+    )
+
+
+def _swatch(kind: str) -> str:
+    return (
+        f'<span class="swatch k-{_name(kind)}" style="display:inline-block;width:10px;height:10px;'
+        f'margin-right:6px;border-radius:2px;{_colour(kind)}"></span>'
+    )
+
+
+def _name(kind: str) -> str:
+    return kind if kind in HEX else "used"
+
+
+def _colour(kind: str) -> str:
+    colour = HEX.get(kind, HEX["used"])
+    return f"background-color:{colour}" if colour else ""
+
+
+def _joined(words: Sequence[str]) -> str:
+    return " · ".join(f"<span>{_words(one)}</span>" for one in words if one)
+
+
+def _words(text: str) -> str:
+    return in_html(clean(text))

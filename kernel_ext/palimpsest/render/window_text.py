@@ -1,0 +1,149 @@
+"""A context window as plain text and as Markdown: a bar of characters and tables.
+
+Border: pure. Every kind has a sign of its own in the bar, which its row repeats, so that nothing
+depends on colour. Numbers stand before words of others: words that run from right to left move
+nothing.
+"""
+
+from collections.abc import Sequence
+
+from palimpsest.render.escape import clean, code_span, inline, one_line
+from palimpsest.render.window import Entry, Fill, Mark, Sheet, share
+from palimpsest.render.words import count
+
+BAR = 64
+"""Characters of the bar: with its border it fits a terminal of 80 columns beside nothing."""
+SIGNS = {
+    "system": "█",
+    "tools": "▓",
+    "instructions": "▒",
+    "summary": "◆",
+    "user": "▲",
+    "assistant": "■",
+    "reasoning": "□",
+    "output": "▤",
+    "used": "█",
+    "free": "·",
+    "reserve": "/",
+}
+
+
+def bar(fills: Sequence[Fill], window: int, width: int = BAR) -> str:
+    """Return what fills the window as signs; whatever is there has one sign at least."""
+    there = [fill for fill in fills if fill.tokens > 0]
+    whole = max(window, sum(fill.tokens for fill in there), 1)
+    cells = [max(1, width * fill.tokens // whole) for fill in there]
+    rests = sorted(range(len(there)), key=lambda at: -(width * there[at].tokens % whole))
+    for at in rests[: max(0, width - sum(cells))]:
+        cells[at] += 1
+    while cells and sum(cells) > width:
+        cells[cells.index(max(cells))] -= 1
+    return "".join(
+        SIGNS.get(fill.kind, SIGNS["used"]) * cell for fill, cell in zip(there, cells, strict=True)
+    )
+
+
+def to_text(sheet: Sheet) -> str:
+    """Return the window as plain text."""
+    blocks = [
+        sheet.title,
+        " · ".join(one for one in sheet.head if one),
+        f"[{bar(sheet.fills, sheet.window)}]",
+        f"! {sheet.warning}" if sheet.warning else "",
+        "\n".join(_fill_lines(sheet)),
+        "\n".join(one for one in sheet.remarks if one),
+        "\n".join([sheet.marks_title, *(_mark_text(mark) for mark in sheet.marks)]),
+        sheet.more_marks,
+        "\n".join([sheet.entries_title, *_entry_lines(sheet.entries)]) if sheet.entries else "",
+        sheet.more_entries,
+    ]
+    return "\n\n".join(clean(block) for block in blocks if block)
+
+
+def to_markdown(sheet: Sheet) -> str:
+    """Return the window as Markdown that is safe when it is trusted."""
+    blocks = [
+        f"**{inline(sheet.title)}**",
+        f"*{inline(' · '.join(one for one in sheet.head if one))}*",
+        f"`[{bar(sheet.fills, sheet.window)}]`",
+        f"**{inline(sheet.warning)}**" if sheet.warning else "",
+        _table(
+            ("", "tokens", "share", ""),
+            [
+                (
+                    f"{SIGNS.get(fill.kind, '')} {inline(fill.name)}",
+                    count(fill.tokens),
+                    inline(share(fill.tokens, sheet.window)),
+                    inline(fill.remark),
+                )
+                for fill in sheet.fills
+            ],
+        ),
+        f"*{inline(' '.join(one for one in sheet.remarks if one))}*" if sheet.remarks else "",
+        f"**{inline(sheet.marks_title)}**",
+        *(_mark_markdown(mark) for mark in sheet.marks),
+        f"*{inline(sheet.more_marks)}*" if sheet.more_marks else "",
+        f"**{inline(sheet.entries_title)}**" if sheet.entries else "",
+        _entries_markdown(sheet.entries) if sheet.entries else "",
+        f"*{inline(sheet.more_entries)}*" if sheet.more_entries else "",
+    ]
+    return "\n\n".join(block for block in blocks if block)
+
+
+def _fill_lines(sheet: Sheet) -> list[str]:
+    names = max((len(fill.name) for fill in sheet.fills), default=0)
+    numbers = max((len(count(fill.tokens)) for fill in sheet.fills), default=0)
+    return [
+        f"{SIGNS.get(fill.kind, ' ')} {fill.name.ljust(names)}  {count(fill.tokens).rjust(numbers)}"
+        f"  {share(fill.tokens, sheet.window):>7}  {fill.remark}".rstrip()
+        for fill in sheet.fills
+    ]
+
+
+def _mark_text(mark: Mark) -> str:
+    lines = [
+        f"--- {mark.name} {mark.words}".rstrip(),
+        f"    {' · '.join(one for one in mark.facts if one)}",
+        f"    {mark.reason}" if mark.reason else "",
+    ]
+    return "\n".join(line for line in lines if line)
+
+
+def _mark_markdown(mark: Mark) -> str:
+    head = " ".join(piece for piece in (code_span(mark.name), inline(mark.words)) if piece)
+    facts = inline(" · ".join(one for one in mark.facts if one))
+    why = f" {inline(mark.reason)}" if mark.reason else ""
+    return f"╌╌╌ ⧄ {head} · *{facts}*{why}"
+
+
+def _entry_lines(entries: Sequence[Entry]) -> list[str]:
+    numbers = max((len(count(entry.tokens)) for entry in entries), default=0)
+    names = max((len(entry.name) for entry in entries), default=0)
+    return [
+        f"{count(entry.tokens).rjust(numbers)} {SIGNS.get(entry.kind, ' ')} {entry.name.ljust(names)}"
+        f"  {one_line(entry.words, 60)}{f' ({entry.remark})' if entry.remark else ''}".rstrip()
+        for entry in entries
+    ]
+
+
+def _entries_markdown(entries: Sequence[Entry]) -> str:
+    rows = [
+        (
+            count(entry.tokens),
+            f"{SIGNS.get(entry.kind, '')} {inline(entry.name)}",
+            inline(one_line(entry.words, 90))
+            + (f" *{inline(entry.remark)}*" if entry.remark else ""),
+        )
+        for entry in entries
+    ]
+    return _table(("tokens", "what", ""), rows)
+
+
+def _table(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
+    right = ("tokens", "share")
+    lines = [
+        f"| {' | '.join(head)} |",
+        f"|{'|'.join('---:' if cell in right else '---' for cell in head)}|",
+    ]
+    lines += [f"| {' | '.join(row)} |" for row in rows]
+    return "\n".join(lines)

@@ -1,0 +1,85 @@
+"""Say when decisions were made: the turn, the step that they first hold for, the time.
+
+A decision itself names no time; its record in the log does. Order is the log's.
+"""
+
+from collections.abc import Iterable, Set
+
+from palimpsest.review.ledger import Moment
+from palimpsest.transcript.events import (
+    DecisionMade,
+    MessageUpdated,
+    PartUpdated,
+    Record,
+    StepRequested,
+)
+from palimpsest.transcript.messages import UserMessage
+from palimpsest.transcript.parts import CompactionPart
+
+AT_ONCE = frozenset({"truncate"})
+"""Rules that decide when a tool ends: the step is the one that ran it."""
+
+
+def moments(records: Iterable[Record], wanted: Set[str]) -> dict[str, Moment]:
+    """Return when each of these decisions was made."""
+    clock = _Clock(wanted)
+    for record in records:
+        clock.take(record)
+    return clock.found
+
+
+class _Clock:
+    """Counts turns and steps along the log."""
+
+    def __init__(self, wanted: Set[str]) -> None:
+        self.found: dict[str, Moment] = {}
+        self._wanted = wanted
+        self._turn = 0
+        self._step = 0
+        self._began = ""
+        """The newest message that began a turn."""
+        self._steps_before = 0
+        """The steps of the turn before it."""
+        self._known: set[str] = set()
+        self._waiting: list[str] = []
+
+    def take(self, record: Record) -> None:
+        """Take in one record."""
+        match record.event:
+            case MessageUpdated(info=UserMessage() as info):
+                self._said(info)
+            case PartUpdated(part=CompactionPart(message_id=marker_id)):
+                self._was_marker(marker_id)
+            case StepRequested(request=request) if request.purpose == "step":
+                self._stepped()
+            case DecisionMade(decision=decision) if decision.id in self._wanted:
+                at_once = decision.rule in AT_ONCE
+                step = self._step if at_once else None
+                self.found[decision.id] = Moment(record.ts, self._turn, step)
+                if not at_once:
+                    self._waiting.append(decision.id)
+            case _:
+                pass
+
+    def _said(self, info: UserMessage) -> None:
+        if info.id in self._known:
+            return
+        self._known.add(info.id)
+        engine = info.origin is not None and info.origin.kind == "engine"
+        if not engine and not info.joins:
+            self._began, self._steps_before = info.id, self._step
+            self._turn, self._step = self._turn + 1, 0
+            self._waiting.clear()
+
+    def _was_marker(self, marker_id: str) -> None:
+        """Take a turn back: what began was a person's wish for a summary."""
+        if self._began == marker_id:
+            self._began = ""
+            self._turn, self._step = self._turn - 1, self._steps_before
+
+    def _stepped(self) -> None:
+        self._step += 1
+        for name in self._waiting:
+            before = self.found[name]
+            self.found[name] = Moment(before.time, self._turn, self._step)
+        self._waiting.clear()

@@ -1,0 +1,192 @@
+"""List what is gone from a request: summarised, cleared, cut, left out, and by which rule.
+
+Only what holds now: a decision that a person took back is none, and what a summary covers is told
+by the summary. Words are the session's own and are scrubbed of keys by whoever hands them out.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+
+from palimpsest.context.basis import Basis
+from palimpsest.context.convert import convert
+from palimpsest.context.estimate import message_tokens
+from palimpsest.context.fold import good_summaries, marker
+from palimpsest.context.limit import limit
+from palimpsest.context.standing import standing
+from palimpsest.context.summary import RULE as COMPACT
+from palimpsest.context.undo import folded
+from palimpsest.render.escape import one_line
+from palimpsest.render.reasons import reason
+from palimpsest.render.words import count, subject
+from palimpsest.review.ledger import Moment, Reduction, Way
+from palimpsest.transcript.decisions import Decision
+from palimpsest.transcript.errors import AbortedError
+from palimpsest.transcript.messages import AssistantMessage, Message, Messages
+from palimpsest.transcript.parts import CompactionPart, Part, TextPart, ToolPart
+
+Scrub = Callable[[str], str]
+
+WAYS: Mapping[str, Way] = {"truncate": "truncate", "clear": "clear", "drop": "drop"}
+LIMIT = "history limit"
+EXCLUDED = "by hand"
+FAILED = "failed answers"
+
+
+def reductions(basis: Basis, dated: Mapping[str, Moment], scrub: Scrub) -> tuple[Reduction, ...]:
+    """Return what the request does not show, or not whole: what takes most first of each way."""
+    seen = folded(basis.view, basis.policy.compact)
+    teller = _Teller(basis, dated, scrub)
+    found = [
+        *teller.summarised(seen),
+        *teller.limited(seen),
+        *teller.failed(seen),
+        *sorted(teller.of_parts(seen), key=lambda one: -one.saved),
+    ]
+    return tuple(found)
+
+
+def decisions_to_date(basis: Basis) -> frozenset[str]:
+    """Name the decisions whose time is asked for: those that hold, and those about summaries."""
+    holding = standing(basis.view.decisions).values()
+    summaries = [one for one in basis.view.decisions if one.rule == COMPACT]
+    return frozenset(one.id for one in (*holding, *summaries))
+
+
+class _Teller:
+    def __init__(self, basis: Basis, dated: Mapping[str, Moment], scrub: Scrub) -> None:
+        self._basis = basis
+        self._dated = dated
+        self._scrub = scrub
+
+    def summarised(self, seen: Messages) -> Iterator[Reduction]:
+        """Tell of the newest summary, which took in the older ones."""
+        summaries = good_summaries(seen)
+        marked = next((m for m in reversed(seen) if marker(m) and m.id in summaries), None)
+        if marked is None:
+            return
+        part = marker(marked)
+        summary = seen[summaries[marked.id]]
+        shown = {message.id for message in seen}
+        hidden = [m for m in self._basis.view.messages if m.id not in shown]
+        number = self._basis.older + len(hidden)
+        made = self._judged(summary.id)
+        why = "as asked" if part is None or not part.auto else "since the window was nearly full"
+        yield Reduction(
+            way="summarise",
+            name="summary",
+            words=f"{count(number)} message{'' if number == 1 else 's'} told in a summary, {why}",
+            rule=COMPACT,
+            reason=self._scrub(reason(made)) if made is not None else "",
+            numbers=dict(made.numbers) if made is not None else {},
+            tokens_before=made.tokens_before if made is not None else None,
+            tokens_after=made.tokens_after if made is not None else None,
+            since=self._dated.get(made.id) if made is not None else None,
+            message_id=summary.id,
+        )
+
+    def _judged(self, summary_id: str) -> Decision | None:
+        decided = (
+            one
+            for one in reversed(self._basis.view.decisions)
+            if one.rule == COMPACT and one.message_id == summary_id
+        )
+        return next(decided, None)
+
+    def limited(self, seen: Messages) -> Iterator[Reduction]:
+        """Tell of the turns that a history limit leaves out of every request."""
+        basis = self._basis
+        turns = basis.policy.history_limit
+        flat = convert(seen, basis.model.ref, basis.policy.convert)
+        kept = {id(one) for one in limit(flat, turns, basis.policy.limit)}
+        gone = [one for one in flat if id(one) not in kept]
+        if not gone:
+            return
+        users = sum(one.role == "user" for one in gone)
+        yield Reduction(
+            way="limit",
+            name="earlier turns",
+            words=f"{count(users)} turn{'' if users == 1 else 's'} not sent",
+            rule=LIMIT,
+            reason=f"The history limit of this session is {count(turns or 0)} turns.",
+            numbers={"turns": turns},
+            tokens_before=sum(message_tokens(one, basis.count) for one in gone),
+            tokens_after=0,
+        )
+
+    def failed(self, seen: Messages) -> Iterator[Reduction]:
+        """Tell of answers that ended in an error, which are kept and not sent again."""
+        number = sum(map(_is_unsent, seen))
+        if number:
+            yield Reduction(
+                way="fail",
+                name="failed answers",
+                words=f"{count(number)} not sent again",
+                rule=FAILED,
+                reason="What ended in an error is kept in the session, and not sent to the model again.",
+                numbers={"answers": number},
+            )
+
+    def of_parts(self, seen: Messages) -> Iterator[Reduction]:
+        """Tell of the single parts that are cleared, cut or left out."""
+        holding = standing(self._basis.view.decisions)
+        for message in seen:
+            for part in message.parts:
+                decision = holding.get(part.id)
+                if decision is not None:
+                    yield self._of_part(part, decision)
+                elif isinstance(part, TextPart) and part.ignored:
+                    yield self._excluded(part)
+
+    def _of_part(self, part: Part, decision: Decision) -> Reduction:
+        name, words = named(part, self._scrub)
+        return Reduction(
+            way=WAYS[decision.action],
+            name=name,
+            words=words,
+            rule=decision.rule,
+            reason=self._scrub(reason(decision)),
+            numbers=dict(decision.numbers),
+            tokens_before=decision.tokens_before,
+            tokens_after=decision.tokens_after,
+            since=self._dated.get(decision.id),
+            message_id=part.message_id,
+            part_id=part.id,
+        )
+
+    def _excluded(self, part: TextPart) -> Reduction:
+        name, words = named(part, self._scrub)
+        return Reduction(
+            way="exclude",
+            name=name,
+            words=words,
+            rule=EXCLUDED,
+            reason="Somebody left this out of what the model sees.",
+            tokens_before=self._basis.count(part.text),
+            tokens_after=0,
+            message_id=part.message_id,
+            part_id=part.id,
+        )
+
+
+def named(part: Part, scrub: Scrub) -> tuple[str, str]:
+    """Return what a part is called, and its first line or what it works on."""
+    match part:
+        case ToolPart():
+            return one_line(scrub(part.tool), 60), one_line(scrub(_subject(part)))
+        case TextPart():
+            return "note" if part.synthetic else "text", one_line(scrub(part.text))
+        case CompactionPart():
+            return "marker", "asks for a summary"
+        case _:
+            return part.type, one_line(scrub(str(getattr(part, "text", ""))))
+
+
+def _subject(part: ToolPart) -> str:
+    title = getattr(part.state, "title", None)
+    return subject(part.state.input) or (title or "")
+
+
+def _is_unsent(message: Message) -> bool:
+    info = message.info
+    if not isinstance(info, AssistantMessage) or info.error is None:
+        return False
+    return not isinstance(info.error, AbortedError)

@@ -1,0 +1,188 @@
+"""Put a ledger into words: titles, rows, strips; each view draws the same sheet.
+
+Words of the session came here scrubbed; each view escapes them.
+"""
+
+import datetime
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from palimpsest.render.figures import KINDS
+from palimpsest.render.window import Entry, Fill, Mark, Sheet
+from palimpsest.render.words import count, share_words
+
+if TYPE_CHECKING:
+    from palimpsest.review.ledger import Item, Ledger, Moment, Reduction
+
+NAMES: Mapping[str, str] = {
+    "system": "System prompt",
+    "tools": "Tool descriptions",
+    "instructions": "Instructions",
+    "summary": "Summary of older turns",
+    "user": "You",
+    "assistant": "Agent",
+    "reasoning": "Agent's thoughts",
+    "output": "Tool outputs",
+    "used": "Used",
+}
+"""As the panel calls them."""
+MOST_ENTRIES = 40
+MOST_MARKS = 20
+"""What a person reads in a cell; ``Ledger.items`` and ``Ledger.gone`` have everything."""
+_DONE = {
+    "truncate": "cut",
+    "clear": "cleared",
+    "drop": "left out",
+    "summarise": "told in a summary",
+    "limit": "left out",
+    "exclude": "left out",
+    "fail": "left out",
+}
+_MANY = {
+    "tools": ("tool", "tools"),
+    "user": ("message", "messages"),
+    "output": ("output", "outputs"),
+}
+
+
+def sheet(ledger: "Ledger") -> Sheet:
+    """Return the ledger in words."""
+    entries = sorted(ledger.items, key=lambda item: -item.tokens)
+    return Sheet(
+        title=f"What the model sees: {ledger.model}",
+        head=_head(ledger),
+        window=ledger.window,
+        fills=_fills(ledger),
+        warning=_warning(ledger),
+        remarks=_remarks(ledger),
+        entries_title=f"Everything in it, largest first ({_many(len(entries), 'item', 'items')})",
+        entries=tuple(map(_entry, entries[:MOST_ENTRIES])),
+        more_entries=_more(entries[MOST_ENTRIES:]),
+        marks_title=_marks_title(ledger),
+        marks=tuple(map(_mark, ledger.gone[:MOST_MARKS])),
+        more_marks=_more_marks(ledger.gone[MOST_MARKS:]),
+    )
+
+
+def _head(ledger: "Ledger") -> tuple[str, ...]:
+    which = (
+        f"request {ledger.request_id}, as it was sent"
+        if ledger.request_id
+        else "as the next request would begin"
+    )
+    assumed = " (assumed, since nobody knows this model's)" if ledger.window_assumed else ""
+    full = f"{count(ledger.used)} of {count(ledger.window)} tokens{assumed}"
+    return (full, share_words(ledger.used, max(ledger.window, 1)), which)
+
+
+def _fills(ledger: "Ledger") -> tuple[Fill, ...]:
+    filled = [
+        Fill(kind, NAMES[kind], ledger.kinds[kind], _remark(ledger, kind))
+        for kind in KINDS
+        if ledger.kinds.get(kind)
+    ]
+    reserve = max(ledger.reserve - ledger.over, 0)
+    return (
+        *filled,
+        Fill("free", "Free", ledger.free),
+        Fill("reserve", "Kept for the answer", reserve),
+    )
+
+
+def _remark(ledger: "Ledger", kind: str) -> str:
+    items = [item for item in ledger.items if item.kind == kind]
+    if kind == "instructions":
+        return ", ".join(item.name for item in items)
+    if kind == "output":
+        return _outputs(items)
+    return _many(len(items), *_MANY[kind]) if kind in _MANY else ""
+
+
+def _outputs(items: "Sequence[Item]") -> str:
+    tools = Counter(item.name for item in items).most_common(3)
+    listed = ", ".join(f"{number} {name}" for name, number in tools)
+    more = ", …" if len({item.name for item in items}) > len(tools) else ""
+    cut = sum(item.shown == "truncated" for item in items)
+    cleared = sum(item.shown == "cleared" for item in items)
+    states = [
+        f"{count(number)} {word}" for number, word in ((cut, "cut"), (cleared, "cleared")) if number
+    ]
+    return "; ".join([f"{listed}{more}", *states])
+
+
+def _warning(ledger: "Ledger") -> str:
+    if not ledger.over:
+        return ""
+    return (
+        f"It does not fit: {count(ledger.over)} tokens are more than the window leaves beside the "
+        "answer, so that room is made before the next request."
+    )
+
+
+def _remarks(ledger: "Ledger") -> tuple[str, ...]:
+    counted = f"Estimated with {ledger.estimator}"
+    if ledger.calibration == 1.0:
+        counted += "."
+    else:
+        counted += f", times {ledger.calibration:.2f}, as the provider's own counts say."
+    told = (
+        f"The provider counted {count(ledger.reported)} tokens in the newest request that was answered."
+        if ledger.reported is not None
+        else ""
+    )
+    return tuple(one for one in (counted, told, f"Policy: {ledger.policy}.") if one)
+
+
+def _entry(item: "Item") -> Entry:
+    states = {"truncated": "cut", "cleared": "cleared"}
+    remarks = [states.get(item.shown, ""), "pinned" if item.pinned else ""]
+    return Entry(
+        item.kind, item.name, item.words, item.tokens, ", ".join(one for one in remarks if one)
+    )
+
+
+def _more(items: "Sequence[Item]") -> str:
+    if not items:
+        return ""
+    tokens = count(sum(item.tokens for item in items))
+    return f"and {_many(len(items), 'smaller item', 'smaller items')}, {tokens} tokens together"
+
+
+def _marks_title(ledger: "Ledger") -> str:
+    if not ledger.gone:
+        return "Nothing was taken out: the model sees everything that was said and done."
+    saved = sum(one.saved for one in ledger.gone)
+    spared = f", {count(saved)} tokens saved" if saved > 0 else ""
+    return f"What the model no longer sees whole{spared}; the session keeps all of it"
+
+
+def _mark(one: "Reduction") -> Mark:
+    known = one.tokens_before is not None and one.tokens_after is not None
+    sizes = (
+        f"{_DONE[one.way]}, {count(one.tokens_before or 0)} → {count(one.tokens_after or 0)} tokens"
+        if known
+        else _DONE[one.way]
+    )
+    return Mark(one.name, one.words, (sizes, _since(one.since), f"rule {one.rule}"), one.reason)
+
+
+def _since(moment: "Moment | None") -> str:
+    if moment is None:
+        return ""
+    day = datetime.datetime.fromtimestamp(moment.time / 1000).astimezone()
+    where = (
+        f"turn {moment.turn}, step {moment.step}" if moment.step else f"after turn {moment.turn}"
+    )
+    return f"since {where} ({day:%Y-%m-%d %H:%M})"
+
+
+def _more_marks(gone: "Sequence[Reduction]") -> str:
+    if not gone:
+        return ""
+    saved = sum(one.saved for one in gone)
+    return f"and {count(len(gone))} more, {count(saved)} tokens saved by them"
+
+
+def _many(number: int, one: str, many: str) -> str:
+    return f"{count(number)} {one if number == 1 else many}"

@@ -1,0 +1,212 @@
+"""Weigh a context window, item by item: the request is projected as the live loop does it.
+
+Nothing is sent and nothing is written. The items add up to the request's calibrated estimate,
+exactly: what is lost by rounding goes to the item that it belongs to.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from palimpsest.context.basis import Basis, projected, recorded
+from palimpsest.context.estimate import MESSAGE_TOKENS, Count, block_tokens, tools_tokens
+from palimpsest.context.kinds import kind_of
+from palimpsest.context.projection import Projection
+from palimpsest.context.standing import pinned_parts, standing
+from palimpsest.context.system import sections
+from palimpsest.context.texts import load_texts
+from palimpsest.context.view import View
+from palimpsest.render.escape import one_line
+from palimpsest.review.ledger import Item, Ledger, Moment, Shown
+from palimpsest.review.moments import moments
+from palimpsest.review.reductions import Scrub, decisions_to_date, named, reductions
+from palimpsest.store.state import State
+from palimpsest.store.store import Store
+from palimpsest.transcript.decisions import StepRequest
+from palimpsest.transcript.errors import NotFound
+from palimpsest.transcript.events import Record, StepRequested
+from palimpsest.transcript.flat import Block, CallBlock, FlatMessage, ResultBlock
+from palimpsest.transcript.messages import AssistantMessage
+from palimpsest.transcript.parts import Part
+
+SPEAKERS = {"user": "prompt", "assistant": "answer", "reasoning": "thoughts", "output": "output"}
+
+
+def weigh(basis: Basis, records: Callable[[], Iterable[Record]], scrub: Scrub = str) -> Ledger:
+    """Return what a request holds; ``records`` are read only when something was decided."""
+    wanted = decisions_to_date(basis)
+    dated: dict[str, Moment] = moments(records(), wanted) if wanted else {}
+    return Ledger(
+        session_id=basis.session_id,
+        request_id=basis.request_id,
+        model=basis.model.ref.id,
+        policy=basis.policy.name,
+        window=basis.facts.window,
+        window_assumed=basis.model.window_assumed,
+        reserve=basis.facts.reserve,
+        estimator=basis.facts.estimator,
+        calibration=basis.facts.calibration,
+        reported=_reported(basis),
+        items=_items(basis, scrub),
+        gone=() if basis.marker_id else reductions(basis, dated, scrub),
+    )
+
+
+def weigh_recorded(
+    store: Store,
+    session_id: str,
+    request_id: str,
+    counter: Callable[[str], Count],
+    scrub: Scrub = str,
+) -> Ledger:
+    """Return what a recorded request held; raises NotFound."""
+    state = State()
+    past: list[Record] = []
+    for record in store.read(session_id):
+        state.apply(record)
+        past.append(record)
+        if isinstance(record.event, StepRequested) and record.event.request.id == request_id:
+            basis = _recorded(store, session_id, state, record.event.request, counter)
+            return weigh(basis, lambda: past, scrub)
+    raise NotFound(f"There is no request {request_id!r} in session {session_id!r}.")
+
+
+def _recorded(
+    store: Store,
+    session_id: str,
+    state: State,
+    request: StepRequest,
+    counter: Callable[[str], Count],
+) -> Basis:
+    messages = state.messages()
+    view = View(messages, state.decisions, load_texts(messages, store.get_blob, state.decisions))
+    return recorded(request, view, store.get_blob, counter, session_id)
+
+
+def _reported(basis: Basis) -> int | None:
+    """Return what the provider counted of the newest answered request."""
+    for message in reversed(basis.view.messages):
+        if isinstance(message.info, AssistantMessage):
+            usage = message.info.tokens
+            if usage.prompt and not usage.estimated:
+                return usage.prompt
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class _Source:
+    """What the session knows of the parts of a request."""
+
+    parts: dict[str, Part]
+    summaries: frozenset[str]
+    shown: dict[str, Shown]
+    pinned: frozenset[str]
+    scrub: Scrub
+
+    @classmethod
+    def of(cls, basis: Basis, scrub: Scrub) -> "_Source":
+        messages = basis.view.messages
+        holding = standing(basis.view.decisions)
+        ways: dict[str, Shown] = {"truncate": "truncated", "clear": "cleared"}
+        return cls(
+            parts={part.id: part for message in messages for part in message.parts},
+            summaries=frozenset(
+                message.id
+                for message in messages
+                if isinstance(message.info, AssistantMessage) and message.info.summary
+            ),
+            shown={name: ways[one.action] for name, one in holding.items() if one.action in ways},
+            pinned=pinned_parts(messages, basis.view.decisions),
+            scrub=scrub,
+        )
+
+
+def _items(basis: Basis, scrub: Scrub) -> tuple[Item, ...]:
+    projection = projected(basis)
+    source = _Source.of(basis, scrub)
+    raw = list(_raw(basis, projection, source))
+    return tuple(
+        replace(item, tokens=tokens)
+        for item, tokens in zip(
+            raw, _calibrated([item.tokens for item in raw], basis.facts.calibration), strict=True
+        )
+    )
+
+
+def _calibrated(tokens: Sequence[int], ratio: float) -> Iterator[int]:
+    """Correct counts so that their sum is the corrected sum."""
+    before = total = 0
+    for number in tokens:
+        total += number
+        now = round(total * ratio)
+        yield now - before
+        before = now
+
+
+def _raw(basis: Basis, projection: Projection, source: _Source) -> Iterator[Item]:
+    """Yield the items with their estimates, as they are sent."""
+    system = [message for message in projection.messages if message.role == "system"]
+    for message in system:
+        yield from _system(message, basis.count, source.scrub)
+    if projection.tools_tokens:
+        for tool in basis.tools:
+            words = one_line(source.scrub(tool.description))
+            yield Item("tools", tool.name, words, tools_tokens((tool,), basis.count))
+    for message in projection.messages:
+        if message.role != "system":
+            yield from _message(message, basis.count, source)
+
+
+def _system(message: FlatMessage, count: Count, scrub: Scrub) -> Iterator[Item]:
+    """Share what the prompt weighs among its sections: they weigh a little more one by one."""
+    text = "".join(str(getattr(block, "text", "")) for block in message.blocks)
+    found = sections(text)
+    whole = MESSAGE_TOKENS + sum(block_tokens(block, count) for block in message.blocks)
+    alone = [max(count(section.text), 1) for section in found]
+    shares = _calibrated(alone, whole / sum(alone))
+    for section, tokens in zip(found, shares, strict=True):
+        words = _first_line(section.text.removeprefix(f"Instructions from: {section.name}"))
+        yield Item(section.kind, one_line(scrub(section.name)), one_line(scrub(words)), tokens)
+
+
+def _first_line(text: str) -> str:
+    return next((line.strip() for line in text.splitlines() if line.strip()), "")
+
+
+def _message(message: FlatMessage, count: Count, source: _Source) -> Iterator[Item]:
+    frame = MESSAGE_TOKENS
+    for block in message.blocks:
+        kind = kind_of(message, block, source.summaries)
+        yield _block(message, block, kind, frame + block_tokens(block, count), source)
+        frame = 0
+    if frame:
+        kind = kind_of(message, None, source.summaries)
+        yield Item(kind, SPEAKERS.get(kind, kind), "", frame, message.message_id)
+
+
+def _block(message: FlatMessage, block: Block, kind: str, tokens: int, source: _Source) -> Item:
+    part = source.parts.get(block.part_id or "")
+    name, words = SPEAKERS.get(kind, kind), str(getattr(block, "text", ""))
+    match block:
+        case CallBlock():
+            name, words = f"{block.tool} call", _works_on(part, source.scrub)
+        case ResultBlock():
+            name, words = block.tool, _works_on(part, source.scrub) or block.text
+        case _ if getattr(part, "synthetic", False) or getattr(part, "type", "") == "compaction":
+            name = "note"
+        case _:
+            words = words or str(getattr(block, "filename", "") or getattr(block, "mime", ""))
+    is_result = isinstance(block, ResultBlock)
+    return Item(
+        kind=kind,
+        name=one_line(source.scrub(name), 60),
+        words=one_line(source.scrub(words)),
+        tokens=tokens,
+        message_id=message.message_id,
+        part_id=block.part_id,
+        shown=source.shown.get(block.part_id or "", "whole") if is_result else "whole",
+        pinned=block.part_id in source.pinned,
+    )
+
+
+def _works_on(part: Part | None, scrub: Scrub) -> str:
+    return named(part, scrub)[1] if part is not None else ""
