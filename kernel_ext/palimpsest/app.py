@@ -41,8 +41,8 @@ from palimpsest.transcript.decisions import StepRequest
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.ids import Ids
 from palimpsest.transcript.messages import Messages
-from palimpsest.transcript.scrub import scrub, secret_values
 from palimpsest.transcript.policies import Policy
+from palimpsest.transcript.scrub import scrub, secret_values
 from palimpsest.transcript.values import ModelInfo, Reply
 
 APPS: list["App"] = []
@@ -56,10 +56,6 @@ OLLAMA_SECONDS = 30.0
 NOT_IN_A_CELL = (
     "In a notebook, ask with %agent or %%agent: the agent's Python needs the thread that this call "
     "would block. start() sends a prompt without waiting."
-)
-
-NOT_ASKED = (
-    "Another kernel writes this session and has asked nothing yet, so there is no window to show."
 )
 
 
@@ -262,6 +258,13 @@ class Session:
         """
         return self._app.engine.submit(self._live.compact(focus))
 
+    def wait_compaction(self) -> "Future[bool]":
+        """Tell when no compaction runs and what it interrupted was tried again; arrives in a future.
+
+        False when that takes longer than the context policy waits, or the session is closed.
+        """
+        return self._app.engine.submit(self._live.wait_compaction())
+
     def cancel(self) -> bool:
         """Stop the turn that runs."""
         return self._live.cancel()
@@ -306,10 +309,7 @@ class Session:
             request_id = request if isinstance(request, str) else request.id
             store = self._app.services.store
             return weigh_recorded(store, self.id, request_id, counter, clean)
-        basis = self._live.basis()
-        if basis is None:
-            raise UserError(NOT_ASKED)
-        return weigh(basis, lambda: self._live.records_after(0), clean)
+        return weigh(self._live.basis(), lambda: self._live.records_after(0), clean)
 
     def fork(self, message_id: str | None = None) -> "Session":
         """Begin a new session with everything before a message, or all of this one."""

@@ -152,6 +152,16 @@ def meanings() -> dict[str, str]:
     return found
 
 
+@functools.cache
+def section_meanings() -> dict[str, str]:
+    """Return what each group of numbers is about, as its class says."""
+    return {
+        name: " ".join((type(field.default).__doc__ or "").split())
+        for name, field in Policy.model_fields.items()
+        if isinstance(field.default, BaseModel)
+    }
+
+
 def _leaves(policy: Policy) -> Iterator[tuple[str, Any]]:
     for name in Policy.model_fields:
         value = getattr(policy, name)
@@ -248,5 +258,6 @@ def _docs(model: type[BaseModel]) -> dict[str, str]:
         if not (isinstance(before, ast.AnnAssign) and isinstance(before.target, ast.Name)):
             continue
         if isinstance(after, ast.Expr) and isinstance(after.value, ast.Constant):
-            docs[before.target.id] = " ".join(str(after.value.value).replace("``", "").split())
+            words = str(after.value.value).replace("``", "").replace("None", NONE)
+            docs[before.target.id] = " ".join(words.split())
     return docs

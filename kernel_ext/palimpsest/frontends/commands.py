@@ -3,29 +3,44 @@
 Border: asks the session layer and words what it says; nothing here talks to a model.
 """
 
+import functools
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from IPython.core.error import UsageError
 
-from palimpsest.frontends.options import Request
+from palimpsest.frontends import policy
+from palimpsest.frontends.options import Request, policy_words
 from palimpsest.frontends.turn import Pages, Place, Services
 from palimpsest.render.escape import code_span, inline
 from palimpsest.render.words import count, money
+from palimpsest.review.weighing import weigh
 from palimpsest.session.api import LiveSession, Snapshot
 from palimpsest.transcript.errors import UserError
+from palimpsest.transcript.scrub import scrub, secret_values
 
 MOST_SESSIONS = 30
 """What a person reads in a cell; the panel has them all."""
 
+NO_SESSION = "This notebook has no session yet. Ask with %agent, then look again."
+
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """What a subcommand says, twice."""
+    """What a subcommand says, in each form."""
 
     markdown: str
     plain: str
+    html: str = ""
+    """A drawing of it, where there is one."""
+
+    @property
+    def bundle(self) -> dict[str, str]:
+        """The forms by MIME type."""
+        drawn = {"text/html": self.html} if self.html else {}
+        return drawn | {"text/markdown": self.markdown, "text/plain": self.plain}
 
 
 class Commands:
@@ -39,6 +54,8 @@ class Commands:
             "sessions": self._sessions,
             "use": self._use,
             "stop": self._stop,
+            "context": self._context,
+            "policy": self._policy,
             "models": self._models,
             "config": self._config,
         }
@@ -106,6 +123,32 @@ class Commands:
     def _stop(self, _argument: str, place: Place) -> Text:
         stopped = self._current(place).cancel("Stopped.")
         return sentence("Stopped." if stopped else "Nothing was running.")
+
+    def _policy(self, argument: str, place: Place) -> Text:
+        session = self._current(place)
+        if argument:
+            words = policy_words(argument)
+            self._services.engine.submit(session.use_policy(*words)).result()
+        picture = session.snapshot().session
+        own = picture is not None and (picture.policy_choice or picture.policy) is not None
+        now = session.policy()
+        origins = getattr(getattr(self._services, "config", None), "origins", {})
+        said = [sentence(policy.summary(now, own=own))]
+        found = policy.changes(now, origins, own=own)
+        shown = ([found] if found else []) + ([] if argument else policy.sections(now))
+        for section in shown:
+            said += [Text(f"**{inline(section.title)}**", section.title)]
+            said += [table(section.head, section.rows)]
+        return Text("\n\n".join(t.markdown for t in said), "\n\n".join(t.plain for t in said))
+
+    def _context(self, _argument: str, place: Place) -> Text:
+        services = self._services
+        session = services.engine.submit(services.workspace.known(place.notebook)).result()
+        if session is None:
+            return sentence(NO_SESSION)
+        clean = functools.partial(scrub, values=secret_values(os.environ))
+        ledger = weigh(session.basis(), lambda: session.records_after(0), clean)
+        return Text(ledger.markdown, ledger.text, ledger.html)
 
     def _models(self, _argument: str, _place: Place) -> Text:
         models = getattr(self._services, "models", None)

@@ -57,6 +57,9 @@ class Completions:
                 return self._values(option.field)
         if before == "use" and len(words) == 1:
             return self._values("session")
+        if words and words[0] == "policy":
+            name, equals, _ = current.partition("=")
+            return self._values(f"policy={name}" if equals else "policy")
         if current.startswith("-"):
             return [option.long for option in OPTIONS]
         if not words and "%%" not in line:

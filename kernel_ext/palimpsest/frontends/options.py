@@ -10,7 +10,9 @@ import re
 from dataclasses import dataclass, fields
 from typing import Any, Literal
 
-Command = Literal["status", "sessions", "use", "stop", "compact", "models", "config", "help"]
+Command = Literal[
+    "status", "sessions", "use", "stop", "compact", "context", "policy", "models", "config", "help"
+]
 
 COMMANDS: dict[str, str] = {
     "status": "the session of this notebook, its model, what runs and what waits",
@@ -18,6 +20,8 @@ COMMANDS: dict[str, str] = {
     "use": "go on with another session: %agent use ID",
     "stop": "stop the turn that runs",
     "compact": "put a summary in the place of what was said: %agent compact [focus on ...]",
+    "context": "what fills the model's window, and what is gone from it, since when and why",
+    "policy": "what is left out for the model, and when: %agent policy [NAME] [number=value]",
     "models": "the models that can be used here",
     "config": "every setting and where it came from",
     "help": "this text",
@@ -85,6 +89,7 @@ _BY_NAME = {option.long: option for option in OPTIONS} | {
     option.short: option for option in OPTIONS if option.short
 }
 _WORD = re.compile(r"\S+")
+_POLICY_WORD = re.compile(r"""[^\s=]+=(?:"[^"]*"|'[^']*'|\S*)|\S+""")
 _LOOKS_LIKE_OPTION = re.compile(r"--?[A-Za-z]")
 
 
@@ -145,6 +150,8 @@ def _command(rest: str) -> Request | None:
         return Request(command="use", argument=words[1])
     if word == "compact" and words[1:3] == ["focus", "on"]:
         return Request(command="compact", argument=rest.split(maxsplit=3)[-1])
+    if word == "policy" and _is_policy(chosen := policy_words(rest)[1:]):
+        return Request(command="policy", argument=" ".join(chosen))
     if len(words) > 1:
         return None
     for name in COMMANDS:
@@ -156,6 +163,16 @@ def _command(rest: str) -> Request | None:
             f"Did you mean %agent {close[0]}? To send {word!r} as a prompt, write %agent -- {word}."
         )
     return None
+
+
+def policy_words(text: str) -> list[str]:
+    """Split into words as a policy is written; a quoted value may hold blanks."""
+    return _POLICY_WORD.findall(text)
+
+
+def _is_policy(words: list[str]) -> bool:
+    """Tell a policy from a prompt that begins with the word."""
+    return len(words) == 1 or (bool(words) and all("=" in word for word in words[1:]))
 
 
 def _options(text: str) -> tuple[dict[str, Any], str]:

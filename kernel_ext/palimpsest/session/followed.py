@@ -9,11 +9,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from palimpsest.context.basis import Basis, recorded
+from palimpsest.context.changes import chosen
 from palimpsest.context.projection import PROJECTION_VERSION
 from palimpsest.context.texts import load_texts
 from palimpsest.context.view import View
 from palimpsest.model.tokenizer import counter
-from palimpsest.context.changes import chosen
 from palimpsest.session.api import Answer, PromptOptions, RecordsCallback, Snapshot
 from palimpsest.store.follow import Follower
 from palimpsest.store.jsonl import JsonlStore
@@ -27,6 +27,9 @@ from palimpsest.transcript.values import Reply
 
 POLL_SECONDS = 0.2
 """Five looks a second follow a person's reading; each costs one file size while nothing changes."""
+NOT_ASKED = (
+    "Another kernel writes this session and has asked nothing yet, so there is no window to show."
+)
 
 
 class FollowedSession:
@@ -62,6 +65,10 @@ class FollowedSession:
         raise SessionHeld(self.reason)
 
     async def compact(self, focus: str | None = None, origin: Origin | None = None) -> Answer:  # noqa: ARG002
+        """Refuse: another kernel writes this session."""
+        raise SessionHeld(self.reason)
+
+    async def wait_compaction(self) -> bool:
         """Refuse: another kernel writes this session."""
         raise SessionHeld(self.reason)
 
@@ -113,7 +120,7 @@ class FollowedSession:
         with self._lock:
             return self._state.decisions
 
-    def basis(self) -> Basis | None:
+    def basis(self) -> Basis:
         """Return what the session holds, as the writing kernel's newest step would send it."""
         with self._lock:
             messages, decisions, older = (
@@ -128,7 +135,7 @@ class FollowedSession:
         )
         newest = deque(steps, maxlen=1)
         if not newest:
-            return None
+            raise SessionHeld(NOT_ASKED)
         read = self._store.get_blob
         view = View(messages, decisions, load_texts(messages, read, decisions))
         basis = recorded(newest[0], view, read, counter, self.id)

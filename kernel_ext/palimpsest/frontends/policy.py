@@ -1,0 +1,72 @@
+"""What ``%agent policy`` says: the session's policy, what differs from its preset, every number.
+
+Border: rows of words from values; ``commands`` makes tables of them.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from palimpsest.context.changes import differences, meanings, numbers, section_meanings, shown
+from palimpsest.render.escape import one_line
+from palimpsest.session.policies import DEFAULT, spellings
+from palimpsest.transcript.policies import Policy
+
+SHOWN_CHARS = 60
+"""Of one value; the longest are whole sentences that the model is shown."""
+
+Rows = list[tuple[str, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """The numbers of one decider."""
+
+    title: str
+    head: tuple[str, ...]
+    rows: Rows
+
+
+def summary(policy: Policy, *, own: bool) -> str:
+    """Say in one sentence which policy holds and who chose it."""
+    found = differences(policy)
+    what = f"{policy.name}, as it comes"
+    if found:
+        what = (
+            f"{policy.name} with {len(found)} {'number' if len(found) == 1 else 'numbers'} changed"
+        )
+    whose = "chosen for this session" if own else "from the settings"
+    back = f" %agent policy {DEFAULT} goes back to the settings." if own else ""
+    return f"The context policy is {what}, {whose}.{back}"
+
+
+def changes(policy: Policy, origins: Mapping[str, str], *, own: bool) -> Section | None:
+    """Return what differs from the preset, and who said so; None where nothing does."""
+    rows: Rows = []
+    for key, (before, now) in differences(policy).items():
+        found = (origins.get(name) for name in spellings(f"policy.{key}"))
+        origin = "this session" if own else next((one for one in found if one), "the settings")
+        rows.append((key, value_words(now), value_words(before), origin, meanings().get(key, "")))
+    head = ("number", "value", f"in {policy.name}", "from", "meaning")
+    return Section("What differs", head, rows) if rows else None
+
+
+def sections(policy: Policy) -> list[Section]:
+    """Return every number of a policy, by decider."""
+    by_section: dict[str, Rows] = {}
+    for key, value in numbers(policy).items():
+        section = key.rpartition(".")[0]
+        row = (key, value_words(value), meanings().get(key, ""))
+        by_section.setdefault(section, []).append(row)
+    titles = section_meanings()
+    return [
+        Section(titles.get(name) or "The whole", ("number", "value", "meaning"), rows)
+        for name, rows in by_section.items()
+    ]
+
+
+def value_words(value: Any) -> str:
+    """Return a value as it is written, grouped by thousands where it is a count."""
+    if isinstance(value, int) and not isinstance(value, bool):
+        return f"{value:,}"
+    return one_line(shown(value), SHOWN_CHARS)
