@@ -10,10 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.model.strict_bodies import ANTHROPIC, GEMINI, MISTRAL, OPENAI
 
 from palimpsest.model.fault_server import FaultServer
-from palimpsest.model.script import Answer, calls, fails, says
+from palimpsest.model.script import Answer, calls, fails, says, thinks
 from palimpsest.model.script_file import parse_scenario, read_scenario
+from palimpsest.model.strict.dialects import Dialect
 from palimpsest.transcript.errors import UserError
 
 
@@ -164,3 +166,88 @@ def test_a_function_may_answer() -> None:
         _, _, body = post(f"{server.openai_base}/chat/completions", {"model": "mine"})
 
     assert b"mine" in body
+
+
+PATHS: dict[Dialect, str] = {
+    "openai": "/chat/completions",
+    "anthropic": "/v1/messages",
+    "gemini": "/models/gemini-2.5-pro:streamGenerateContent?alt=sse",
+    "mistral": "/chat/completions",
+}
+GOOD: dict[Dialect, dict[str, Any]] = {
+    "openai": OPENAI,
+    "anthropic": ANTHROPIC,
+    "gemini": GEMINI,
+    "mistral": MISTRAL,
+}
+REFUSALS: dict[Dialect, dict[str, Any]] = {
+    "openai": {
+        "error": {"message": "temperature", "type": None, "param": None, "code": None},
+    },
+    "anthropic": {"type": "error", "error": {"type": "invalid_request_error", "message": ""}},
+    "gemini": {"error": {"code": 400, "message": "", "status": "INVALID_ARGUMENT"}},
+    "mistral": {
+        "object": "error",
+        "message": "",
+        "type": "invalid_request_error",
+        "param": None,
+        "code": None,
+    },
+}
+
+
+def shape(value: Any) -> Any:
+    """Return an error without its words."""
+    if isinstance(value, dict):
+        return {k: "" if k == "message" else shape(v) for k, v in value.items()}
+    return value
+
+
+@pytest.mark.parametrize("dialect", PATHS)
+def test_a_strict_server_refuses_as_the_provider_does_and_then_goes_on(dialect: Dialect) -> None:
+    with FaultServer(says("Hi."), strict=True) as server:
+        url = server.base(dialect) + PATHS[dialect]
+        refused, _, body = post(url, {**GOOD[dialect], "temperature": 9, "colour": "red"})
+        taken, _, _ = post(url, GOOD[dialect])
+
+    assert (refused, taken) == (400, 200)
+    assert shape(json.loads(body)) == shape(REFUSALS[dialect])
+    assert b"colour is no field that this provider knows." in body
+    assert [bool(asked.problems) for asked in server.requests] == [True, False]
+
+
+@pytest.mark.parametrize("dialect", PATHS)
+def test_a_server_that_is_not_strict_answers_anything(dialect: Dialect) -> None:
+    with FaultServer(says("Hi.")) as server:
+        status, _, _ = post(server.base(dialect) + PATHS[dialect], {"colour": "red"})
+
+    assert status == 200
+
+
+@pytest.mark.parametrize("raw", [b"{", b'{"a": "\xff"}', b"[]"])
+def test_a_body_that_is_no_object_in_utf_8_is_refused_by_all(raw: bytes) -> None:
+    with FaultServer(says("Hi.")) as server:
+        asked = urllib.request.Request(f"{server.url}/v1/messages", raw)
+        with pytest.raises(urllib.error.HTTPError) as refused:
+            urllib.request.urlopen(asked, timeout=5)
+        refused.value.close()
+
+    assert refused.value.code == 400
+
+
+def test_speaks_geminis_stream() -> None:
+    story = thinks("Hm.").says("Hi there.").calls("python", code="1").reports(input=3, output=2)
+    with FaultServer(story) as server:
+        _, _, body = post(server.base("gemini") + PATHS["gemini"], {"contents": []})
+
+    frames = [json.loads(line[6:]) for line in body.decode().split("\n") if line]
+    parts = [one for frame in frames for one in frame["candidates"][0]["content"]["parts"]]
+    assert parts == [
+        {"text": "Hm.", "thought": True},
+        {"text": "Hi "},
+        {"text": "there."},
+        {"functionCall": {"name": "python", "args": {"code": "1"}}, "thoughtSignature": "sig-1"},
+    ]
+    assert frames[-1]["candidates"][0]["finishReason"] == "STOP"
+    assert frames[-1]["usageMetadata"]["totalTokenCount"] == 5
+    assert frames[0]["modelVersion"] == "gemini-2.5-pro"

@@ -1,72 +1,83 @@
 """A model server on loopback that answers as scripted, faults included.
 
-It speaks the streaming formats of OpenAI (``/v1/chat/completions``) and Anthropic
-(``/v1/messages``), so tests and lessons meet real bytes, real sockets and real mistakes of real
-servers without a key or a network:
+It speaks the streaming formats of OpenAI (``/v1/chat/completions``), Anthropic (``/v1/messages``),
+Gemini (``:streamGenerateContent``) and Mistral, so tests and lessons meet real bytes, real sockets
+and real mistakes of real servers without a key or a network:
 
     with FaultServer(fails(429, retry_after=2), says("Hello.")) as server: ...
 
-It records every request without its keys, and notices when a client hangs up.
+It records every request without its keys, and notices when a client hangs up. A strict server
+refuses what the provider would refuse (``strict``), and its script goes on with the next request.
 """
 
 import argparse
 import asyncio
-import json
 import threading
 import time
-from collections.abc import AsyncIterator, Callable, Iterable
-from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from palimpsest.model.fault_gemini import gemini_error, gemini_frames
+from palimpsest.model.fault_http import (
+    Request,
+    hang_up_noticed,
+    read_request,
+    send_json,
+    send_stream,
+)
 from palimpsest.model.fault_wire import (
     Frame,
     anthropic_error,
     anthropic_frames,
+    mistral_error,
     openai_error,
     openai_frames,
 )
-from palimpsest.model.script import Answer, Disconnect, EndEarly, Pause, fails
+from palimpsest.model.script import Answer, Failure, fails
 from palimpsest.model.script_file import read_scenario
+from palimpsest.model.strict.dialects import (
+    MISTRAL_ROOT,
+    Dialect,
+    dialect_of,
+    model_of,
+    problems,
+)
 
-SECRET_HEADERS = frozenset({"authorization", "x-api-key", "api-key", "x-goog-api-key", "cookie"})
 NO_ANSWER_STATUS = 400
+REFUSED_STATUS = 400
+
+ERRORS: dict[Dialect, Callable[[Failure], bytes]] = {
+    "openai": openai_error,
+    "anthropic": anthropic_error,
+    "gemini": gemini_error,
+    "mistral": mistral_error,
+}
+FRAMES: dict[Dialect, Callable[[Answer, str, int, int], Iterable[Frame]]] = {
+    "openai": openai_frames,
+    "anthropic": anthropic_frames,
+    "gemini": gemini_frames,
+    "mistral": openai_frames,
+}
 
 Scripted = Answer | Callable[["Request"], Answer]
-
-
-@dataclass(slots=True)
-class Request:
-    """One request as it arrived."""
-
-    path: str
-    headers: dict[str, str]
-    """Lower-case names; headers that carry keys are left out."""
-    body: dict[str, Any]
-    at: float
-    """Seconds of the monotonic clock."""
-    closed_after: float | None = None
-    """Seconds after which the client hung up before the answer was complete."""
-    first_byte_at: float | None = None
-    completed: bool = False
-    had_key: bool = False
-    raw: bytes = field(default=b"", repr=False)
 
 
 class FaultServer:
     """Answers each request with the next scripted answer.
 
     Use it as a context manager, plain (it then lives on a thread of its own) or ``async with``
-    (it then lives on the running loop).
+    (it then lives on the running loop). A strict server answers only what the provider would.
     """
 
-    def __init__(self, *answers: Scripted, port: int = 0) -> None:
+    def __init__(self, *answers: Scripted, port: int = 0, strict: bool = False) -> None:
         self.requests: list[Request] = []
         self.open_connections = 0
         self._answers: list[Scripted] = list(answers)
         self._port = port
+        self._strict = strict
         self._calls = 0
         self._server: asyncio.Server | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -87,6 +98,26 @@ class FaultServer:
     def anthropic_base(self) -> str:
         """The ``api_base`` of Anthropic clients."""
         return self.url
+
+    @property
+    def gemini_base(self) -> str:
+        """The ``api_base`` of Gemini clients."""
+        return f"{self.url}/v1beta"
+
+    @property
+    def mistral_base(self) -> str:
+        """The ``api_base`` of Mistral clients."""
+        return f"{self.url}{MISTRAL_ROOT}/v1"
+
+    def base(self, dialect: Dialect) -> str:
+        """Return the ``api_base`` of a format."""
+        bases: dict[Dialect, str] = {
+            "openai": self.openai_base,
+            "anthropic": self.anthropic_base,
+            "gemini": self.gemini_base,
+            "mistral": self.mistral_base,
+        }
+        return bases[dialect]
 
     @property
     def bodies(self) -> list[dict[str, Any]]:
@@ -180,29 +211,31 @@ class FaultServer:
                 await writer.wait_closed()
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        request = await _read_request(reader)
+        request = await read_request(reader)
         if request is None:
             return
         if request.path.endswith("/models"):
-            await _send_json(writer, 200, b'{"object":"list","data":[{"id":"scripted"}]}')
+            await send_json(writer, 200, b'{"object":"list","data":[{"id":"scripted"}]}')
             return
         self.requests.append(request)
-        async with _hang_up_noticed(reader, request):
+        async with hang_up_noticed(reader, request):
             await self._answer(request, writer)
             request.completed = True
 
     async def _answer(self, request: Request, writer: asyncio.StreamWriter) -> None:
-        anthropic = request.path.endswith("/messages")
-        answer = self._next(request)
+        dialect = dialect_of(request.path)
+        if self._strict:
+            request.problems += problems(request.path, request.body)
+        answer = self._next(request) if not request.problems else _refusal(request.problems)
         if answer.failure is not None:
-            body = (anthropic_error if anthropic else openai_error)(answer.failure)
-            await _send_json(writer, answer.failure.status, body, answer.failure.headers)
+            body = ERRORS[dialect](answer.failure)
+            await send_json(writer, answer.failure.status, body, answer.failure.headers)
             return
-        frames = (anthropic_frames if anthropic else openai_frames)(
-            answer, str(request.body.get("model", "")), len(request.raw), self._calls + 1
+        frames = FRAMES[dialect](
+            answer, model_of(request.path, request.body), len(request.raw), self._calls + 1
         )
         self._calls += len(answer.actions)
-        await _send_stream(writer, frames, answer.drip_seconds, request)
+        await send_stream(writer, frames, answer.drip_seconds, request)
 
     def _next(self, request: Request) -> Answer:
         if not self._answers:
@@ -212,91 +245,8 @@ class FaultServer:
         return scripted if isinstance(scripted, Answer) else scripted(request)
 
 
-@asynccontextmanager
-async def _hang_up_noticed(reader: asyncio.StreamReader, request: Request) -> AsyncIterator[None]:
-    """Cancel the answer when the client closes its side, and note when."""
-    answering = asyncio.current_task()
-    assert answering is not None
-
-    async def watch() -> None:
-        with suppress(ConnectionError):
-            while await reader.read(1024):
-                pass
-        request.closed_after = time.monotonic() - request.at
-        answering.cancel()
-
-    watcher = asyncio.create_task(watch())
-    try:
-        yield
-    except ConnectionError:
-        request.closed_after = time.monotonic() - request.at
-        raise
-    finally:
-        watcher.cancel()
-        with suppress(asyncio.CancelledError):
-            await watcher
-
-
-async def _read_request(reader: asyncio.StreamReader) -> Request | None:
-    head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
-    first, *lines = head.split("\r\n")
-    pairs = (line.split(":", 1) for line in lines if ":" in line)
-    headers = {name.strip().lower(): value.strip() for name, value in pairs}
-    raw = await reader.readexactly(int(headers.get("content-length", "0")))
-    public = {name: value for name, value in headers.items() if name not in SECRET_HEADERS}
-    return Request(
-        path=first.split(" ")[1].partition("?")[0],
-        headers=public,
-        body=json.loads(raw) if raw else {},
-        at=time.monotonic(),
-        had_key=len(public) < len(headers),
-        raw=raw,
-    )
-
-
-async def _send_json(
-    writer: asyncio.StreamWriter, status: int, body: bytes, headers: dict[str, str] | None = None
-) -> None:
-    extra = "".join(f"{name}: {value}\r\n" for name, value in (headers or {}).items())
-    head = (
-        f"HTTP/1.1 {status} Scripted\r\ncontent-type: application/json\r\n"
-        f"content-length: {len(body)}\r\nconnection: close\r\n{extra}\r\n"
-    )
-    writer.write(head.encode() + body)
-    await writer.drain()
-
-
-async def _send_stream(
-    writer: asyncio.StreamWriter, frames: Iterable[Frame], drip_seconds: float, request: Request
-) -> None:
-    head = (
-        "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n"
-        "transfer-encoding: chunked\r\nconnection: close\r\n\r\n"
-    )
-    writer.write(head.encode())
-    for frame in frames:
-        match frame:
-            case bytes():
-                request.first_byte_at = request.first_byte_at or time.monotonic()
-                writer.write(f"{len(frame):x}\r\n".encode() + frame + b"\r\n")
-                await writer.drain()
-                if drip_seconds:
-                    await asyncio.sleep(drip_seconds)
-            case Pause():
-                await (
-                    asyncio.Event().wait()
-                    if frame.seconds is None
-                    else asyncio.sleep(frame.seconds)
-                )
-            case Disconnect():
-                # The client must have read what was sent: a reset may overtake it.
-                await asyncio.sleep(0.02)
-                writer.transport.abort()
-                return
-            case EndEarly():
-                break
-    writer.write(b"0\r\n\r\n")
-    await writer.drain()
+def _refusal(found: list[str]) -> Answer:
+    return fails(REFUSED_STATUS, " ".join(found))
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -306,8 +256,11 @@ def main(arguments: list[str] | None = None) -> None:
     )
     parser.add_argument("--scenario", type=Path, required=True, help="JSON file with the answers")
     parser.add_argument("--port", type=int, default=8765)
+    parser.add_argument(
+        "--strict", action="store_true", help="refuse what the provider would refuse"
+    )
     options = parser.parse_args(arguments)
-    server = FaultServer(*read_scenario(options.scenario), port=options.port)
+    server = FaultServer(*read_scenario(options.scenario), port=options.port, strict=options.strict)
     with suppress(KeyboardInterrupt):
         asyncio.run(_serve_and_tell(server))
 

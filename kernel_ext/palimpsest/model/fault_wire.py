@@ -51,6 +51,13 @@ def anthropic_error(failure: Failure) -> bytes:
     ).encode()
 
 
+def mistral_error(failure: Failure) -> bytes:
+    """Return the body of a refusal in Mistral's shape."""
+    kind = failure.type or ("invalid_request_error" if failure.status < 500 else "server_error")
+    error = {"object": "error", "message": failure.message, "type": kind, "code": failure.code}
+    return json.dumps({**error, "param": None}).encode()
+
+
 def _sse(value: Any, event: str | None = None) -> bytes:
     head = f"event: {event}\n" if event else ""
     return f"{head}data: {json.dumps(value)}\n\n".encode()

@@ -1,0 +1,62 @@
+"""Check pictures and documents: base64 that decodes, and bytes that are what they are said to be.
+
+Providers decode what they get; a wrong media type is refused like a damaged file.
+"""
+
+import base64
+import binascii
+import re
+from collections.abc import Callable, Collection
+from typing import Any
+
+DATA_URL = re.compile(r"data:([^;,]*);base64,(.*)", re.DOTALL)
+FIRST_PAGE = 1024
+"""A PDF may begin with so many bytes of something else."""
+
+
+def _webp(content: bytes) -> bool:
+    return content[:4] == b"RIFF" and content[8:12] == b"WEBP"
+
+
+def _heif(content: bytes) -> bool:
+    return content[4:8] == b"ftyp"
+
+
+LOOKS: dict[str, Callable[[bytes], bool]] = {
+    "image/png": lambda content: content.startswith(b"\x89PNG\r\n\x1a\n"),
+    "image/jpeg": lambda content: content.startswith(b"\xff\xd8\xff"),
+    "image/gif": lambda content: content.startswith((b"GIF87a", b"GIF89a")),
+    "image/webp": _webp,
+    "image/heic": _heif,
+    "image/heif": _heif,
+    "application/pdf": lambda content: b"%PDF-" in content[:FIRST_PAGE],
+}
+"""How the bytes of a media type begin; of others only the base64 is checked."""
+
+
+def content_problems(mime: Any, data: Any, where: str, types: Collection[str]) -> list[str]:
+    """Return what is wrong with a file of a media type, given in base64."""
+    if mime not in types:
+        return [f"{where} is of type {mime!r} and must be one of {', '.join(sorted(types))}."]
+    if not isinstance(data, str) or not data:
+        return [f"{where} holds no data."]
+    try:
+        content = base64.b64decode(data, validate=True)
+    except (binascii.Error, ValueError):
+        return [f"{where} is no base64."]
+    looks = LOOKS.get(mime)
+    if looks is not None and not looks(content):
+        return [f"{where} is said to be {mime}, and its bytes are not."]
+    return []
+
+
+def url_problems(url: Any, where: str, types: Collection[str]) -> list[str]:
+    """Return what is wrong with an address of a file: on the web, or a ``data:`` url."""
+    if not isinstance(url, str):
+        return [f"{where} must be a string."]
+    if url.startswith(("https://", "http://")):
+        return []
+    found = DATA_URL.fullmatch(url)
+    if found is None:
+        return [f"{where} is neither a web address nor a data url in base64."]
+    return content_problems(found[1], found[2], where, types)
