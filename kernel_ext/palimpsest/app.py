@@ -31,6 +31,7 @@ from palimpsest.session.config import Config, LoadedConfig, load
 from palimpsest.session.engine import EngineThread
 from palimpsest.session.live import Services
 from palimpsest.session.policies import DEFAULT
+from palimpsest.session.wishes import Wish
 from palimpsest.session.workspace import Workspace
 from palimpsest.store.lease import this_owner
 from palimpsest.store.opening import find_project, open_store
@@ -264,6 +265,36 @@ class Session:
         False when that takes longer than the context policy waits, or the session is closed.
         """
         return self._app.engine.submit(self._live.wait_compaction())
+
+    def pin(self, name: str) -> Wish:
+        """Keep a part, or a whole message, in every request from the next one on.
+
+        Neither prune nor a compaction takes it out. ``name`` is an id, its beginning or its end, or
+        ``last`` for the newest tool call. Also while a turn runs, like all of these.
+        """
+        return self._live.wish("pin", name)
+
+    def unpin(self, name: str) -> Wish:
+        """Take a pin off again."""
+        return self._live.wish("unpin", name)
+
+    def exclude(self, name: str) -> Wish:
+        """Leave a part, or a whole message, out of every request from the next one on.
+
+        A tool call goes together with what it returned. The transcript keeps everything.
+        """
+        return self._live.wish("exclude", name)
+
+    def restore(self, name: str) -> Wish:
+        """Bring back what was left out, cleared or cut, or what a summary stands for."""
+        return self._live.wish("restore", name)
+
+    def undo_compaction(self) -> Wish:
+        """Show the model again what the newest summary stands for.
+
+        Nothing is compacted by itself until the next prompt.
+        """
+        return self._live.wish("undo")
 
     def cancel(self) -> bool:
         """Stop the turn that runs."""

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Literal, Protocol
 
 from palimpsest.context.basis import Basis
+from palimpsest.session.wishes import Wish, WishAction
 from palimpsest.store.state import State
 from palimpsest.store.store import SessionSummary
 from palimpsest.transcript.decisions import Decision, StepRequest
@@ -135,6 +136,14 @@ class LiveSession(Protocol):
 
         Words are the name of a preset, ``name=value`` for one number, or ``default``. Raises
         ConfigError for words that are none.
+        """
+        ...
+
+    def wish(self, action: WishAction, name: str = "") -> Wish:
+        """Pin, leave out or bring back what a name stands for, from the next request on.
+
+        ``undo`` undoes the newest compaction. Also while a turn runs, from any thread. Raises
+        UserError when it cannot be, and where another kernel writes the session.
         """
         ...
 

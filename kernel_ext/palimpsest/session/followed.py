@@ -15,6 +15,7 @@ from palimpsest.context.texts import load_texts
 from palimpsest.context.view import View
 from palimpsest.model.tokenizer import counter
 from palimpsest.session.api import Answer, PromptOptions, RecordsCallback, Snapshot
+from palimpsest.session.wishes import Wish, WishAction
 from palimpsest.store.follow import Follower
 from palimpsest.store.jsonl import JsonlStore
 from palimpsest.store.state import State
@@ -84,6 +85,10 @@ class FollowedSession:
         raise SessionHeld(self.reason)
 
     async def use_policy(self, *words: str | Policy) -> Policy:  # noqa: ARG002
+        """Refuse: another kernel writes this session."""
+        raise SessionHeld(self.reason)
+
+    def wish(self, action: WishAction, name: str = "") -> Wish:  # noqa: ARG002
         """Refuse: another kernel writes this session."""
         raise SessionHeld(self.reason)
 

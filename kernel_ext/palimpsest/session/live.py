@@ -5,18 +5,20 @@
 
 import asyncio
 import datetime
+import functools
 import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from palimpsest.context.basis import Basis
 from palimpsest.context.changes import choice
 from palimpsest.context.policy import reserve
 from palimpsest.context.system import system
 from palimpsest.context.texts import load_texts
+from palimpsest.context.undo import suspended
 from palimpsest.context.view import View
 from palimpsest.loop.request import calibration
 from palimpsest.loop.stage import Setup, Stage
@@ -25,17 +27,19 @@ from palimpsest.processor.loopguard import circles, fingerprint
 from palimpsest.session.agents import Agent, find_agent
 from palimpsest.session.api import Answer, PromptOptions, RecordsCallback, Snapshot
 from palimpsest.session.asks import Asks, Caller
+from palimpsest.session.granting import grant
 from palimpsest.session.log import SessionLog
 from palimpsest.session.policies import Configured
 from palimpsest.session.runner import Run, Runner
 from palimpsest.session.surroundings import read_surroundings
+from palimpsest.session.wishes import Wish, WishAction
 from palimpsest.store.journal import Journal
 from palimpsest.store.store import Store
 from palimpsest.tools.permissions import Rules
 from palimpsest.tools.registry import Registry
 from palimpsest.tools.tool import AskFunction, Namespace, PythonRunner, Tool
 from palimpsest.transcript.decisions import Decision, Facts
-from palimpsest.transcript.errors import ConfigError
+from palimpsest.transcript.errors import ConfigError, StorageFailed
 from palimpsest.transcript.events import Record, SessionUpdated
 from palimpsest.transcript.ids import Ids
 from palimpsest.transcript.messages import Messages, MessageTime, Origin, UserMessage
@@ -43,6 +47,8 @@ from palimpsest.transcript.parts import TextPart, ToolPart
 from palimpsest.transcript.policies import Policy
 from palimpsest.transcript.sessions import Session
 from palimpsest.transcript.values import ModelInfo, ModelRef, Reply, ToolSpec
+
+T = TypeVar("T")
 
 TITLE_LENGTH = 60
 DEFAULT_TITLE = "New session - "
@@ -152,6 +158,22 @@ class LiveSession:
         """Put a summary in the place of what was said, and await it."""
         return await self.runner.compact(focus, origin or Origin())
 
+    def wish(self, action: WishAction, name: str = "") -> Wish:
+        """Pin, leave out or bring back what a name stands for, from the next request on."""
+        made = self._on_loop(self._grant, action, name)
+        if made is None:
+            # It is about messages that a summary stands for, which were left in the log.
+            self.journal.widen(lambda: self._services.store.load(self.id))
+            made = self._on_loop(self._grant, action, name)
+        if made is None:
+            raise StorageFailed("The session cannot be read whole now; try again.")
+        return made
+
+    def _grant(self, action: WishAction, name: str) -> Wish | None:
+        count = self._services.count(self.policy().estimator)
+        new_id = functools.partial(self._services.ids.new, "dec")
+        return grant(self.journal, new_id, count, action, name)
+
     def cancel(self, reason: str = "Stopped.") -> bool:
         """Stop the turn that runs and what waits in the inbox."""
         run = self.runner.run
@@ -239,11 +261,11 @@ class LiveSession:
         await self.runner.wait_idle()
         await asyncio.to_thread(self.journal.close)
 
-    def _on_loop(self, call: Callable[..., bool], *arguments: Any) -> bool:
+    def _on_loop(self, call: Callable[..., T], *arguments: Any) -> T:
         """Run a short call on the engine's loop and return what it says."""
         if self._here():
             return call(*arguments)
-        future: Future[bool] = Future()
+        future: Future[T] = Future()
 
         def run() -> None:
             try:
@@ -315,7 +337,9 @@ class LiveSession:
         services = self._services
         agent = find_agent(user.agent, services.agents)
         info = services.info(user.model.id, user.model.variant)
-        policy = self._configured.of(self.log.state.session)
+        state = self.log.state
+        policy = self._configured.of(state.session)
+        policy = suspended(state.messages(), state.decisions, policy)
         offered = self._offered(agent, user)
         self._remember(user)
         return Setup(

@@ -35,6 +35,11 @@ def time_of(identifier: str, *, descending: bool = False) -> int:
     return number // COUNTER_RANGE
 
 
+def short(identifier: str) -> str:
+    """Return the end of an id, by which a person or a model can name it within its session."""
+    return identifier.partition("_")[2][-ENTROPY_LENGTH:]
+
+
 class Ids:
     """Hand out ids in rising order from a clock and a source of entropy.
 

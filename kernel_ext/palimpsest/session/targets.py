@@ -1,0 +1,103 @@
+"""Find the part or message that a person names, and say in a few words what it is.
+
+Border: pure. Ids of one session begin alike, since they begin with the time; their ends differ, so
+the end of an id says which one is meant, and so does an unambiguous beginning.
+"""
+
+from dataclasses import dataclass
+
+from palimpsest.render.words import subject
+from palimpsest.transcript.errors import NotFound, UserError
+from palimpsest.transcript.messages import AssistantMessage, Message, Messages
+from palimpsest.transcript.parts import FilePart, Part, TextPart, ToolPart
+
+SHORTEST_PIECE = 4
+"""Characters of an id that say which one is meant; fewer would be a guess."""
+LONGEST_QUOTE = 60
+LAST, SUMMARY = "last", "summary"
+"""Names for the newest tool call and for the newest summary."""
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What a name stands for: a message, or one part of it."""
+
+    message: Message
+    part: Part | None = None
+
+    @property
+    def id(self) -> str:
+        """The id of the part, or of the message."""
+        return self.part.id if self.part is not None else self.message.id
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        """The parts that it is about."""
+        return (self.part,) if self.part is not None else self.message.parts
+
+
+def find(messages: Messages, name: str) -> Target:
+    """Return what an id stands for, or its beginning or end, or ``last`` or ``summary``.
+
+    Raises NotFound, and UserError where it could be several.
+    """
+    wanted = name.strip()
+    if wanted in (LAST, SUMMARY):
+        return _named(messages, wanted)
+    found: dict[str, Target] = {}
+    for message in messages:
+        for target in (Target(message), *(Target(message, part) for part in message.parts)):
+            if target.id == wanted:
+                return target
+            if _is_meant(target.id, wanted):
+                found[target.id] = target
+    if len(found) == 1:
+        return next(iter(found.values()))
+    if found:
+        raise UserError(f"{name!r} could be {len(found)} parts and messages. Give more of the id.")
+    raise NotFound(
+        f"There is no part or message {name!r} in this session. Its id, or the beginning or the end of "
+        "it, says which one is meant, and so do the words last and summary."
+    )
+
+
+def _named(messages: Messages, name: str) -> Target:
+    for message in reversed(messages):
+        if name == SUMMARY:
+            if isinstance(message.info, AssistantMessage) and message.info.summary:
+                return Target(message)
+            continue
+        for part in reversed(message.parts):
+            if isinstance(part, ToolPart):
+                return Target(message, part)
+    what = "summary" if name == SUMMARY else "tool call"
+    raise NotFound(f"There is no {what} in this session yet.")
+
+
+def _is_meant(identifier: str, wanted: str) -> bool:
+    if len(wanted.removeprefix("prt_").removeprefix("msg_")) < SHORTEST_PIECE:
+        return False
+    bare = identifier.partition("_")[2]
+    return identifier.startswith(wanted) or bare.startswith(wanted) or bare.endswith(wanted)
+
+
+def describe(target: Target) -> str:
+    """Name a part or a message in a few words."""
+    part = target.part
+    if isinstance(part, ToolPart):
+        return f"the call {part.tool} {_quote(subject(part.state.input))}".rstrip()
+    if isinstance(part, FilePart):
+        return f"the file {part.filename or part.mime}"
+    texts = [one.text for one in target.parts if isinstance(one, TextPart) and one.text.strip()]
+    is_answer = isinstance(target.message.info, AssistantMessage)
+    words = _quote(texts[0]) if texts else ""
+    calls = sum(isinstance(one, ToolPart) for one in target.parts)
+    with_calls = f" with its {'call' if calls == 1 else f'{calls} calls'}" if calls else ""
+    return f"the {'answer' if is_answer else 'prompt'} {words}".rstrip() + with_calls
+
+
+def _quote(text: str) -> str:
+    line = " ".join(text.split())
+    if not line:
+        return ""
+    return f"“{line if len(line) <= LONGEST_QUOTE else line[: LONGEST_QUOTE - 1].rstrip() + '…'}”"
