@@ -80,7 +80,8 @@ def tools_tokens(tools: Sequence[ToolSpec], count: Count) -> int:
         CALL_TOKENS
         + count(tool.name)
         + count(tool.description)
-        + count(json.dumps(tool.parameters))
+        # Sorted, as the record keeps them: a review counts what the live loop counted.
+        + count(json.dumps(tool.parameters, sort_keys=True))
         for tool in tools
     )
 

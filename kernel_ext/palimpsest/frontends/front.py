@@ -77,9 +77,7 @@ class Front:
 
     def _command(self, request: Request, place: Place) -> None:
         text = self._commands.run(request, place)
-        self.pump.shell.display_pub.publish(
-            {"text/markdown": text.markdown, "text/plain": text.plain}
-        )
+        self.pump.shell.display_pub.publish(text.bundle)
 
     def known(self, field: str) -> Sequence[str]:
         """Return values of an option for completion, without asking anybody."""

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from palimpsest.render.words import count, duration
-from palimpsest.transcript.decisions import Decision
+from palimpsest.transcript.decisions import EXCLUDE, Decision
 
 MOST_NAMES = 5
 """Lost names that a sentence tells; the decision holds more."""
@@ -137,8 +137,13 @@ def _joined(*sentences: str) -> str:
     return " ".join(sentence for sentence in sentences if sentence)
 
 
+def _by_hand(_numbers: Numbers) -> str:
+    return "A person left this out of what the model sees."
+
+
 _RULES: Mapping[str, Callable[[Numbers], str]] = {
     "truncate": _truncate,
+    EXCLUDE: _by_hand,
     "prune/opencode": _opencode,
     "prune/batch": _batch,
     "prune/cache-ttl": _cold,

@@ -136,6 +136,7 @@ _WINDOW_RULES = f"""
 {_FILLED}
 .k-free {{ background: none !important; }}
 .k-reserve {{ background: repeating-linear-gradient(135deg, var(--reserve) 0 2px, transparent 2px 5px) !important; }}
+container-type: inline-size;
 p {{ margin: 0; }}
 .bar {{ border-color: var(--line) !important; background: var(--code); margin: 10px 0 8px; }}
 .fill + .fill:not(.k-free) {{ box-shadow: inset 1px 0 0 var(--page); }}
@@ -147,16 +148,25 @@ table, tr, th, td {{ background: none !important; }}
 th, td {{ padding: 3px 16px 3px 0; border: 0; vertical-align: baseline; font-weight: 400; }}
 .number {{ font-variant-numeric: tabular-nums; white-space: nowrap; }}
 td.words {{ color: var(--muted); overflow-wrap: anywhere; }}
-.heading {{ margin: 14px 0 6px; }}
+.heading {{ margin: 14px 0 6px; font-weight: 600; }}
 .strip {{ border-color: var(--scraped) !important; }}
 .strip .name {{ font-weight: 600; }}
+.strip .subject, .strip .told {{ margin-right: 8px; overflow-wrap: anywhere; }}
 .did, .why {{ color: var(--muted); font-size: 12px; font-variant-numeric: tabular-nums; }}
-.why {{ color: var(--text); }}
 .items {{ margin-top: 12px; }}
 .items > summary {{ color: var(--muted); }}
 .items > summary::before {{ content: "\\25B8\\00A0"; }}
 .items[open] > summary::before {{ content: "\\25BE\\00A0"; }}
 .remark {{ color: var(--scraped); font-style: normal; white-space: nowrap; }}
+.entries td:nth-child(2) {{ white-space: nowrap; }}
+@container (max-width: 520px) {{
+  .fills tr {{ display: grid; grid-template-columns: 1fr auto 64px; }}
+  .fills th, .fills td {{ padding-right: 0; }}
+  .fills td.words {{ grid-column: 1 / -1; padding: 0 0 4px 16px; font-size: 12px; }}
+  .fills td.words:empty, .fills td.words:has(> bdi:empty) {{ display: none; }}
+  .fills, .fills tbody {{ display: block; }}
+  .entries td {{ padding-right: 8px; }} .entries td:nth-child(2) {{ white-space: normal; }}
+}}
 """
 
 WINDOW = EXCERPT.rstrip().removesuffix("}") + _WINDOW_RULES + "}\n"

@@ -43,6 +43,8 @@ class Mark:
     facts: tuple[str, ...]
     """What was done, what it saved, since when, by which rule."""
     reason: str
+    code: bool = True
+    """The words name what a tool worked on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +77,7 @@ def to_html(sheet: Sheet) -> str:
         _bar(sheet),
         f'<p class="notice bad"><b>{_words(sheet.warning)}</b></p>' if sheet.warning else "",
         _fills(sheet),
-        f'<p class="facts">{_joined(sheet.remarks)}</p>' if sheet.remarks else "",
+        f'<p class="facts">{_words(" ".join(sheet.remarks))}</p>' if sheet.remarks else "",
         _marks(sheet),
         _entries(sheet),
     ]
@@ -126,17 +128,21 @@ def _fills(sheet: Sheet) -> str:
 
 
 def _marks(sheet: Sheet) -> str:
-    shown = "\n".join(
-        '<div class="strip" style="border:1px dashed #3d8f84;border-radius:6px;'
-        'padding:5px 12px;margin:6px 0">'
-        f'<p><b class="name">{_words(mark.name)}</b> <bdi class="subject">{_words(mark.words)}</bdi></p>'
-        f'<p class="did">{_joined(mark.facts)}</p>'
-        + (f'<p class="why">{_words(mark.reason)}</p>' if mark.reason else "")
-        + "</div>"
-        for mark in sheet.marks
-    )
+    shown = "\n".join(map(_mark, sheet.marks))
     more = f'\n<p class="muted">{_words(sheet.more_marks)}</p>' if sheet.more_marks else ""
-    return f'<p class="heading"><b>{_words(sheet.marks_title)}</b></p>\n{shown}{more}'
+    heading = "heading" if sheet.marks else "muted"
+    return f'<p class="{heading}">{_words(sheet.marks_title)}</p>\n{shown}{more}'
+
+
+def _mark(mark: Mark) -> str:
+    subject = "subject" if mark.code else "told"
+    why = f'<p class="why">{_words(mark.reason)}</p>' if mark.reason else ""
+    return (
+        '<div class="strip" style="border:1px dashed #3d8f84;border-radius:6px;'
+        'padding:5px 12px;margin:6px 0"><p class="what">'
+        f'<b class="name">{_words(mark.name)}</b> <bdi class="{subject}">{_words(mark.words)}</bdi> '
+        f'<span class="did">{_joined(mark.facts)}</span></p>{why}</div>'
+    )
 
 
 def _entries(sheet: Sheet) -> str:

@@ -101,9 +101,9 @@ def _fill_lines(sheet: Sheet) -> list[str]:
 
 
 def _mark_text(mark: Mark) -> str:
+    facts = " · ".join(one for one in mark.facts if one)
     lines = [
-        f"--- {mark.name} {mark.words}".rstrip(),
-        f"    {' · '.join(one for one in mark.facts if one)}",
+        f"--- {mark.name} {mark.words}".rstrip() + f" · {facts}",
         f"    {mark.reason}" if mark.reason else "",
     ]
     return "\n".join(line for line in lines if line)

@@ -135,11 +135,21 @@ class Ledger:
         """The window as plain text: a bar and tables."""
         return to_text(self.sheet)
 
-    def _repr_html_(self) -> str:
+    @property
+    def markdown(self) -> str:
+        """The same as Markdown."""
+        return to_markdown(self.sheet)
+
+    @property
+    def html(self) -> str:
+        """The same as a part of a notebook's page."""
         return to_html(self.sheet)
 
+    def _repr_html_(self) -> str:
+        return self.html
+
     def _repr_markdown_(self) -> str:
-        return to_markdown(self.sheet)
+        return self.markdown
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:  # noqa: ARG002, FBT001  IPython's signature
         printer.text(self.text)

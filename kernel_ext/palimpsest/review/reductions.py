@@ -11,7 +11,7 @@ from palimpsest.context.convert import convert
 from palimpsest.context.estimate import message_tokens
 from palimpsest.context.fold import good_summaries, marker
 from palimpsest.context.limit import limit
-from palimpsest.context.standing import standing
+from palimpsest.context.standing import Standing, standing
 from palimpsest.context.summary import RULE as COMPACT
 from palimpsest.context.undo import folded
 from palimpsest.render.escape import one_line
@@ -21,7 +21,14 @@ from palimpsest.review.ledger import Moment, Reduction, Way
 from palimpsest.transcript.decisions import Decision
 from palimpsest.transcript.errors import AbortedError
 from palimpsest.transcript.messages import AssistantMessage, Message, Messages
-from palimpsest.transcript.parts import CompactionPart, Part, TextPart, ToolPart
+from palimpsest.transcript.parts import (
+    CompactionPart,
+    Part,
+    StepFinishPart,
+    StepStartPart,
+    TextPart,
+    ToolPart,
+)
 
 Scrub = Callable[[str], str]
 
@@ -127,10 +134,12 @@ class _Teller:
 
     def of_parts(self, seen: Messages) -> Iterator[Reduction]:
         """Tell of the single parts that are cleared, cut or left out."""
-        holding = standing(self._basis.view.decisions)
+        holding = Standing(self._basis.view.decisions)
         for message in seen:
             for part in message.parts:
-                decision = holding.get(part.id)
+                decision = holding.reduction(part.id, message.id)
+                if isinstance(part, CompactionPart | StepStartPart | StepFinishPart):
+                    continue
                 if decision is not None:
                     yield self._of_part(part, decision)
                 elif isinstance(part, TextPart) and part.ignored:

@@ -28,21 +28,16 @@ NAMES: Mapping[str, str] = {
 }
 """As the panel calls them."""
 MOST_ENTRIES = 40
-MOST_MARKS = 20
+MOST_MARKS = 12
 """What a person reads in a cell; ``Ledger.items`` and ``Ledger.gone`` have everything."""
 _DONE = {
-    "truncate": "cut",
+    "truncate": "truncated",
     "clear": "cleared",
     "drop": "left out",
-    "summarise": "told in a summary",
+    "summarise": "",
     "limit": "left out",
     "exclude": "left out",
     "fail": "left out",
-}
-_MANY = {
-    "tools": ("tool", "tools"),
-    "user": ("message", "messages"),
-    "output": ("output", "outputs"),
 }
 
 
@@ -50,7 +45,7 @@ def sheet(ledger: "Ledger") -> Sheet:
     """Return the ledger in words."""
     entries = sorted(ledger.items, key=lambda item: -item.tokens)
     return Sheet(
-        title=f"What the model sees: {ledger.model}",
+        title=f"Context window of {ledger.model}",
         head=_head(ledger),
         window=ledger.window,
         fills=_fills(ledger),
@@ -71,9 +66,12 @@ def _head(ledger: "Ledger") -> tuple[str, ...]:
         if ledger.request_id
         else "as the next request would begin"
     )
-    assumed = " (assumed, since nobody knows this model's)" if ledger.window_assumed else ""
-    full = f"{count(ledger.used)} of {count(ledger.window)} tokens{assumed}"
-    return (full, share_words(ledger.used, max(ledger.window, 1)), which)
+    percent = share_words(ledger.used, max(ledger.window, 1)).partition(" of ")[0]
+    full = f"{count(ledger.used)} of {count(ledger.window)} tokens ({percent})"
+    assumed = (
+        "this window is assumed, since nobody knows the model" if ledger.window_assumed else ""
+    )
+    return tuple(one for one in (full, which, assumed) if one)
 
 
 def _fills(ledger: "Ledger") -> tuple[Fill, ...]:
@@ -96,7 +94,9 @@ def _remark(ledger: "Ledger", kind: str) -> str:
         return ", ".join(item.name for item in items)
     if kind == "output":
         return _outputs(items)
-    return _many(len(items), *_MANY[kind]) if kind in _MANY else ""
+    if kind == "user":
+        return _many(len({item.message_id for item in items}), "message", "messages")
+    return _many(len(items), "tool", "tools") if kind == "tools" else ""
 
 
 def _outputs(items: "Sequence[Item]") -> str:
@@ -106,7 +106,9 @@ def _outputs(items: "Sequence[Item]") -> str:
     cut = sum(item.shown == "truncated" for item in items)
     cleared = sum(item.shown == "cleared" for item in items)
     states = [
-        f"{count(number)} {word}" for number, word in ((cut, "cut"), (cleared, "cleared")) if number
+        f"{count(number)} {word}"
+        for number, word in ((cut, "truncated"), (cleared, "cleared"))
+        if number
     ]
     return "; ".join([f"{listed}{more}", *states])
 
@@ -135,8 +137,7 @@ def _remarks(ledger: "Ledger") -> tuple[str, ...]:
 
 
 def _entry(item: "Item") -> Entry:
-    states = {"truncated": "cut", "cleared": "cleared"}
-    remarks = [states.get(item.shown, ""), "pinned" if item.pinned else ""]
+    remarks = ["" if item.shown == "whole" else item.shown, "pinned" if item.pinned else ""]
     return Entry(
         item.kind, item.name, item.words, item.tokens, ", ".join(one for one in remarks if one)
     )
@@ -159,12 +160,9 @@ def _marks_title(ledger: "Ledger") -> str:
 
 def _mark(one: "Reduction") -> Mark:
     known = one.tokens_before is not None and one.tokens_after is not None
-    sizes = (
-        f"{_DONE[one.way]}, {count(one.tokens_before or 0)} → {count(one.tokens_after or 0)} tokens"
-        if known
-        else _DONE[one.way]
-    )
-    return Mark(one.name, one.words, (sizes, _since(one.since), f"rule {one.rule}"), one.reason)
+    sizes = f"{count(one.tokens_before or 0)} → {count(one.tokens_after or 0)} tokens"
+    facts = (_DONE[one.way], sizes if known else "", _since(one.since), f"rule {one.rule}")
+    return Mark(one.name, one.words, facts, one.reason, code=one.part_id is not None)
 
 
 def _since(moment: "Moment | None") -> str:
@@ -172,9 +170,11 @@ def _since(moment: "Moment | None") -> str:
         return ""
     day = datetime.datetime.fromtimestamp(moment.time / 1000).astimezone()
     where = (
-        f"turn {moment.turn}, step {moment.step}" if moment.step else f"after turn {moment.turn}"
+        f"since turn {moment.turn}, step {moment.step}"
+        if moment.step
+        else f"after turn {moment.turn}"
     )
-    return f"since {where} ({day:%Y-%m-%d %H:%M})"
+    return f"{where} ({day:%Y-%m-%d %H:%M})"
 
 
 def _more_marks(gone: "Sequence[Reduction]") -> str:

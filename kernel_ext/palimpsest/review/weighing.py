@@ -4,6 +4,7 @@ Nothing is sent and nothing is written. The items add up to the request's calibr
 exactly: what is lost by rounding goes to the item that it belongs to.
 """
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -12,7 +13,7 @@ from palimpsest.context.estimate import MESSAGE_TOKENS, Count, block_tokens, too
 from palimpsest.context.kinds import kind_of
 from palimpsest.context.projection import Projection
 from palimpsest.context.standing import pinned_parts, standing
-from palimpsest.context.system import sections
+from palimpsest.context.system import INSTRUCTIONS, sections
 from palimpsest.context.texts import load_texts
 from palimpsest.context.view import View
 from palimpsest.render.escape import one_line
@@ -28,6 +29,8 @@ from palimpsest.transcript.flat import Block, CallBlock, FlatMessage, ResultBloc
 from palimpsest.transcript.messages import AssistantMessage
 from palimpsest.transcript.parts import Part
 
+ROOT = re.compile(r"^  Project root: (.+)$", re.MULTILINE)
+"""Files of the project are called by their place in it."""
 SPEAKERS = {"user": "prompt", "assistant": "answer", "reasoning": "thoughts", "output": "output"}
 
 
@@ -163,9 +166,11 @@ def _system(message: FlatMessage, count: Count, scrub: Scrub) -> Iterator[Item]:
     whole = MESSAGE_TOKENS + sum(block_tokens(block, count) for block in message.blocks)
     alone = [max(count(section.text), 1) for section in found]
     shares = _calibrated(alone, whole / sum(alone))
+    root = ROOT.search(text)
     for section, tokens in zip(found, shares, strict=True):
-        words = _first_line(section.text.removeprefix(f"Instructions from: {section.name}"))
-        yield Item(section.kind, one_line(scrub(section.name)), one_line(scrub(words)), tokens)
+        words = _first_line(section.text.removeprefix(f"{INSTRUCTIONS}{section.name}"))
+        name = section.name.removeprefix(f"{root[1]}/") if root is not None else section.name
+        yield Item(section.kind, one_line(scrub(name)), one_line(scrub(words)), tokens)
 
 
 def _first_line(text: str) -> str:

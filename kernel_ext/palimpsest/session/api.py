@@ -121,9 +121,16 @@ class LiveSession(Protocol):
         ...
 
     async def compact(self, focus: str | None = None, origin: Origin | None = None) -> Answer:
-        """Put a summary in the place of what was said, and await it.
+        """Put a summary in the place of what was said, and await it; joins one that runs already.
 
-        Raises UserError when there is nothing to summarise, or a turn runs.
+        Raises UserError when there is nothing to summarise, or a turn runs that does not compact.
+        """
+        ...
+
+    async def wait_compaction(self) -> bool:
+        """Return when no compaction runs and what it interrupted was tried again.
+
+        False when that takes longer than the policy waits, or the session is closed.
         """
         ...
 
@@ -171,10 +178,11 @@ class LiveSession(Protocol):
         """Return what was scraped off for the model so far, in order."""
         ...
 
-    def basis(self) -> Basis | None:
+    def basis(self) -> Basis:
         """Return what the next request would be made from; nothing is sent or written.
 
-        None where that is not known: another kernel writes the session, and asked nothing yet.
+        Raises UserError where that is not known: another kernel writes the session, and asked
+        nothing yet.
         """
         ...
 
