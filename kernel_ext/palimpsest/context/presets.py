@@ -28,6 +28,12 @@ OPENCODE_CONTINUE_1_18 = (
     "Continue if you have next steps, or stop and ask for clarification if you are unsure how to "
     "proceed."
 )
+OPENCODE_SUMMARY_1_1 = (
+    "Provide a detailed prompt for continuing our conversation above. Focus on information that would "
+    "be helpful for continuing the conversation, including what we did, what we're doing, which files "
+    "we're working on, and what we're going to do next considering new session will not have access to "
+    "our conversation."
+)
 """Literal strings of the recorded agent: rebuilding its sessions needs them to the byte."""
 
 OPENCODE_TRANSFORM = TransformPolicy(
@@ -57,6 +63,7 @@ OPENCODE_1_1 = Policy(
         always_continue=True,
         cut="finished",
         judge=False,
+        prompt=OPENCODE_SUMMARY_1_1,
         continue_text=OPENCODE_CONTINUE_1_1,
     ),
 )
