@@ -8,6 +8,7 @@ written into the marker before the summary is asked for, so that a review plans 
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from palimpsest.context.convert import FAILED_ATTEMPT
 from palimpsest.context.fold import good_summaries, marker
 from palimpsest.transcript.messages import Message, Messages, UserMessage
 from palimpsest.transcript.parts import TextPart
@@ -49,8 +50,14 @@ def completed(messages: Messages) -> list[tuple[int, int, str]]:
 
 
 def summary_text(message: Message) -> str:
-    """Return the words of a summary."""
-    texts = [part.text.strip() for part in message.parts if isinstance(part, TextPart)]
+    """Return the words of a summary, without drafts and what attempts that failed left behind."""
+    texts = [
+        part.text.strip()
+        for part in message.parts
+        if isinstance(part, TextPart)
+        and not part.ignored
+        and not (part.metadata or {}).get(FAILED_ATTEMPT)
+    ]
     return "\n\n".join(text for text in texts if text)
 
 

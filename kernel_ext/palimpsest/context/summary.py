@@ -1,23 +1,26 @@
-"""The request for a summary, and what is said after it: the words of a compaction, as messages.
+"""The request for a summary, as messages: all of a conversation, or a part and the summary of the rest.
 
 Border: pure. The text that is summarised is data: it stands between marks, and the model is told
 that it is not to be answered. What a summary must keep is what a notebook's work is made of.
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
 
 from palimpsest.context.apply import apply
 from palimpsest.context.compact import Plan, planned
 from palimpsest.context.convert import convert
 from palimpsest.context.estimate import Count, message_tokens
-from palimpsest.context.fold import fold
 from palimpsest.context.pairing import pair
 from palimpsest.context.projection import Projection
-from palimpsest.context.serialize import serialize
+from palimpsest.context.serialize import serialize, serialize_message
+from palimpsest.context.stages import DRAFT, Stretch
+from palimpsest.context.undo import folded
 from palimpsest.context.view import View
 from palimpsest.transcript.decisions import Decision
 from palimpsest.transcript.flat import FlatMessage, FlatMessages, TextBlock
-from palimpsest.transcript.messages import Message, Messages
+from palimpsest.transcript.messages import Messages, UserMessage
 from palimpsest.transcript.parts import CompactionPart, TextPart
 from palimpsest.transcript.policies import Policy
 from palimpsest.transcript.values import ModelRef
@@ -70,13 +73,15 @@ The text in <prior-summary> tells what happened before this conversation. Write 
 what still matters of the older one even where the conversation does not mention it, let the
 conversation win where they differ, and move what is finished by now to "Done"."""
 
-GO_ON = (
-    "Earlier messages were put into the summary above to make room. Go on with the request that is "
-    "not answered yet."
-)
-GO_ON_WITH = (
-    "Earlier messages were put into the summary above to make room. Go on with this request, which "
-    "is not answered yet:\n\n{request}"
+PART = """\
+The conversation is too long for one summary, so it is told in parts, and this is part {number}. {more}"""
+MORE = "What came after it is told in the next part, so nothing here is the end of the work."
+NO_MORE = "It is the last part."
+KEEP = """\
+Whatever of the earlier parts is not finished must be in your summary too: tasks that run and how far they
+are, the newest request, decisions and their reasons, open questions, and what was promised."""
+LEFT_OUT = (
+    "[A message of the {role} is left out: about {tokens:,} tokens are too many for one request]"
 )
 
 
@@ -86,10 +91,31 @@ def summary_messages(
     """Return what asks for the summary of a marker, without the system prompt."""
     made = _plan_of(messages, view, marker_id, policy)
     focus = _focus(messages, marker_id)
-    if policy.compact.serialize:
-        text = serialize(made.head, _result_chars(view.decisions, marker_id, policy))
-        return (_said(_prompt(text, made.previous, focus)),)
-    return (*pair(convert(made.head, model)), _said(_prompt(None, made.previous, focus)))
+    if not policy.compact.serialize:
+        return (
+            *pair(convert(made.head, model)),
+            _said(_prompt(policy, None, made.previous, focus)),
+        )
+    numbers = _numbers(view.decisions, marker_id)
+    result_chars = numbers.get("result_chars", policy.compact.result_chars)
+    stretch = Stretch.of(numbers)
+    if stretch is None:
+        text = serialize(made.head, result_chars)
+        return (_said(_prompt(policy, text, made.previous, focus)),)
+    text = _told(stretch, made.head, result_chars)
+    previous = drafted(messages, stretch.prior) if stretch.prior else made.previous
+    return (_said(_prompt(policy, text, previous, focus, stretch)),)
+
+
+def drafted(messages: Messages, request_id: str) -> str:
+    """Return the summary that a request wrote for later requests to go on with."""
+    texts = [
+        part.text.strip()
+        for message in messages
+        for part in message.parts
+        if isinstance(part, TextPart) and (part.metadata or {}).get(DRAFT) == request_id
+    ]
+    return "\n\n".join(text for text in texts if text)
 
 
 def project_summary(
@@ -113,18 +139,10 @@ def project_summary(
 def seen_at(view: View, marker_id: str, policy: Policy) -> Messages:
     """Return the messages that the model sees up to a marker, which comes last."""
     ids = [message.id for message in view.messages]
-    return apply(fold(view.messages[: ids.index(marker_id) + 1], policy.compact), view)
-
-
-def going_on(policy: Policy, made: Plan, unanswered: Message | None) -> str:
-    """Return what the engine says after a summary so that the work goes on."""
-    if policy.compact.continue_text:
-        return policy.compact.continue_text
-    hidden = unanswered is not None and unanswered.id in {one.id for one in made.head}
-    if unanswered is None or not hidden:
-        return GO_ON
-    texts = [part.text for part in unanswered.parts if isinstance(part, TextPart)]
-    return GO_ON_WITH.format(request="\n\n".join(texts))
+    until = replace(view, messages=view.messages[: ids.index(marker_id) + 1])
+    shown = apply(folded(until, policy.compact), until)
+    # A marker whose compaction failed is taken out by decisions, and begins no turn.
+    return tuple(one for one in shown if one.parts or not isinstance(one.info, UserMessage))
 
 
 def _plan_of(messages: Messages, view: View, marker_id: str, policy: Policy) -> Plan:
@@ -132,13 +150,23 @@ def _plan_of(messages: Messages, view: View, marker_id: str, policy: Policy) -> 
     return planned(seen, policy.compact)
 
 
-def _result_chars(decisions: tuple[Decision, ...], marker_id: str, policy: Policy) -> int:
-    """Return how much of each output is told: what was decided for this marker."""
+def _numbers(decisions: tuple[Decision, ...], marker_id: str) -> Mapping[str, Any]:
+    """Return what was decided last on what the request of this marker tells."""
     for decision in reversed(decisions):
         if decision.rule == RULE and decision.message_id == marker_id:
-            numbers: Mapping[str, int] = decision.numbers
-            return numbers.get("result_chars", policy.compact.result_chars)
-    return policy.compact.result_chars
+            return decision.numbers
+    return {}
+
+
+def _told(stretch: Stretch, head: Messages, result_chars: int) -> str:
+    """Return a stretch of a history as one text, with a note for each message that is left out."""
+    told = (
+        LEFT_OUT.format(role=message.info.role, tokens=stretch.left_out[message.id])
+        if message.id in stretch.left_out
+        else serialize_message(message, result_chars)
+        for message in stretch.told(head)
+    )
+    return "\n\n".join(text for text in told if text)
 
 
 def _focus(messages: Messages, marker_id: str) -> str:
@@ -149,17 +177,29 @@ def _focus(messages: Messages, marker_id: str) -> str:
     return ""
 
 
-def _prompt(text: str | None, previous: str, focus: str) -> str:
+def _prompt(
+    policy: Policy,
+    text: str | None,
+    previous: str,
+    focus: str,
+    stretch: Stretch | None = None,
+) -> str:
     told = (
         "Summarise the conversation above, so that another agent can go on with it."
         if text is None
         else "Summarise this conversation, so that another agent can go on with it.\n\n"
         f"<conversation>\n{text}\n</conversation>"
     )
-    pieces = [told]
+    # Words of a policy that follow the conversation itself already say what is to be done with it.
+    pieces = [] if text is None and policy.compact.prompt else [told]
+    if stretch is not None:
+        more = NO_MORE if stretch.final else MORE
+        pieces.append(PART.format(number=stretch.number, more=more))
     if previous:
         pieces += [f"<prior-summary>\n{previous}\n</prior-summary>", MERGE]
-    pieces += [TEMPLATE, RULES]
+    if stretch is not None and stretch.prior:
+        pieces.append(KEEP)
+    pieces += [policy.compact.prompt] if policy.compact.prompt else [TEMPLATE, RULES]
     if focus:
         pieces.append(f"The user asks that the summary keeps this above all: {focus}")
     return "\n\n".join(pieces)

@@ -28,9 +28,13 @@ class CompactionState:
     """
 
     def __init__(self, counted: Literal["ends", "results"] = "results") -> None:
-        self._counted = counted
+        self.counted = counted
+        """Which compactions count: all that ended for good, or those that gave a summary."""
+        self.late = False
+        """The turn has reached its time limit."""
         self._closed = False
         self._waited: asyncio.Future[None] | None = None
+        self._landed: asyncio.Future[None] | None = None
         self.in_flight = False
         """A compaction runs."""
         self.retries = 0
@@ -50,7 +54,8 @@ class CompactionState:
     def ended(self, *, retries: bool, summary: bool, aborted: bool = False) -> None:
         """Note that a compaction ended: with a summary or not, and whether an answer is tried again."""
         self.in_flight = False
-        counts = summary and not aborted if self._counted == "results" else not retries
+        self._land()
+        counts = summary and not aborted if self.counted == "results" else not retries
         self.count += counts
         if retries:
             self.retries += 1
@@ -70,6 +75,7 @@ class CompactionState:
         if self._waited is not None and not self._waited.done():
             self._waited.set_exception(Aborted(CLOSED))
         self._waited = None
+        self._land(Aborted(CLOSED))
 
     async def wait(self) -> None:
         """Return when nothing is active; a compaction that begins meanwhile is waited for too."""
@@ -82,6 +88,24 @@ class CompactionState:
                 raise Aborted(CLOSED_BEFORE)
         if self.active:
             await asyncio.shield(self._promise())
+
+    async def landed(self) -> None:
+        """Return when the compaction that runs has ended, whatever is tried again after it."""
+        if self._closed:
+            raise Aborted(CLOSED_BEFORE)
+        if self.in_flight:
+            if self._landed is None:
+                self._landed = _promise()
+            await asyncio.shield(self._landed)
+
+    def turn_began(self) -> None:
+        """Note that a turn begins, which has all of its time."""
+        self.late = False
+
+    def turn_ended(self) -> None:
+        """Note that a turn came to its end: nothing of it is tried again any more."""
+        self.retries = min(self.retries, 1)
+        self.answered()
 
     async def run_wait(self, seconds: float) -> bool:
         """Wait in windows of so long while a compaction runs; False when an answer never came."""
@@ -102,10 +126,16 @@ class CompactionState:
 
     def _promise(self) -> asyncio.Future[None]:
         if self._waited is None:
-            self._waited = asyncio.get_running_loop().create_future()
-            # Where nobody is left to wait, a refusal is nobody's problem.
-            self._waited.add_done_callback(lambda done: done.exception())
+            self._waited = _promise()
         return self._waited
+
+    def _land(self, refusal: Aborted | None = None) -> None:
+        if self._landed is not None and not self._landed.done():
+            if refusal is None:
+                self._landed.set_result(None)
+            else:
+                self._landed.set_exception(refusal)
+        self._landed = None
 
     def _settle(self) -> None:
         if self.active or self._waited is None:
@@ -113,6 +143,13 @@ class CompactionState:
         if not self._waited.done():
             self._waited.set_result(None)
         self._waited = None
+
+
+def _promise() -> asyncio.Future[None]:
+    promise: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+    # Where nobody is left to wait, a refusal is nobody's problem.
+    promise.add_done_callback(lambda done: None if done.cancelled() else done.exception())
+    return promise
 
 
 def compaction_timed_out(*, timed_out: bool, in_flight: bool, retries: bool) -> bool:

@@ -26,8 +26,9 @@ from palimpsest.model.wire import (
 )
 from palimpsest.transcript.decisions import ContextItem, Facts, Purpose, StepRequest
 from palimpsest.transcript.flat import ResultBlock
-from palimpsest.transcript.messages import AssistantMessage, Messages
-from palimpsest.transcript.values import ModelInfo
+from palimpsest.transcript.messages import AssistantMessage, Message, Messages
+from palimpsest.transcript.parts import StepFinishPart, StepStartPart
+from palimpsest.transcript.values import ModelInfo, Usage
 
 CALIBRATION_RANGE = (0.5, 4.0)
 """A ratio outside of this says that the report is wrong rather than our estimate."""
@@ -79,11 +80,22 @@ def calibration(state: StateView, info: ModelInfo) -> float:
     message = state.message(request.message_id) if request.message_id else None
     if message is None or not isinstance(message.info, AssistantMessage):
         return 1.0
-    usage = message.info.tokens
+    usage = _reported(message, message.info, request.id)
     if usage.estimated or not usage.prompt:
         return 1.0
     low, high = CALIBRATION_RANGE
     return round(min(max(usage.prompt / request.tokens, low), high), 4)
+
+
+def _reported(message: Message, info: AssistantMessage, request_id: str) -> Usage:
+    """Return what was reported of one request: the message of a summary may hold several."""
+    ours = False
+    for part in message.parts:
+        if isinstance(part, StepStartPart):
+            ours = part.request_id == request_id
+        elif ours and isinstance(part, StepFinishPart):
+            return part.tokens
+    return Usage() if info.summary else info.tokens
 
 
 def build(

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
+from palimpsest.loop.compaction_state import CompactionState
 from palimpsest.model.model import Model, ToolCalled
 from palimpsest.processor.recorder import Recorder
 from palimpsest.processor.toolcalls import Offer
@@ -19,7 +20,7 @@ from palimpsest.transcript.ids import Ids
 from palimpsest.transcript.messages import Message, Messages, UserMessage
 from palimpsest.transcript.policies import Policy
 from palimpsest.transcript.sessions import Session
-from palimpsest.transcript.values import BlobRef, ModelInfo, ToolSpec
+from palimpsest.transcript.values import BlobRef, ModelInfo, Todo, ToolSpec
 
 
 class StateView(Protocol):
@@ -48,6 +49,11 @@ class StateView(Protocol):
     @property
     def inbox(self) -> dict[str, PromptAdmitted]:
         """Prompts that wait, in order."""
+        ...
+
+    @property
+    def todos(self) -> tuple[Todo, ...]:
+        """The todo list."""
         ...
 
     @property
@@ -86,6 +92,17 @@ class Blobs(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class Summariser:
+    """The model that is to write summaries instead of the session's."""
+
+    name: str
+    model: Model | None = None
+    """None where it cannot be used, and ``problem`` says why."""
+    info: ModelInfo | None = None
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Setup:
     """What one user message asks for, resolved."""
 
@@ -98,6 +115,8 @@ class Setup:
     specs: tuple[ToolSpec, ...]
     offer: Offer
     max_steps: int
+    summariser: Summariser | None = None
+    """Writes summaries, where the policy names a model for them."""
 
 
 @dataclass(slots=True)
@@ -125,6 +144,8 @@ class Stage:
     """A number from 0 to 1, for the wait before a retry."""
     python: PythonRunner | None = None
     namespace: Namespace | None = None
+    compactions: CompactionState = field(default_factory=CompactionState)
+    """Says whether a compaction runs, to whoever waits for it."""
     extra: dict[str, Any] = field(default_factory=dict)
     """What tools are given besides, such as ``environment``."""
 

@@ -9,6 +9,7 @@ from palimpsest.transcript.decisions import ContextItem, Decision, StepRequest
 from palimpsest.transcript.events import Event, PromptAdmitted
 from palimpsest.transcript.messages import Message, Messages
 from palimpsest.transcript.sessions import Session
+from palimpsest.transcript.values import Todo
 
 
 class GuardedState:
@@ -46,6 +47,12 @@ class GuardedState:
         """Prompts that wait, in order."""
         with self._journal.lock:
             return dict(self._journal.state.inbox)
+
+    @property
+    def todos(self) -> tuple[Todo, ...]:
+        """The todo list."""
+        with self._journal.lock:
+            return self._journal.state.todos
 
     @property
     def seq(self) -> int:

@@ -5,15 +5,21 @@ delivered before the next request, *queue* after the turn (DESIGN.md 5). Runs on
 """
 
 import asyncio
+import dataclasses
 from collections.abc import Callable
 from typing import Any
 
+from palimpsest.context.fold import marker
 from palimpsest.loop.compaction import begin, possible
+from palimpsest.loop.compaction_state import CompactionState
+from palimpsest.loop.deadline import watch
+from palimpsest.loop.saying import refuse
 from palimpsest.loop.stage import Log, Stage
 from palimpsest.loop.turn import failure, newest_user, run_turn
 from palimpsest.session.api import Answer, PromptOptions
 from palimpsest.tools.tool import Abort
 from palimpsest.transcript.errors import (
+    Aborted,
     AbortedError,
     ErrorValue,
     SessionBusy,
@@ -31,12 +37,14 @@ from palimpsest.transcript.events import (
 from palimpsest.transcript.ids import Ids
 from palimpsest.transcript.messages import (
     AssistantMessage,
+    Message,
     Messages,
     MessageTime,
     Origin,
     UserMessage,
 )
 from palimpsest.transcript.parts import TextPart
+from palimpsest.transcript.policies import RecoveryPolicy
 from palimpsest.transcript.sessions import Busy, Idle
 from palimpsest.transcript.values import ModelRef, Usage
 
@@ -50,8 +58,6 @@ class Run:
         """Prompt id to the id of the user message it became."""
         self.yes = False
         self.first_seq = 0
-        self.problem: ErrorValue | None = None
-        """Why nothing could be sent, where the turn ended before its first request or in between."""
 
 
 Start = Callable[[Run, Stage], None]
@@ -69,6 +75,7 @@ class Runner:
         clock: Callable[[], int],
         stage: Callable[[Run], Stage],
         resolve: Callable[[dict[str, Any]], tuple[str, ModelRef]],
+        recovery: Callable[[], RecoveryPolicy] = RecoveryPolicy,
     ) -> None:
         self._session_id = session_id
         self._log = log
@@ -76,6 +83,9 @@ class Runner:
         self._clock = clock
         self._stage = stage
         self._resolve = resolve
+        self._recovery = recovery
+        self.compactions = CompactionState()
+        """Who waits for a compaction asks this."""
         self._waiting: dict[str, asyncio.Future[Answer]] = {}
         self._yes: set[str] = set()
         self._run: Run | None = None
@@ -158,10 +168,12 @@ class Runner:
             await asyncio.wait({self._task})
 
     async def compact(self, focus: str | None, origin: Origin) -> Answer:
-        """Summarise the conversation now, and await the summary.
+        """Summarise the conversation now, and await the summary; one that runs already is joined.
 
         Raises SessionBusy while a turn runs, and UserError when there is nothing to summarise.
         """
+        if self.compactions.in_flight:
+            return await self._join()
         if self._task is not None and not self._task.done():
             raise SessionBusy("The agent works already; wait for its answer, or stop it.")
         messages = self._log.state.messages()
@@ -178,6 +190,42 @@ class Runner:
         self._task = asyncio.get_running_loop().create_task(self._work(start))
         return await asyncio.shield(future)
 
+    async def wait_compaction(self) -> bool:
+        """Return when no compaction runs and what it interrupted was tried again.
+
+        False when what it interrupted takes longer than the policy waits, or the session is closed.
+        """
+        try:
+            return await self.compactions.run_wait(self._recovery().wait_seconds)
+        except Aborted:
+            return False
+
+    async def _join(self) -> Answer:
+        """Await the compaction that runs, and return its summary."""
+        first = self._log.state.seq
+        marked = next(one for one in reversed(self._log.state.messages()) if marker(one))
+        problem: ErrorValue | None = None
+        try:
+            await self.compactions.landed()
+        except Aborted as closed:
+            problem = AbortedError(message=str(closed))
+        run = Run()
+        run.first_seq = first
+        answer = self._collect(run, marked.id, problem)
+        summary = tuple(one for one in answer.messages if _is_summary(one))[:1]
+        if not summary or not isinstance(summary[0].info, AssistantMessage):
+            return answer
+        info = summary[0].info
+        return dataclasses.replace(
+            answer,
+            messages=summary,
+            text=_text(summary),
+            usage=info.tokens,
+            cost=info.cost,
+            steps=1,
+            error=problem or info.error,
+        )
+
     async def _work(self, start: Start | None = None, *, again: bool = False) -> None:
         self._log.append(SessionStatus(status=Busy()))
         try:
@@ -193,13 +241,17 @@ class Runner:
         run = self._run = Run()
         run.first_seq = self._log.state.seq + 1
         problem: ErrorValue | None = None
+        self.compactions.turn_began()
+        watching = asyncio.get_running_loop().create_task(
+            watch(run.abort, self.compactions, self._recovery())
+        )
         try:
             stage = self._stage(run)
             if start is None:
                 self._deliver(run, next(iter(self._log.state.inbox.values())))
             else:
                 start(run, stage)
-            run.problem = await run_turn(stage, again=again)
+            await run_turn(stage, again=again)
         except asyncio.CancelledError:
             run.abort.set("The kernel ends.")
             problem = AbortedError(message="The kernel ends.")
@@ -209,11 +261,21 @@ class Runner:
                 message=f"Palimpsest itself failed: {type(broken).__name__}: {broken}. "
                 "What was said is kept; please report this."
             )
-            self._log.append(SessionError(error=problem))
+            self._tell(stage, problem)
         finally:
+            watching.cancel()
             self._run = None
+            self.compactions.turn_ended()
             for prompt_id, message_id in run.delivered.items():
                 self._answer(prompt_id, self._collect(run, message_id, problem))
+
+    def _tell(self, stage: Stage | None, problem: ErrorValue) -> None:
+        """Write what broke where it is read: as the answer to what was asked."""
+        user = newest_user(self._log.state.messages())
+        if stage is None or user is None:
+            self._log.append(SessionError(error=problem))
+        else:
+            refuse(stage, user, problem)
 
     def deliver_steers(self, run: Run) -> bool:
         """Turn steered prompts into messages; called by the loop before each request."""
@@ -265,7 +327,7 @@ class Runner:
         usage = Usage()
         for info in infos:
             usage = usage.plus(info.tokens)
-        error = problem or run.problem or (infos[-1].error if infos else None)
+        error = problem or (infos[-1].error if infos else None)
         if error is None and not infos:
             error = UnknownError(message="Nothing was answered.")
             if run.abort.is_set():
@@ -311,13 +373,20 @@ def _after(messages: Messages, message_id: str) -> Messages:
     return tuple(m for m in messages[at + 1 :] if isinstance(m.info, AssistantMessage))
 
 
+def _is_summary(message: Message) -> bool:
+    return isinstance(message.info, AssistantMessage) and message.info.summary
+
+
 def _text(messages: Messages) -> str:
-    if not messages:
+    """Return the words of the last message; a summary's only where nothing else was said."""
+    said = [message for message in messages if not _is_summary(message)] or messages
+    if not said:
         return ""
     return "\n\n".join(
         part.text
-        for part in messages[-1].parts
+        for part in said[-1].parts
         if isinstance(part, TextPart)
         and part.text
+        and not part.ignored
         and not (part.metadata or {}).get("failed_attempt")
     )

@@ -1,0 +1,120 @@
+"""After a compaction that failed, let the model see the messages of before.
+
+Nothing is taken out of the transcript: what the compaction brought is dropped by decisions, which a
+second try takes back. After one that ran out of time, the policy says up to where the messages of
+before go on (spec/context-stability.md 1.8).
+"""
+
+from typing import Any, Literal
+
+from palimpsest.context.going_on import work_left
+from palimpsest.context.standing import standing
+from palimpsest.context.undo import folded
+from palimpsest.context.view import View
+from palimpsest.loop.compaction_state import Snapshot, choose_snapshot, compaction_timed_out
+from palimpsest.loop.seen import until
+from palimpsest.loop.stage import Setup, Stage
+from palimpsest.loop.summarise import TIMED_OUT
+from palimpsest.transcript.decisions import Decision
+from palimpsest.transcript.errors import ApiError, ErrorValue
+from palimpsest.transcript.events import DecisionMade
+from palimpsest.transcript.messages import Message, Messages, UserMessage
+from palimpsest.transcript.parts import CompactionPart, Part, StepStartPart, TextPart, ToolPart
+from palimpsest.transcript.policies import RecoveryPolicy
+
+RULE = "compact/aside"
+
+
+def snapshot(
+    stage: Stage,
+    setup: Setup,
+    messages: Messages,
+    source: Literal["current", "pre-compaction"],
+) -> Snapshot[Message]:
+    """Return the messages that stand for a history."""
+    view = View(messages, stage.log.state.decisions)
+    return Snapshot(folded(view, setup.policy.compact), stage.session_id, source)
+
+
+def take_up(stage: Stage, part: CompactionPart) -> None:
+    """Show a marker again whose compaction failed before, now that it is tried anew."""
+    hidden = standing(stage.log.state.decisions).get(part.id)
+    if hidden is not None and hidden.rule == RULE:
+        _decide(stage, "restore", part, {})
+
+
+def go_back(
+    stage: Stage,
+    setup: Setup,
+    marker_id: str,
+    part: CompactionPart,
+    before: Snapshot[Message] | None,
+    error: ErrorValue,
+) -> None:
+    """Let the model see the messages of before: what a failed compaction brought is taken out.
+
+    Nothing is taken out of the transcript. Where it ran out of time, the policy says up to where
+    the messages before it go on (spec/context-stability.md 1.8).
+    """
+    if not setup.policy.compact.judge:
+        return
+    state = stage.compactions
+    late = compaction_timed_out(
+        timed_out=state.late or _ran_out(error),
+        in_flight=state.in_flight,
+        retries=state.retries > 0,
+    )
+    recovery = setup.policy.recovery
+    if not part.auto or work_left(until(stage, marker_id), stage.log.state.todos) is None:
+        # Nobody goes on from here, so an answer at the end is no stump.
+        recovery = recovery.model_copy(update={"snapshot": "whole"})
+    current = snapshot(stage, setup, stage.log.state.messages(), "current")
+    kept = _chosen(current, before, recovery, late=late, marker_id=marker_id)
+    numbers = {"source": kept.source, "timed_out": late}
+    names = {message.id for message in kept.messages}
+    for message in current.messages:
+        if message.id not in names:
+            for one in message.parts:
+                if not isinstance(one, StepStartPart):
+                    _decide(stage, "drop", one, numbers)
+
+
+def _chosen(
+    current: Snapshot[Message],
+    before: Snapshot[Message] | None,
+    recovery: RecoveryPolicy,
+    *,
+    late: bool,
+    marker_id: str,
+) -> Snapshot[Message]:
+    chosen = choose_snapshot(current, before, recovery, timed_out=late, answerable=_is_answerable)
+    ids = [message.id for message in chosen.messages]
+    if marker_id not in ids:
+        return chosen
+    return Snapshot(chosen.messages[: ids.index(marker_id)], chosen.session_id, chosen.source)
+
+
+def _is_answerable(message: Message) -> bool:
+    """Say whether the model can go on after this message: a person's words, or results of calls."""
+    if isinstance(message.info, UserMessage):
+        return True
+    spoken = [one for one in message.parts if isinstance(one, TextPart | ToolPart)]
+    return bool(spoken) and message.info.error is None and isinstance(spoken[-1], ToolPart)
+
+
+def _ran_out(error: ErrorValue) -> bool:
+    return isinstance(error, ApiError) and bool((error.metadata or {}).get(TIMED_OUT))
+
+
+def _decide(
+    stage: Stage, action: Literal["drop", "restore"], part: Part, numbers: dict[str, Any]
+) -> None:
+    decision = Decision(
+        id=stage.ids.new("dec"),
+        action=action,
+        rule=RULE,
+        message_id=part.message_id,
+        part_id=part.id,
+        numbers=numbers,
+    )
+    stage.write(DecisionMade(decision=decision))

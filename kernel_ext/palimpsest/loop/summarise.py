@@ -1,0 +1,310 @@
+"""Write the summary that a marker asks for: in one request or in parts, by the model named for it.
+
+Every request is journaled before it is sent, with what it tells written into a decision, and fills
+the one message of the summary; what a part wrote stays in it as a draft. Whatever goes wrong, the
+summary ends with an error and cuts nothing (spec/context-stability.md 1.16).
+"""
+
+import asyncio
+import dataclasses
+import math
+from typing import Any
+
+from palimpsest.context.compact import planned
+from palimpsest.context.convert import FAILED_ATTEMPT
+from palimpsest.context.guard import refusal
+from palimpsest.context.overflow import usable
+from palimpsest.context.policy import reserve
+from palimpsest.context.serialize import serialize_message
+from palimpsest.context.stages import DRAFT, Parts
+from palimpsest.context.summary import RULE, SYSTEM, project_summary, seen_at
+from palimpsest.loop.answering import answer, desk
+from palimpsest.loop.request import build, calibration
+from palimpsest.loop.seen import view_of
+from palimpsest.loop.stage import Setup, Stage, Summariser
+from palimpsest.model.model import StepFinished
+from palimpsest.processor.processor import Processor
+from palimpsest.transcript.decisions import Decision
+from palimpsest.transcript.errors import (
+    ApiError,
+    AuthError,
+    ContextOverflowError,
+    ErrorValue,
+    ModelFailed,
+    UnknownError,
+)
+from palimpsest.transcript.events import (
+    DecisionMade,
+    MessageUpdated,
+    PartUpdated,
+    SessionStatus,
+    StepRequested,
+)
+from palimpsest.transcript.messages import (
+    AssistantMessage,
+    MessagePath,
+    MessageTime,
+)
+from palimpsest.transcript.parts import RetryPart, Span, TextPart
+from palimpsest.transcript.sessions import Busy
+
+AGENT = "compaction"
+
+RESULT_SHARES = (1, 4, 20)
+"""Where the text to summarise does not fit, outputs are told at this fraction of their length."""
+
+SEPARATOR_TOKENS = 2
+"""Between two messages of a text; what a tokenizer makes of where they meet is within it."""
+LEAST_SHARE = 0.25
+"""Where words around it and the summary so far leave less than this share of a request to new text,
+parts would hardly get on."""
+
+NO_SUCH_MODEL = frozenset({401, 403, 404})
+"""Refusals after which another model is worth a try: no right to this one, or there is none."""
+TIMED_OUT = "timed_out"
+"""Key in an error's metadata: the request was given up because it took too long."""
+
+TOO_LONG = (
+    "The conversation is too long to be summarised by {model} (about {tokens:,} tokens, and {budget:,} fit "
+    "into one request). Choose a model with a larger window with --model, or begin a new session with "
+    "%agent --new."
+)
+TOO_SHORT_PART = (
+    "The summary of a part of the conversation was too short to be of use ({chars} characters), so nothing "
+    "was cut. Try again, name another model, or begin a new session with %agent --new."
+)
+TOO_SLOW = (
+    "The summary did not come within {seconds:g} seconds, so nothing was cut. Try again, or name a faster "
+    "model for summaries: compaction.model in the settings."
+)
+NOT_USED = "{name} cannot write this summary, so the session's model does: {problem}"
+
+
+class Scribe:
+    """Writes one summary.
+
+    Responsibilities: choose how much of the history each request tells; send the requests, to the
+    session's model where the one named for summaries cannot be used; keep drafts, tokens and cost.
+    """
+
+    def __init__(self, stage: Stage, setup: Setup, marker_id: str) -> None:
+        self._stage = stage
+        self._setup = setup
+        self._marker_id = marker_id
+        self._processor: Processor | None = None
+        self.message = AssistantMessage(
+            id=stage.ids.new("msg"),
+            session_id=stage.session_id,
+            parent_id=marker_id,
+            time=MessageTime(created=stage.clock()),
+            agent=AGENT,
+            model=setup.info.ref,
+            path=MessagePath(cwd=str(stage.cwd), root=str(stage.root)),
+            summary=True,
+        )
+        stage.write(MessageUpdated(info=self.message))
+
+    async def write(self) -> None:
+        """Ask for the summary; raises ModelFailed, Aborted or UserError, and leaves it open."""
+        named = self._setup.summariser
+        if named is not None and self._may_use(named):
+            try:
+                await self._write(_quiet(self._setup, named))
+            except ModelFailed as failure:
+                if not _is_refused(failure.error):
+                    raise
+                self._notice(named, failure.error.message)
+            else:
+                return
+        await self._write(_quiet(self._setup, None))
+
+    def close(self, error: ErrorValue | None) -> None:
+        """End the message: good from now on, or with what went wrong."""
+        if self._processor is not None:
+            self._processor.message = self.message
+            self._processor.close(error)
+            self.message = self._processor.message
+            return
+        time = self.message.time.model_copy(update={"completed": self._stage.clock()})
+        update: dict[str, Any] = {"time": time, "error": error, "finish": "error"}
+        self._update(sync=True, **update)
+
+    # Who writes
+
+    def _may_use(self, named: Summariser) -> bool:
+        problem = named.problem
+        if not problem and named.info is not None:
+            problem = refusal(named.info, self._setup.policy.guard) or ""
+        if problem:
+            self._notice(named, problem)
+        return not problem
+
+    def _notice(self, named: Summariser, problem: str) -> None:
+        """Say in the summary, for people, that the model named for it could not be used."""
+        if self._processor is not None:
+            self._processor.discard_attempt(1)
+        now = self._stage.clock()
+        error = ApiError(message=NOT_USED.format(name=named.name, problem=problem))
+        part = RetryPart(
+            id=self._stage.ids.new("prt"),
+            session_id=self.message.session_id,
+            message_id=self.message.id,
+            attempt=1,
+            error=error,
+            time=Span(start=now, end=now),
+        )
+        self._stage.write(PartUpdated(part=part))
+
+    # How much a request tells
+
+    async def _write(self, quiet: Setup) -> None:
+        if quiet.info.ref != self.message.model:
+            self._update(model=quiet.info.ref)
+        compact = quiet.policy.compact
+        limit = self._limit(quiet)
+        chars, tokens = compact.result_chars, 0
+        for share in RESULT_SHARES:
+            chars = compact.result_chars // share
+            tokens = self._tokens(quiet, {"result_chars": chars})
+            if tokens < limit:
+                break
+        if tokens < limit or not compact.serialize:
+            self._decide({"result_chars": chars})
+            await self._request(quiet, last=True)
+        elif compact.stages > 1:
+            await self._write_in_parts(quiet, chars, limit)
+        else:
+            raise _too_long(quiet, tokens, limit)
+
+    async def _write_in_parts(self, quiet: Setup, result_chars: int, limit: int) -> None:
+        seen = seen_at(view_of(self._stage), self._marker_id, quiet.policy)
+        head = planned(seen, quiet.policy.compact).head
+        told = (serialize_message(message, result_chars) for message in head)
+        parts = Parts(head, tuple(quiet.count(text) + SEPARATOR_TOKENS for text in told))
+        while True:
+            around = self._tokens(quiet, {"result_chars": result_chars, **parts.empty.numbers()})
+            room = limit - around
+            if room < LEAST_SHARE * limit or parts.hopeless(room):
+                raise _too_long(quiet, parts.total, limit)
+            if parts.requests(room) > quiet.policy.compact.stages:
+                raise _too_long(quiet, parts.total, limit)
+            stretch = parts.next(room)
+            self._decide({"result_chars": result_chars, **stretch.numbers()})
+            request_id = await self._request(quiet, last=stretch.final)
+            if stretch.final:
+                return
+            self._keep_draft(quiet, request_id)
+            parts = parts.after(stretch, request_id)
+
+    def _limit(self, quiet: Setup) -> int:
+        """Return the tokens, by our estimate, that one request may have."""
+        info, policy = quiet.info, quiet.policy
+        budget = min(usable(info, policy.overflow), info.window - reserve(policy, info))
+        return math.floor(budget / calibration(self._stage.log.state, info))
+
+    def _tokens(self, quiet: Setup, numbers: dict[str, Any]) -> int:
+        """Return what the request would weigh if this were decided."""
+        view = view_of(self._stage)
+        asking = project_summary(
+            dataclasses.replace(view, decisions=(*view.decisions, self._decision(numbers))),
+            marker_id=self._marker_id,
+            system=quiet.system,
+            model=quiet.info.ref,
+            policy=quiet.policy,
+            count=quiet.count,
+        )
+        return asking.total
+
+    def _decide(self, numbers: dict[str, Any]) -> None:
+        self._stage.write(DecisionMade(decision=self._decision(numbers)))
+
+    def _decision(self, numbers: dict[str, Any]) -> Decision:
+        return Decision(
+            id=self._stage.ids.new("dec"),
+            action="summarise",
+            rule=RULE,
+            message_id=self._marker_id,
+            numbers=numbers,
+        )
+
+    # One request
+
+    async def _request(self, quiet: Setup, *, last: bool) -> str:
+        """Send what was decided and take the answer in; returns the request's id."""
+        stage = self._stage
+        assembled = build(
+            stage, quiet, self.message.id, {}, "compaction", marker_id=self._marker_id
+        )
+        if not assembled.route.fits:
+            raise _too_long(quiet, assembled.route.tokens, assembled.route.budget)
+        self._processor = Processor(
+            desk(stage, quiet, assembled.record.facts),
+            self.message,
+            request_id=assembled.record.id,
+            window=quiet.info.window,
+        )
+        stage.write(StepRequested(request=assembled.record), sync=True)
+        seconds = quiet.policy.recovery.compaction_seconds
+        try:
+            async with asyncio.timeout(seconds):
+                finished = await answer(stage, quiet.model, assembled, self._processor)
+        except TimeoutError:
+            # It may have been the wait before another attempt that took too long.
+            stage.write(SessionStatus(status=Busy()))
+            words = TOO_SLOW.format(seconds=seconds)
+            error = ApiError(message=words, retryable=True, metadata={TIMED_OUT: True})
+            raise ModelFailed(error) from None
+        self._processor.take_calls()
+        self._processor.handle(finished)
+        self._account(finished, last=last)
+        return assembled.record.id
+
+    def _account(self, finished: StepFinished, *, last: bool) -> None:
+        """Add up tokens and cost; only the last request says how the summary ended."""
+        cost = self.message.cost
+        if finished.cost is not None:
+            cost = (cost or 0.0) + finished.cost
+        finish = finished.reason if last else None
+        self._update(tokens=self.message.tokens.plus(finished.usage), cost=cost, finish=finish)
+
+    def _keep_draft(self, quiet: Setup, request_id: str) -> None:
+        """Put what a part wrote aside: the next request goes on with it, and no other sees it."""
+        message = self._stage.log.state.message(self.message.id)
+        chars = 0
+        for part in message.parts if message is not None else ():
+            if not isinstance(part, TextPart) or part.ignored or _failed(part):
+                continue
+            chars += len(part.text.strip())
+            metadata = {**(part.metadata or {}), DRAFT: request_id}
+            kept = part.model_copy(update={"ignored": True, "metadata": metadata})
+            self._stage.write(PartUpdated(part=kept))
+        if chars < (quiet.policy.compact.min_summary_chars if quiet.policy.compact.judge else 1):
+            raise ModelFailed(UnknownError(message=TOO_SHORT_PART.format(chars=chars)))
+
+    def _update(self, *, sync: bool = False, **update: Any) -> None:
+        self.message = self.message.model_copy(update=update)
+        self._stage.write(MessageUpdated(info=self.message), sync=sync)
+
+
+def _quiet(setup: Setup, named: Summariser | None) -> Setup:
+    """Return how a summary is asked for: without tools, by the session's model or the one named."""
+    quiet = dataclasses.replace(setup, agent=AGENT, system=(SYSTEM,), specs=())
+    if named is None or named.model is None or named.info is None:
+        return quiet
+    return dataclasses.replace(quiet, model=named.model, info=named.info)
+
+
+def _is_refused(error: ErrorValue) -> bool:
+    """Tell whether a model cannot be used at all: no key for it, or there is none of that name."""
+    if isinstance(error, ApiError):
+        return error.status in NO_SUCH_MODEL
+    return isinstance(error, AuthError)
+
+
+def _too_long(quiet: Setup, tokens: int, budget: int) -> ModelFailed:
+    words = TOO_LONG.format(model=quiet.info.ref.id, tokens=tokens, budget=budget)
+    return ModelFailed(ContextOverflowError(message=words, tokens=tokens, budget=budget))
+
+
+def _failed(part: TextPart) -> bool:
+    return bool((part.metadata or {}).get(FAILED_ATTEMPT))
