@@ -6,6 +6,7 @@ since a request without it would ask nothing: leaving it out holds from the next
 """
 
 from collections.abc import Mapping
+from operator import is_
 
 from palimpsest.context.standing import Standing
 from palimpsest.context.truncate import shorten
@@ -59,6 +60,8 @@ def _message(
             return message
         if isinstance(message.info, AssistantMessage) and not _says_something(parts):
             parts = []
+    elif all(map(is_, parts, message.parts)):
+        return message
     return message.model_copy(update={"parts": tuple(parts)})
 
 
@@ -73,6 +76,8 @@ def _part(part: Part, decision: Decision | None, texts: Mapping[str, str]) -> Pa
     if not isinstance(part, ToolPart) or not isinstance(part.state, ToolCompleted):
         return part
     state = part.state
+    if decision is None and state.blob is None and not state.attachments:
+        return part
     whole = whole_output(part, texts)
     attachments = tuple(
         attachment.model_copy(

@@ -118,7 +118,9 @@ def _assistant(message: Message, info: AssistantMessage, terms: Terms) -> list[F
 
 
 def _of_failed_attempt(part: Part) -> bool:
-    return bool((getattr(part, "metadata", None) or {}).get(FAILED_ATTEMPT))
+    if not isinstance(part, TextPart | ReasoningPart | ToolPart):
+        return False
+    return bool(part.metadata and part.metadata.get(FAILED_ATTEMPT))
 
 
 def _kept_though_failed(info: AssistantMessage, parts: list[Part]) -> bool:

@@ -34,6 +34,9 @@ CALL_TOKENS = 8
 
 CHARS_PER_TOKEN = 4
 
+_JSON = json.JSONEncoder(ensure_ascii=False)
+"""Made once: a long session has hundreds of calls."""
+
 
 def quarter_chars(text: str) -> int:
     """Estimate as the recorded agents do: a quarter of the UTF-16 length, rounded half up.
@@ -62,7 +65,7 @@ def block_tokens(block: Block, count: Count) -> int:
         case MediaBlock():
             return MEDIA_TOKENS
         case CallBlock(tool=tool, input=given):
-            return CALL_TOKENS + count(tool) + count(json.dumps(given, ensure_ascii=False))
+            return CALL_TOKENS + count(tool) + count(_JSON.encode(given))
         case ResultBlock(text=text, media=media):
             return CALL_TOKENS + count(text) + MEDIA_TOKENS * len(media)
         case _:

@@ -4,7 +4,7 @@ Live, imported and cut histories come with calls that nobody answered, results o
 used twice and turns that a provider refuses. The default mends all of it after the history limit;
 the presets of recorded agents sanitise first, then validate turns, limit, and pair again, since a
 limit can cut a call from its result (spec/context-stability.md 1.3). A history that is valid
-already goes through as the very same messages.
+already goes through as the very same messages; by the default it is only looked at once.
 """
 
 from collections.abc import Callable
@@ -34,6 +34,12 @@ from palimpsest.context.turns import (
     user_first,
     user_last,
 )
+from palimpsest.context.valid import (
+    MERGES_ANSWERS,
+    MERGES_QUESTIONS,
+    USER_SPEAKS_LAST,
+    is_valid,
+)
 from palimpsest.transcript.flat import FlatMessages
 from palimpsest.transcript.policies import HygieneRule
 
@@ -50,10 +56,17 @@ def clean(
     if rule == "opencode":
         return pair(limit(messages))
     if rule == "palimpsest":
-        mended = repaired(limit(messages), rule)
-        return gather(pairing(spread(ordered(mended, rule, family)), rule).messages)
+        limited = limit(messages)
+        return limited if is_valid(limited, family) else mended(limited, family)
     sane = sanitized(spread(messages), rule, family)
     return gather(pairing(limit(ordered(sane, rule, family)), rule).messages)
+
+
+def mended(messages: FlatMessages, family: ProviderFamily) -> FlatMessages:
+    """Return the messages repaired by the default's rules, whatever is wrong with them."""
+    usable = repaired(messages, "palimpsest")
+    in_order = ordered(usable, "palimpsest", family)
+    return gather(pairing(spread(in_order), "palimpsest").messages)
 
 
 def pairing(
@@ -178,16 +191,12 @@ def ordered(messages: FlatMessages, rule: HygieneRule, family: ProviderFamily) -
     return anthropic_turns(messages, rule) if to.anthropic else messages
 
 
-MERGED_QUESTIONS: frozenset[ProviderFamily] = frozenset({"google"})
-"""The others take questions in a row, and a merged message would not keep a cached prefix."""
-
-
 def _ordered_by_need(messages: FlatMessages, family: ProviderFamily) -> FlatMessages:
-    if family == "openai":
+    if family not in MERGES_ANSWERS:
         return messages
     messages = merge_answers(messages)
-    if family in MERGED_QUESTIONS:
+    if family in MERGES_QUESTIONS:
         messages = merge_questions(messages)
     system = sum(message.role == "system" for message in messages)
     opened = messages[:system] + user_first(messages[system:], OPENING)
-    return opened if family == "compatible" else user_last(opened, CLOSING)
+    return user_last(opened, CLOSING) if family in USER_SPEAKS_LAST else opened

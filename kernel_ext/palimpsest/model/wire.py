@@ -271,8 +271,10 @@ def _marked(message: Body) -> Body:
 
 def without_marks(message: Body) -> Body:
     """Return the message as it is without a cache mark."""
+    content = message.get("content")
+    if not isinstance(content, list) and "cache_control" not in message:
+        return message
     bare = {name: value for name, value in message.items() if name != "cache_control"}
-    content = bare.get("content")
     if isinstance(content, list):
         bare["content"] = [
             {name: value for name, value in block.items() if name != "cache_control"}
@@ -293,10 +295,13 @@ def sendable(messages: Iterable[Body], model: ModelInfo) -> tuple[Body, ...]:
     return tuple({k: v for k, v in message.items() if k not in refused} for message in kept)
 
 
+_CANONICAL = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+"""Made once: a request of a long session is written as hundreds of messages."""
+
+
 def canonical(value: Any) -> bytes:
     """Return the one JSON text of a value."""
-    text = json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
-    return clean(text).encode()
+    return clean(_CANONICAL.encode(value)).encode()
 
 
 def message_hash(message: Body) -> str:
