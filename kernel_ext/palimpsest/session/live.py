@@ -21,7 +21,7 @@ from palimpsest.context.texts import load_texts
 from palimpsest.context.undo import suspended
 from palimpsest.context.view import View
 from palimpsest.loop.request import calibration
-from palimpsest.loop.stage import Setup, Stage
+from palimpsest.loop.stage import Setup, Stage, Summariser
 from palimpsest.model.model import Model, ToolCalled
 from palimpsest.processor.loopguard import circles, fingerprint
 from palimpsest.session.agents import Agent, find_agent
@@ -39,12 +39,12 @@ from palimpsest.tools.permissions import Rules
 from palimpsest.tools.registry import Registry
 from palimpsest.tools.tool import AskFunction, Namespace, PythonRunner, Tool
 from palimpsest.transcript.decisions import Decision, Facts
-from palimpsest.transcript.errors import ConfigError, StorageFailed
+from palimpsest.transcript.errors import ConfigError, StorageFailed, UserError
 from palimpsest.transcript.events import Record, SessionUpdated
 from palimpsest.transcript.ids import Ids
 from palimpsest.transcript.messages import Messages, MessageTime, Origin, UserMessage
 from palimpsest.transcript.parts import TextPart, ToolPart
-from palimpsest.transcript.policies import Policy
+from palimpsest.transcript.policies import Policy, RecoveryPolicy
 from palimpsest.transcript.sessions import Session
 from palimpsest.transcript.values import ModelInfo, ModelRef, Reply, ToolSpec
 
@@ -132,7 +132,13 @@ class LiveSession:
         self.log = SessionLog(journal)
         self.asks = Asks(session.id, self.log, services.ids)
         self.runner = Runner(
-            session.id, self.log, services.ids, services.clock, self._stage, self._resolve
+            session.id,
+            self.log,
+            services.ids,
+            services.clock,
+            self._stage,
+            self._resolve,
+            self._recovery,
         )
         self._systems: dict[tuple[str, str, str | None], tuple[str, ...]] = {}
         self._loop_answers: set[tuple[str, str]] = set()
@@ -155,8 +161,12 @@ class LiveSession:
         return await self.runner.retry()
 
     async def compact(self, focus: str | None = None, origin: Origin | None = None) -> Answer:
-        """Put a summary in the place of what was said, and await it."""
+        """Put a summary in the place of what was said, and await it; joins one that runs."""
         return await self.runner.compact(focus, origin or Origin())
+
+    async def wait_compaction(self) -> bool:
+        """Return when no compaction runs and what it interrupted was tried again."""
+        return await self.runner.wait_compaction()
 
     def wish(self, action: WishAction, name: str = "") -> Wish:
         """Pin, leave out or bring back what a name stands for, from the next request on."""
@@ -257,6 +267,7 @@ class LiveSession:
 
     async def close(self) -> None:
         """Stop what runs, write a checkpoint, give the session back."""
+        self.runner.compactions.close()
         self.runner.cancel("The session is closed.")
         await self.runner.wait_idle()
         await asyncio.to_thread(self.journal.close)
@@ -330,6 +341,7 @@ class LiveSession:
             jitter=services.jitter,
             python=services.python(self.id) if services.python else None,
             namespace=services.namespace(self.id) if services.namespace else None,
+            compactions=self.runner.compactions,
             extra={"environment": services.environment},
         )
 
@@ -352,7 +364,25 @@ class LiveSession:
             specs=self._specs(offered, info),
             offer=Offered(services.registry, offered),
             max_steps=user.max_steps or services.max_steps or agent.steps,
+            summariser=self._summariser(policy.compact.model),
         )
+
+    def _recovery(self) -> RecoveryPolicy:
+        """Return how long to wait for what; a policy that cannot be used is refused by the turn."""
+        try:
+            return self.policy().recovery
+        except UserError:
+            return self._services.policy.recovery
+
+    def _summariser(self, name: str | None) -> Summariser | None:
+        """Return the model that the policy names for summaries; one that there is none of says so."""
+        if not name:
+            return None
+        try:
+            info = self._services.info(name, None)
+        except ConfigError as problem:
+            return Summariser(name, problem=str(problem))
+        return Summariser(name, self._services.model(info), info)
 
     def _next_user(self, messages: Messages) -> UserMessage:
         """Return who asks next: the prompt that is being answered, or one without options."""

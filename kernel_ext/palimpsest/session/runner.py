@@ -241,6 +241,7 @@ class Runner:
         run = self._run = Run()
         run.first_seq = self._log.state.seq + 1
         problem: ErrorValue | None = None
+        stage: Stage | None = None
         self.compactions.turn_began()
         watching = asyncio.get_running_loop().create_task(
             watch(run.abort, self.compactions, self._recovery())
