@@ -1,0 +1,327 @@
+"""A person says what the model sees: from the next request on, in the log, and undone again."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+
+import pytest
+from tests.loop.studio import Studio, ask
+
+from palimpsest.model.script import calls, overflows, says
+from palimpsest.model.scripted import ScriptedModel
+from palimpsest.review.requests import rebuild_all
+from palimpsest.session.followed import FollowedSession
+from palimpsest.session.live import LiveSession
+from palimpsest.store.jsonl import JsonlStore
+from palimpsest.store.layout import prepare
+from palimpsest.transcript.errors import NotFound, SessionHeld, UserError
+from palimpsest.transcript.events import DecisionMade
+from palimpsest.transcript.ids import short
+from palimpsest.transcript.messages import AssistantMessage
+from palimpsest.transcript.parts import ToolPart
+
+SUMMARY = "## Goal\n- know the penguins\n\n## Numbers and facts\n- 43.92\n" + "- none\n" * 40
+LONG = "The mean of bill_length_mm is 43.92. " * 100
+Kernel = Callable[..., Studio]
+
+
+@pytest.fixture
+async def kernel(tmp_path: Path) -> AsyncIterator[Kernel]:
+    """Start a kernel of the project on a real disk; all are closed at the end."""
+    started: list[Studio] = []
+    (tmp_path / "a.csv").write_text("species,mass\nAdelie,3750\n")
+
+    def start(model: ScriptedModel | None = None, kernel_id: str = "kernel-a") -> Studio:
+        store = JsonlStore(prepare(tmp_path), heartbeat_seconds=0.1, watch_seconds=2.5)
+        studio = Studio(tmp_path, model or ScriptedModel(), store=store, kernel_id=kernel_id)
+        started.append(studio)
+        return studio
+
+    yield start
+    for studio in reversed(started):
+        await studio.workspace.close()
+
+
+def sent(model: ScriptedModel, number: int = -1) -> str:
+    return "\n".join(str(message) for message in model.requests[number].messages)
+
+
+def call(session: LiveSession) -> ToolPart:
+    found = [p for m in session.snapshot().messages for p in m.parts if isinstance(p, ToolPart)]
+    return found[0]
+
+
+def summary_id(session: LiveSession) -> str:
+    infos = [message.info for message in session.snapshot().messages]
+    return [one.id for one in infos if isinstance(one, AssistantMessage) and one.summary][-1]
+
+
+async def rebuilds(room: Studio, session: LiveSession, model: ScriptedModel) -> None:
+    """Check that every request is rebuilt from the log as the model received it."""
+    rebuilt = list(rebuild_all(room.store, session.id, await room.records(session)))
+    assert all(one.matches for one in rebuilt)
+    assert [list(one.request.messages) for one in rebuilt] == [
+        list(request.messages) for request in model.requests
+    ]
+
+
+READS = (calls("read", path="a.csv"), says(f"It lists penguins. {LONG}"))
+
+
+async def test_an_output_left_out_is_in_no_later_request_and_comes_back(kernel: Kernel) -> None:
+    model = ScriptedModel(*READS, says("One."), says("Two."))
+    room = kernel(model)
+    session = await room.session()
+    await ask(session, "Read it")
+
+    gone = session.wish("exclude", call(session).id)
+    await ask(session, "And now?")
+    without = sent(model)
+    back = session.wish("restore", short(call(session).id))
+    await ask(session, "And then?")
+
+    assert "Adelie" not in without
+    assert "tool" not in {message["role"] for message in model.requests[2].messages}
+    assert "Adelie" in sent(model)
+    assert gone.sentence == (
+        "Left out the call read “a.csv”, from the next request on. %agent restore "
+        f"{short(call(session).id)} brings it back."
+    )
+    assert [one.rule for one in (*gone.decisions, *back.decisions)] == [
+        "user/exclude",
+        "user/restore",
+    ]
+    assert gone.decisions[0].tokens_before > 0 == gone.decisions[0].tokens_after
+    await rebuilds(room, session, model)
+
+
+async def test_a_pinned_output_survives_a_compaction_and_a_restart(kernel: Kernel) -> None:
+    model = ScriptedModel(*READS, says("Two."), says("Three."), says(SUMMARY), says("Done."))
+    room = kernel(model)
+    session = await room.session()
+    await ask(session, "Read it")
+    await ask(session, "Two?")
+    await ask(session, "Three?")
+    session.wish("pin", "last")
+
+    assert (await session.compact()).error is None
+    await ask(session, "What was the mass?")
+    after = sent(model)
+    await rebuilds(room, session, model)
+    await room.workspace.close()
+    later = ScriptedModel(says("Still there."))
+    again = kernel(later)
+    reopened = await again.session()
+    await ask(reopened, "And now?")
+
+    assert "request, from earlier in this conversation. Your call read" in after
+    assert "Adelie,3750" in after
+    assert "Adelie,3750" in sent(later)
+    assert all(
+        one.matches for one in rebuild_all(again.store, reopened.id, await again.records(reopened))
+    )
+
+
+async def test_an_undone_compaction_shows_the_history_whole_again(kernel: Kernel) -> None:
+    model = ScriptedModel(*READS, says("B."), says("C."), says(SUMMARY), says("D."), says("E."))
+    room = kernel(model)
+    session = await room.session()
+    for words in ("First question", "Second question", "Third question"):
+        await ask(session, words)
+    await session.compact()
+    await ask(session, "Fourth question")
+    folded = sent(model)
+
+    undone = session.wish("undo")
+    await ask(session, "Fifth question")
+
+    whole = sent(model)
+    assert "First question" not in folded
+    assert "know the penguins" in folded
+    for words in ("First question", "Adelie,3750", "Third question", "Fourth question"):
+        assert words in whole
+    assert "know the penguins" not in whole
+    assert "What did we do so far?" not in whole
+    assert undone.decisions[0].message_id == summary_id(session)
+    await rebuilds(room, session, model)
+
+
+async def test_a_compaction_is_undone_after_a_restart_too(kernel: Kernel) -> None:
+    model = ScriptedModel(*READS, says("B."), says("C."), says(SUMMARY))
+    room = kernel(model)
+    session = await room.session()
+    for words in ("First question", "Second question", "Third question"):
+        await ask(session, words)
+    await session.compact()
+    await room.workspace.close()
+
+    later = ScriptedModel(says("D."))
+    again = kernel(later)
+    reopened = await again.session()
+    few = len(reopened.snapshot().messages)
+    await asyncio.to_thread(reopened.wish, "restore", "summary")
+    many = len(reopened.snapshot().messages)
+    await ask(reopened, "Fourth question")
+    await again.workspace.close()
+    last = ScriptedModel(says("E."))
+    third = kernel(last)
+    await ask(await third.session(), "Fifth question")
+
+    assert few < many
+    assert "First question" in sent(later)
+    assert "First question" in sent(last)
+    records = await third.records(await third.session())
+    assert all(one.matches for one in rebuild_all(third.store, reopened.id, records))
+
+
+async def test_an_undo_that_only_the_log_knows_is_read_again(kernel: Kernel) -> None:
+    model = ScriptedModel(*READS, says("B."), says("C."), says(SUMMARY))
+    room = kernel(model)
+    session = await room.session()
+    for words in ("First question", "Second question", "Third question"):
+        await ask(session, words)
+    await session.compact()
+    session.journal.checkpoint()
+    await session.journal.flush()
+    session.wish("undo")
+    await session.journal.flush()
+
+    state = room.store.open_live(session.id)
+
+    assert not state.partial
+    assert any("First question" in str(message) for message in state.messages())
+
+
+async def test_nothing_is_compacted_by_itself_until_the_next_prompt(tmp_path: Path) -> None:
+    model = ScriptedModel(
+        says(LONG),
+        says("B."),
+        says("C."),
+        says(SUMMARY),
+        calls("read", path="no.txt"),
+        overflows(),
+        says("Never sent."),
+    )
+    room = Studio(tmp_path, model)
+    session = await room.session()
+    for words in ("First question", "Second question", "Third question"):
+        await ask(session, words)
+    await session.compact()
+    unsubscribe = session.subscribe(
+        lambda records: (
+            [
+                session.wish("undo")
+                for record in records
+                if getattr(getattr(record.event, "part", None), "type", "") == "tool"
+                and record.event.part.state.status == "running"  # type: ignore[union-attr]
+            ]
+            and None
+        )
+    )
+
+    answer = await ask(session, "Fourth question")
+    unsubscribe()
+
+    assert answer.error is not None
+    assert answer.error.type == "context-overflow"
+    assert [r.purpose for r in model.requests] == ["step"] * 3 + ["compaction", "step", "step"]
+    assert "First question" in sent(model)
+
+
+async def test_a_wish_takes_effect_while_a_turn_runs(kernel: Kernel) -> None:
+    model = ScriptedModel(*READS, calls("read", path="a.csv"), says("Done."))
+    room = kernel(model)
+    session = await room.session()
+    await ask(session, "Read it")
+    first = call(session).id
+    done: list[str] = []
+
+    def leave_out(records: object) -> None:
+        for record in records:  # type: ignore[attr-defined]
+            part = getattr(record.event, "part", None)
+            if isinstance(part, ToolPart) and part.id != first and not done:
+                done.append(session.wish("exclude", first).target)
+
+    session.subscribe(leave_out)
+    await ask(session, "Again")
+
+    assert done == [first]
+    assert sent(model, 2).count("Adelie") == 1
+    assert sent(model, 3).count("Adelie") == 1
+    assert first not in str(session.snapshot().request)
+    await rebuilds(room, session, model)
+
+
+async def test_what_is_so_already_decides_nothing(kernel: Kernel) -> None:
+    room = kernel(ScriptedModel(*READS))
+    session = await room.session()
+    await ask(session, "Read it")
+
+    session.wish("pin", "last")
+    again = session.wish("pin", "last")
+    nothing = session.wish("restore", "last")
+
+    assert again.sentence == "The call read “a.csv” is pinned already."
+    assert nothing.sentence == "Nothing was taken out of the call read “a.csv”."
+    assert again.decisions == nothing.decisions == ()
+    records = await room.records(session)
+    assert [r.event.decision.rule for r in records if isinstance(r.event, DecisionMade)] == [
+        "user/pin"
+    ]
+
+
+async def test_wrong_names_get_one_sentence(kernel: Kernel) -> None:
+    room = kernel(ScriptedModel(*READS))
+    session = await room.session()
+    await ask(session, "Read it")
+
+    with pytest.raises(NotFound, match="There is no part or message 'nonsense' in this session"):
+        session.wish("pin", "nonsense")
+    with pytest.raises(UserError, match=r"could be .* Give more of the id"):
+        session.wish("pin", call(session).id[:8])
+    with pytest.raises(UserError, match="There is no compaction to undo"):
+        session.wish("undo")
+    with pytest.raises(NotFound, match="There is no summary in this session yet"):
+        session.wish("restore", "summary")
+
+
+async def test_the_prompt_that_is_answered_is_left_out_once_there_is_a_newer_one(
+    kernel: Kernel,
+) -> None:
+    model = ScriptedModel(says("One."), says("Two."))
+    room = kernel(model)
+    session = await room.session()
+    await ask(session, "My password is hunter2")
+
+    wish = session.wish("exclude", session.snapshot().messages[0].id)
+    await ask(session, "And now?")
+
+    assert "once there is a newer prompt" in wish.sentence
+    assert "hunter2" not in sent(model)
+    await rebuilds(room, session, model)
+
+
+async def test_a_session_of_another_kernel_is_not_changed(kernel: Kernel) -> None:
+    room = kernel(ScriptedModel(says("One.")))
+    session = await room.session()
+    await ask(session, "Hello")
+    other = kernel(kernel_id="kernel-b")
+
+    followed = await other.workspace.open(session.id)
+
+    assert isinstance(followed, FollowedSession)
+    with pytest.raises(SessionHeld, match="Another kernel"):
+        followed.wish("pin", "last")
+
+
+async def test_a_summary_is_restored_rather_than_left_out(kernel: Kernel) -> None:
+    room = kernel(ScriptedModel(says(LONG), says("B."), says("C."), says(SUMMARY)))
+    session = await room.session()
+    for words in ("One", "Two", "Three"):
+        await ask(session, words)
+    await session.compact()
+
+    with pytest.raises(UserError, match="A summary can't be left out by itself"):
+        session.wish("exclude", "summary")
+    session.wish("restore", "summary")
+    assert session.wish("restore", "summary").sentence == "That compaction is undone already."
