@@ -67,6 +67,34 @@ def test_wrong_input_gets_one_line_and_no_traceback(kernel: Kernel, cell: str, w
     assert run.outputs() == []
 
 
+def test_what_could_not_be_sent_is_said_in_the_cell(kernel: Kernel) -> None:
+    kernel.script()
+    kernel.run("from tests.frontends import room as rooms")
+    kernel.run("small = rooms.INFO.model_copy(update={'window': 8_000})")
+    kernel.run("was = room.services.info")
+    kernel.run("object.__setattr__(room.services, 'info', lambda name, variant: small)")
+
+    run = kernel.run("%%agent\nhi")
+
+    kernel.run("object.__setattr__(room.services, 'info', was)")
+    assert "has a context window of 8,000 tokens" in run.story()
+    assert "Ask again" not in run.story()
+    assert kernel.value("room.model.requests") == "[]"
+
+
+def test_what_breaks_inside_is_said_in_the_cell(kernel: Kernel) -> None:
+    kernel.script("says('Never.')")
+
+    kernel.run("was = room.services.count")
+    kernel.run("object.__setattr__(room.services, 'count', lambda name: None)")
+
+    run = kernel.run("%%agent\nhi")
+
+    kernel.run("object.__setattr__(room.services, 'count', was)")
+    assert "Palimpsest itself failed" in run.story()
+    assert run.of("error") == []
+
+
 def test_the_answer_is_a_value(kernel: Kernel) -> None:
     kernel.script("says('Forty-two.')")
 

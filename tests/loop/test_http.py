@@ -1,25 +1,20 @@
 """A turn meets a real HTTP server and its faults; every request is rebuilt from the log.
 
 Both wire formats; the body that the server received is compared with the body that the
-adapter makes of the rebuilt request.
+adapter makes of the rebuilt request. The server is strict: what the provider would refuse is refused.
 """
 
 import asyncio
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
-from tests.loop.studio import Studio, ask, until
-from tests.model.expected_body import expected_body
+from tests.loop.house import PROVIDERS, House
+from tests.loop.studio import until
 
 from palimpsest.model.fault_server import FaultServer
-from palimpsest.model.litellm_model import LitellmModel
 from palimpsest.model.script import Answer, calls, fails, overflows, says, stalls, thinks
-from palimpsest.review.requests import rebuild_all
-from palimpsest.session.api import Answer as SessionAnswer
-from palimpsest.session.live import LiveSession
 from palimpsest.transcript.errors import (
     AbortedError,
     ApiError,
@@ -27,56 +22,6 @@ from palimpsest.transcript.errors import (
     ContextOverflowError,
 )
 from palimpsest.transcript.parts import ReasoningPart, RetryPart, TextPart, ToolPart
-from palimpsest.transcript.values import ModelInfo, ModelRef
-
-PROVIDERS = ["openai", "anthropic"]
-
-
-class House:
-    """A session that talks to the fault server."""
-
-    def __init__(self, provider: str, root: Path, server: FaultServer) -> None:
-        base = server.openai_base if provider == "openai" else server.anthropic_base
-        name = "gpt-test" if provider == "openai" else "claude-test"
-        self.server = server
-        self.root = root
-        self.model = LitellmModel(read_timeout_seconds=1.0)
-        self.studio = Studio(
-            root,
-            self.model,
-            info=ModelInfo(
-                ref=ModelRef(provider=provider, name=name),
-                window=100_000,
-                output_limit=2_000,
-                api_base=base,
-            ),
-        )
-        self.id = f"{provider}/{name}"
-        self.opened: LiveSession | None = None
-
-    async def session(self) -> LiveSession:
-        if self.opened is None:
-            self.opened = await self.studio.session()
-        return self.opened
-
-    async def ask(self, text: str, **options: Any) -> SessionAnswer:
-        return await ask(await self.session(), text, model=self.id, **options)
-
-    async def check_requests(self) -> None:
-        """Every body that arrived equals the rebuilt request of its step, retries included."""
-        session = await self.session()
-        records = await self.studio.records(session)
-        rebuilt = list(rebuild_all(self.studio.store, session.id, records))
-        assert all(found.matches for found in rebuilt)
-        expected = [expected_body(found.request) for found in rebuilt]
-        arrived = list(self.server.bodies)
-        attempts = []
-        for body in expected:
-            assert arrived, "a recorded request never arrived"
-            assert arrived[0] == body
-            while arrived and arrived[0] == body:
-                attempts.append(arrived.pop(0))
-        assert arrived == [], "a request arrived that the log does not know"
 
 
 @pytest.fixture(params=PROVIDERS)
@@ -85,7 +30,7 @@ def house(
 ) -> Iterator[House]:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-test-openai")
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-test")
-    with FaultServer() as server:
+    with FaultServer(strict=True) as server:
         yield House(request.param, tmp_path, server)
 
 

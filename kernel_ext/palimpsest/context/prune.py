@@ -21,6 +21,9 @@ from palimpsest.transcript.policies import Policy, PrunePolicy
 
 OPENCODE = f"{PRUNE_RULE}opencode"
 
+BEFORE_REQUESTS = frozenset({"batch", "cache-ttl"})
+"""Rules that look before each request; the others look when a turn has ended."""
+
 
 def prune(
     view: View,

@@ -142,7 +142,7 @@ async def _summarise(
         scribe.close(AbortedError())
         raise
     except UserError as problem:
-        error = UnknownError(message=str(problem))
+        error = UnknownError(message=str(problem), explained=True)
     await _observe(stage, marker_id, wanted=error is None)
     scribe.close(error)
     _add_to_session(stage, scribe.message)

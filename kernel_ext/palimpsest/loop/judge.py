@@ -35,7 +35,7 @@ def judge(
     written = stage.log.state.message(message.id)
     text = summary_text(written) if written is not None else ""
     if compact.judge and len(text) < compact.min_summary_chars:
-        return UnknownError(message=USELESS.format(chars=len(text)))
+        return UnknownError(message=USELESS.format(chars=len(text)), explained=True)
     done = message.model_copy(update={"finish": "stop", "error": None})
     hypothetical = tuple(
         one.model_copy(update={"info": done}) if one.id == message.id else one
@@ -43,7 +43,7 @@ def judge(
     )
     after = size(stage, setup, hypothetical)
     if compact.judge and after > compact.max_share_after * before:
-        return UnknownError(message=SAVES_LITTLE.format(before=before, after=after))
+        return UnknownError(message=SAVES_LITTLE.format(before=before, after=after), explained=True)
     view = view_of(stage)
     seen = seen_at(view, marker_id, setup.policy)
     tail = marker(seen[-1])

@@ -10,24 +10,19 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from palimpsest.context.outputs import outputs
 from palimpsest.context.oversized import truncate_oversized
-from palimpsest.context.precheck import Way, precheck, reducible
-from palimpsest.context.prune import prune
-from palimpsest.context.route import Route
+from palimpsest.context.precheck import Way
+from palimpsest.context.prune import BEFORE_REQUESTS, prune
 from palimpsest.context.texts import load_texts
 from palimpsest.context.undo import folded
 from palimpsest.context.view import View
-from palimpsest.context.weigh import weigh
+from palimpsest.context.ways import routed
 from palimpsest.loop.request import Assembled, build, facts_for
 from palimpsest.loop.saying import say
 from palimpsest.loop.stage import Setup, Stage
 from palimpsest.transcript.decisions import Decision, Facts
 from palimpsest.transcript.events import DecisionMade
 from palimpsest.transcript.messages import UserMessage
-
-BEFORE_REQUESTS = frozenset({"batch", "cache-ttl"})
-"""Rules that prune looks at before each request; the others look when a turn has ended."""
 
 SHORTENED = (
     "Long tool outputs were shortened, because the conversation no longer fits the context window. Go on "
@@ -83,20 +78,9 @@ def _cuts_now(setup: Setup, way: Way, tries: Tries) -> bool:
 
 def _routed(stage: Stage, setup: Setup, assembled: Assembled) -> tuple[Way, Assembled]:
     """Choose the cheapest way to make a request fit, as the policy weighs it."""
-    policy = setup.policy
-    if policy.overflow.rule != "precheck":
-        return ("fits" if assembled.route.fits else "compact_only"), assembled
-    view = _view(stage)
-    results = [len(one.shown) for one in outputs(view, folded(view, policy.compact))]
-    found = precheck(
-        weigh(assembled.projection.messages, policy.overflow),
-        reducible(results, setup.info.window, policy.recovery),
-        setup.info.window,
-        policy.reserved,
-        policy.overflow,
-    )
-    route = Route(fits=found.way == "fits", tokens=found.tokens, budget=found.budget)
-    return found.way, dataclasses.replace(assembled, route=route)
+    facts = assembled.record.facts
+    way, route = routed(_view(stage), assembled.projection, setup.policy, facts)
+    return way, dataclasses.replace(assembled, route=route)
 
 
 def prune_after_turn(stage: Stage, setup: Setup) -> None:

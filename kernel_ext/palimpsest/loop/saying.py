@@ -3,8 +3,15 @@
 from typing import Any
 
 from palimpsest.loop.stage import Stage
-from palimpsest.transcript.events import MessageUpdated, PartUpdated
-from palimpsest.transcript.messages import MessageTime, Origin, UserMessage
+from palimpsest.transcript.errors import ErrorValue
+from palimpsest.transcript.events import MessageUpdated, PartUpdated, SessionError
+from palimpsest.transcript.messages import (
+    AssistantMessage,
+    MessagePath,
+    MessageTime,
+    Origin,
+    UserMessage,
+)
 from palimpsest.transcript.parts import TextPart
 
 
@@ -38,3 +45,22 @@ def say(
     )
     stage.write(MessageUpdated(info=message), PartUpdated(part=part), sync=True)
     return message
+
+
+def refuse(stage: Stage, user: UserMessage, error: ErrorValue) -> None:
+    """Answer with what is wrong: nothing was sent, or what was begun can't be ended otherwise."""
+    now = stage.clock()
+    message = AssistantMessage(
+        id=stage.ids.new("msg"),
+        session_id=user.session_id,
+        parent_id=user.id,
+        time=MessageTime(created=now, completed=now),
+        agent=user.agent,
+        model=user.model,
+        path=MessagePath(cwd=str(stage.cwd), root=str(stage.root)),
+        finish="error",
+        error=error,
+    )
+    stage.write(
+        MessageUpdated(info=message), SessionError(error=error, message_id=message.id), sync=True
+    )

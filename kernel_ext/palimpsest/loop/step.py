@@ -69,7 +69,7 @@ async def run_step(
     try:
         assembled = prepare(stage, setup, message.id, _parameters(setup, user, last=last), tries)
     except UserError as problem:
-        _refuse(stage, message, UnknownError(message=str(problem)))
+        _refuse(stage, message, UnknownError(message=str(problem), explained=True))
         return "stop"
     if may_compact and not assembled.route.fits:
         return "compact"
@@ -109,7 +109,7 @@ async def _run_request(
         processor.close(AbortedError())
         raise
     except UserError as problem:
-        error = UnknownError(message=str(problem))
+        error = UnknownError(message=str(problem), explained=True)
     processor.close(error)
     _add_to_session(stage, processor.message)
     if isinstance(error, ContextOverflowError) and assembled.route.fits:
@@ -156,7 +156,7 @@ async def _finish(
     elif calls and not last:
         await _run(stage, setup, processor, calls)
     elif not calls and not _said_something(stage, processor) and _alone(stage, processor):
-        error = UnknownError(message=NOTHING)
+        error = UnknownError(message=NOTHING, explained=True)
     processor.handle(finished)
     if error is None and stage.abort.is_set():
         error = AbortedError(message=stage.abort.reason)

@@ -8,11 +8,10 @@ those the provider ran or that were left interrupted.
 from palimpsest.context.guard import refusal
 from palimpsest.loop.compaction import asked, begin, possible, run_compaction
 from palimpsest.loop.room import Tries, go_on_shortened, prune_after_turn, shorten_results
-from palimpsest.loop.saying import say
+from palimpsest.loop.saying import refuse, say
 from palimpsest.loop.stage import Setup, Stage
 from palimpsest.loop.step import run_step
 from palimpsest.transcript.errors import ErrorValue, ModelFailed, UnknownError, UserError
-from palimpsest.transcript.events import SessionError
 from palimpsest.transcript.messages import (
     AssistantMessage,
     Message,
@@ -32,17 +31,16 @@ UNKNOWN_LIMIT = 2
 """Steps in a row that end for an unknown reason without calling a tool before the turn stops."""
 
 
-async def run_turn(stage: Stage, *, again: bool = False) -> ErrorValue | None:
-    """Run steps until done, stopped, or at the step limit; returns why no more could be sent.
+async def run_turn(stage: Stage, *, again: bool = False) -> None:
+    """Run steps until done, stopped, or at the step limit.
 
     ``again`` goes on with a turn that failed: the failed request is sent anew, with all that was
     done before it, and the user's message is not said twice.
     """
     turn = Turn(stage)
-    problem = await turn.run(again=again)
+    await turn.run(again=again)
     if turn.setup is not None:
         prune_after_turn(stage, turn.setup)
-    return problem
 
 
 class Turn:
@@ -56,20 +54,21 @@ class Turn:
         self._steps = 0
         self._unknown = 0
 
-    async def run(self, *, again: bool) -> ErrorValue | None:
-        """Run steps until nothing is left to do; returns why no more could be sent."""
+    async def run(self, *, again: bool) -> None:
+        """Run steps until nothing is left to do."""
         stage = self._stage
         while not stage.abort.is_set():
             stage.deliver()
             messages = stage.log.state.messages()
             user = newest_user(messages)
             if user is None or (answered(messages, user) and not (again and self._steps == 0)):
-                return None
+                return
             try:
                 self.setup = setup = await stage.setup(user)
                 _check_window(setup)
             except (UserError, ModelFailed) as problem:
-                return _refuse(stage, user, problem)
+                refuse(stage, user, _error(problem))
+                return
             marked = asked(messages, user)
             go_on = (
                 await self._compact(setup, user, marked)
@@ -77,8 +76,7 @@ class Turn:
                 else await self._step(setup, user, messages)
             )
             if not go_on:
-                return None
-        return None
+                return
 
     async def _compact(self, setup: Setup, user: UserMessage, marked: CompactionPart) -> bool:
         """Summarise; where that fails in the middle of work, cut oversized results instead."""
@@ -171,9 +169,9 @@ def _ended_unknown(messages: Messages) -> bool:
     )
 
 
-def _refuse(stage: Stage, user: UserMessage, problem: UserError | ModelFailed) -> ErrorValue:
-    error: ErrorValue = (
-        problem.error if isinstance(problem, ModelFailed) else UnknownError(message=str(problem))
+def _error(problem: UserError | ModelFailed) -> ErrorValue:
+    return (
+        problem.error
+        if isinstance(problem, ModelFailed)
+        else UnknownError(message=str(problem), explained=True)
     )
-    stage.write(SessionError(error=error, message_id=user.id))
-    return error

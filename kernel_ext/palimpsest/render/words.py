@@ -150,6 +150,8 @@ def error_words(error: ErrorValue) -> tuple[str, str]:
             do = "Ask again in a moment." if error.retryable else "Ask again, or use another model."
         case "content-filter":
             do = "Say it differently, or use another model."
+        case "unknown" if error.explained:
+            do = ""
         case _:
             do = "Ask again; if it stays, %agent status shows where the record is."
     return what, do

@@ -84,6 +84,8 @@ class UnknownError(Value):
 
     type: Literal["unknown"] = "unknown"
     message: str
+    explained: bool | None = None
+    """The message says itself what to do."""
 
 
 ErrorValue = Annotated[

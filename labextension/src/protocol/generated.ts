@@ -247,6 +247,10 @@ export interface OutputLengthError {
 export interface UnknownError {
   type: 'unknown';
   message: string;
+  /**
+   * The message says itself what to do.
+   */
+  explained?: boolean;
 }
 /**
  * Tokens that a provider reported for one request, without double counting.
