@@ -1,6 +1,6 @@
 /** The lines of a stretch of messages. */
 import { describe, expect, it } from 'vitest';
-import type { RetryPart } from '../src/protocol/generated';
+import type { Part, RetryPart } from '../src/protocol/generated';
 import { lines } from '../src/state/lines';
 import { assistant, ran, step, text, thought, user } from './builders';
 
@@ -60,6 +60,34 @@ describe('lines', () => {
     expect(lines(messages)).toMatchObject([
       { kind: 'compaction', summary: 'We plotted it.' }
     ]);
+  });
+
+  it('show the draft of a summary only while there is nothing newer', () => {
+    const draft = {
+      ...text('Of the first part.'),
+      ignored: true,
+      metadata: { draft: 'req_1' }
+    };
+    const shown = (...parts: Part[]) =>
+      lines([assistant(parts, { summary: true })]);
+
+    expect(shown(draft)).toMatchObject([{ summary: 'Of the first part.' }]);
+    expect(shown(draft, text('Of all.'))).toMatchObject([
+      { summary: 'Of all.' }
+    ]);
+  });
+
+  it('say that another model had to write a summary', () => {
+    const notice: RetryPart = {
+      ...text(''),
+      type: 'retry',
+      attempt: 1,
+      error: { type: 'api', message: 'No key.', retryable: false },
+      time: { start: 0, end: 0 }
+    };
+    const message = assistant([notice, text('Of all.')], { summary: true });
+
+    expect(kinds([message])).toEqual(['compaction', 'retry']);
   });
 
   it('end with the error of their message', () => {

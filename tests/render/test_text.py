@@ -97,3 +97,13 @@ def test_names_the_provider_whose_key_is_missing() -> None:
     assert shown == (
         "✗ No key. Set the key of anthropic in the environment of the kernel and ask again."
     )
+
+
+def test_a_draft_of_a_summary_is_told_apart_from_it() -> None:
+    draft = text("Of the first part.").model_copy(update={"ignored": True})
+    message = assistant(draft, text("Of all."))
+    summary = message.model_copy(update={"info": message.info.model_copy(update={"summary": True})})
+
+    shown = render_message(summary)
+
+    assert shown.index("Summary so far") < shown.index("Summary of what came before")

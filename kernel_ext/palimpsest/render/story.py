@@ -197,6 +197,7 @@ def tell(
 
 
 SUMMARY = "Summary of what came before"
+DRAFT = "Summary so far, of a part of it"
 
 
 def told(
@@ -208,12 +209,19 @@ def told(
     first_step: int = 1,
 ) -> tuple[Item, ...]:
     """Return what a reader sees of a message; a compaction's words stand aside, like a thought."""
-    items = tell(message.parts, caps=caps, scrub=scrub, notes=notes, first_step=first_step)
     if message.info.role == "user" or not message.info.summary:
-        return items
+        return tell(message.parts, caps=caps, scrub=scrub, notes=notes, first_step=first_step)
+    teller = _Teller(caps or Caps(), scrub, notes or Notes(), first_step)
     return tuple(
-        Thought(item.text, None, SUMMARY) if isinstance(item, Said) else item for item in items
+        Thought(item.text, None, _summary_title(part)) if isinstance(item, Said) else item
+        for part in message.parts
+        for item in teller.items(part)
     )
+
+
+def _summary_title(part: Part) -> str:
+    """Return what the words of a summary are called: those of a part of the conversation, a draft."""
+    return DRAFT if isinstance(part, TextPart) and part.ignored else SUMMARY
 
 
 def tell_error(error: ErrorValue, scrub: Scrub = str) -> Notice:

@@ -47,13 +47,14 @@ const RUN_OF_READS = 3;
 export function lines(messages: readonly Message[], firstStep = 1): Line[] {
   const found: Line[] = [];
   let step = firstStep - 1;
-  let summary = '';
   for (const { info, parts } of messages) {
     if (info.role === 'assistant' && info.summary) {
-      summary = parts
-        .map(part => (part.type === 'text' ? part.text : ''))
-        .join('');
-      addSummary(found, info.id, summary);
+      addSummary(found, info.id, summaryText(parts));
+      for (const part of parts) {
+        if (part.type === 'retry') {
+          add(found, { kind: 'retry', key: part.id, part, before: 0 });
+        }
+      }
       found.push(...errorLines(info));
       continue;
     }
@@ -120,7 +121,20 @@ function errorLines(info: Message['info']): Line[] {
     : [{ kind: 'error', key: `${info.id}-error`, error }];
 }
 
-/** Gives the newest compaction the summary that came after its marker. */
+/**
+ * Returns the words of a summary. One that was written in parts has drafts, which are shown only
+ * as long as there is nothing newer.
+ */
+function summaryText(parts: readonly Part[]): string {
+  const texts = parts
+    .filter(part => part.type === 'text')
+    .filter(part => part.metadata?.failed_attempt === undefined);
+  const whole = texts.filter(part => !part.ignored && part.text !== '');
+  return (whole.length > 0 ? whole : texts.slice(-1))
+    .map(part => part.text)
+    .join('');
+}
+
 /** Puts a summary under its mark; a cell that asked for it does not show the mark itself. */
 function addSummary(found: Line[], id: string, summary: string): void {
   const last = found.at(-1);
