@@ -18,6 +18,7 @@ from palimpsest.context.going_on import going_on
 from palimpsest.context.guard import DEFAULT_WINDOW, Window, evaluate_guard, refusal, resolve_window
 from palimpsest.context.hygiene import pairing
 from palimpsest.context.limit import history_limit, limit
+from palimpsest.context.manners import manner
 from palimpsest.context.overflow import longest_answer, overflows, usable
 from palimpsest.context.oversized import cut
 from palimpsest.context.policy import policy
@@ -255,6 +256,14 @@ SEED_001: list[Row] = [
         ],
     ),
     ("the environment's marks", ["<env>", "</env>"], lambda: [m for m in ("<env>", "</env>") if m in system_of(None)[1]]),
+    (
+        "whose prompt a model is given, by its name",
+        ["reasoning", "gpt", "gpt", "gpt", "gemini", "claude", "other"],
+        lambda: [
+            manner(f"p/{name}")
+            for name in ("gpt-5", "gpt-4o", "o1-mini", "o3", "gemini-3-pro", "claude-opus-4", "qwen3")
+        ],
+    ),
     (
         "plain text files are not sent as files",
         1,

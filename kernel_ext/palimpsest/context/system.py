@@ -1,4 +1,4 @@
-"""Assemble the system prompt: a header that never changes, and a body about this session.
+"""Assemble the system prompt: a header for the family of models, and a body about this session.
 
 Two parts, byte-stable within a session, because providers cache by prefix: what changes, such
 as a date or the user's variables, is appended to the conversation later, never edited in here.
@@ -8,6 +8,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
+
+from palimpsest.context.manners import MANNERS, manner
 
 HEADER = """\
 You are Palimpsest, an agent that lives in the kernel of a Jupyter notebook. You work with the
@@ -76,7 +78,12 @@ def system(
     blocks = ["\n".join(lines)]
     blocks += [f"{INSTRUCTIONS}{path}\n{content}" for path, content in surroundings.instructions]
     blocks += [f"{FURTHER}\n{text}" for text in extra if text]
-    return agent_prompt or HEADER, "\n\n".join(blocks)
+    return agent_prompt or header(surroundings.model), "\n\n".join(blocks)
+
+
+def header(model_id: str) -> str:
+    """Return the header for a model: what is said to all, and to its family."""
+    return f"{HEADER}\n{MANNERS[manner(model_id)]}"
 
 
 def sections(part: str) -> tuple[Section, ...]:
