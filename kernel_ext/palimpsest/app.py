@@ -23,6 +23,8 @@ from palimpsest.model.model import Model
 from palimpsest.model.ollama import LocalModel
 from palimpsest.model.tokenizer import counter
 from palimpsest.review.ledger import Ledger
+from palimpsest.review.occasions import Redecision
+from palimpsest.review.redecide import redecide
 from palimpsest.review.requests import Rebuilt, rebuild, requests
 from palimpsest.review.weighing import weigh, weigh_recorded
 from palimpsest.session.agents import known_agents
@@ -341,6 +343,11 @@ class Session:
             store = self._app.services.store
             return weigh_recorded(store, self.id, request_id, counter, clean)
         return weigh(self._live.basis(), lambda: self._live.records_after(0), clean)
+
+    def redecide(self) -> Redecision:
+        """Decide again, from the log alone, what was left out for the model; the same comes out."""
+        self._flush()
+        return redecide(self._app.services.store, self.id, counter=self._app.services.count)
 
     def fork(self, message_id: str | None = None) -> "Session":
         """Begin a new session with everything before a message, or all of this one."""

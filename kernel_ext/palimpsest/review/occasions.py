@@ -1,0 +1,88 @@
+"""What re-deciding found: for each occasion to decide, what was recorded and what is decided again."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from palimpsest.transcript.decisions import Decision
+
+Decider = Literal["truncate", "prune", "shorten", "compact"]
+"""``shorten`` cuts oversized results; ``compact`` is the plan of a compaction."""
+
+
+@dataclass(frozen=True, slots=True)
+class Occasion:
+    """One moment at which a decider looked; mostly it decides nothing."""
+
+    decider: Decider
+    seq: int
+    """Record of the first decision, or of what it was decided for where there was none."""
+    request_id: str
+    """The request whose policy held; empty where none is known."""
+    recorded: tuple[Decision, ...]
+    made: tuple[Decision, ...]
+    """The same from the recorded facts by the code of today, with the recorded ids."""
+    problem: str = ""
+    """Why it cannot be decided again; empty where it can."""
+
+    @property
+    def same(self) -> bool:
+        """The bytes that would be journaled are those that were."""
+        return not self.problem and _written(self.made) == _written(self.recorded)
+
+
+@dataclass(frozen=True, slots=True)
+class Redecision:
+    """Every occasion of a session, and by which code it was recorded."""
+
+    session_id: str
+    occasions: tuple[Occasion, ...]
+    recorded_version: str
+    """Of the software that began the session."""
+    version: str
+    """Of the software that decided again."""
+
+    @property
+    def differences(self) -> tuple[Occasion, ...]:
+        """Occasions on which something else, or nothing, can be decided again."""
+        return tuple(one for one in self.occasions if not one.same)
+
+    @property
+    def same(self) -> bool:
+        """Everything was decided again, bit for bit."""
+        return not self.differences
+
+    @property
+    def text(self) -> str:
+        """Say in a few lines what was found."""
+        decided = sum(len(one.recorded) for one in self.occasions)
+        head = f"{decided:,} decisions on {len(self.occasions):,} occasions"
+        if self.same:
+            return f"{head}: all decided again, bit for bit."
+        lines = [f"{head}: {len(self.differences):,} occasions differ."]
+        if self.recorded_version != self.version:
+            lines.append(
+                f"Recorded by version {self.recorded_version}, decided again by {self.version}."
+            )
+        lines += [f"- record {one.seq}, {one.decider}: {_said(one)}" for one in self.differences]
+        return "\n".join(lines)
+
+    def _repr_markdown_(self) -> str:
+        return self.text
+
+    def __repr__(self) -> str:
+        return self.text
+
+
+def _written(decisions: Sequence[Decision]) -> list[str]:
+    return [decision.model_dump_json(exclude_none=True) for decision in decisions]
+
+
+def _said(one: Occasion) -> str:
+    if one.problem:
+        return one.problem
+    before, now = len(one.recorded), len(one.made)
+    if before != now:
+        return f"{before} decisions were recorded, {now} are made now"
+    changed = sum(a != b for a, b in zip(_written(one.recorded), _written(one.made), strict=True))
+    return f"{changed} of {before} decisions have other numbers now"
