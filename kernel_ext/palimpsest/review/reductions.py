@@ -11,7 +11,7 @@ from palimpsest.context.convert import convert
 from palimpsest.context.estimate import message_tokens
 from palimpsest.context.fold import good_summaries, marker
 from palimpsest.context.limit import limit
-from palimpsest.context.standing import Standing, standing
+from palimpsest.context.standing import Standing
 from palimpsest.context.summary import RULE as COMPACT
 from palimpsest.context.undo import folded
 from palimpsest.render.escape import one_line
@@ -52,10 +52,10 @@ def reductions(basis: Basis, dated: Mapping[str, Moment], scrub: Scrub) -> tuple
 
 
 def decisions_to_date(basis: Basis) -> frozenset[str]:
-    """Name the decisions whose time is asked for: those that hold, and those about summaries."""
-    holding = standing(basis.view.decisions).values()
-    summaries = [one for one in basis.view.decisions if one.rule == COMPACT]
-    return frozenset(one.id for one in (*holding, *summaries))
+    """Name the decisions whose time may be asked for."""
+    return frozenset(
+        one.id for one in basis.view.decisions if one.action in WAYS or one.rule == COMPACT
+    )
 
 
 class _Teller:

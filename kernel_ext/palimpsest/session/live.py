@@ -428,6 +428,8 @@ class LiveSession:
         message = state.message(request.message_id) if request and request.message_id else None
         if request is None or message is None or request.model.ref.id != key[1]:
             return None
+        if request.purpose != "step":
+            return None  # what asks for a summary or a title is told another job
         parent = state.message(getattr(message.info, "parent_id", ""))
         if parent is None or not isinstance(parent.info, UserMessage):
             return None
