@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.loop.studio import Studio, ask
-from tests.model.expected_body import expected_body
+from tests.model.expected_body import expected_bodies
 
 from palimpsest.model.fault_server import FaultServer
 from palimpsest.model.litellm_model import LitellmModel
@@ -63,7 +63,7 @@ class House:
         records = await self.studio.records(session)
         rebuilt = list(rebuild_all(self.studio.store, session.id, records))
         assert all(found.matches for found in rebuilt)
-        expected = [expected_body(found.request) for found in rebuilt]
+        expected = expected_bodies([found.request for found in rebuilt])
         arrived = list(self.server.bodies)
         for body in expected:
             assert arrived, "a recorded request never arrived"

@@ -78,6 +78,8 @@ def worker(request: Request) -> Answer:
     return calls("read", path=f"log{number % 10}.txt")
 
 
+@pytest.mark.slow
+@pytest.mark.timeout(300)
 async def test_a_hundred_turns_in_a_small_window_are_all_answered(
     server: tuple[str, FaultServer], tmp_path: Path
 ) -> None:

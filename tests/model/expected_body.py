@@ -6,6 +6,7 @@ another one. Tests compare it with what a server received, "after the adapter".
 
 import asyncio
 import threading
+from collections.abc import Sequence
 from typing import Any
 
 from palimpsest.model.fault_server import FaultServer
@@ -16,24 +17,34 @@ from palimpsest.model.script import says
 
 
 def expected_body(request: ModelRequest) -> dict[str, Any]:
-    """Return the body, computed on a thread of its own, so that it works inside a running loop."""
-    with FaultServer(says("Recorded.")) as server:
-        base = server.anthropic_base if family(request.model.ref) == "anthropic" else None
-        model = request.model.model_copy(update={"api_base": base or server.openai_base})
-        redirected = ModelRequest(
-            model=model,
-            messages=request.messages,
-            tools=request.tools,
-            parameters=request.parameters,
-            session_id=request.session_id,
-            purpose=request.purpose,
-        )
+    """Return the body of one request."""
+    return expected_bodies([request])[0]
+
+
+def expected_bodies(requests: Sequence[ModelRequest]) -> list[dict[str, Any]]:
+    """Return the bodies, made on a thread of its own, so that it works inside a running loop."""
+    with FaultServer(*[says("Recorded.")] * len(requests)) as server:
+        redirected = [_redirected(request, server) for request in requests]
         sender = threading.Thread(target=lambda: asyncio.run(_send(redirected)))
         sender.start()
         sender.join()
-        return server.bodies[0]
+        return list(server.bodies)
 
 
-async def _send(request: ModelRequest) -> None:
-    async for _ in LitellmModel().stream(request):
-        pass
+def _redirected(request: ModelRequest, server: FaultServer) -> ModelRequest:
+    base = server.anthropic_base if family(request.model.ref) == "anthropic" else server.openai_base
+    return ModelRequest(
+        model=request.model.model_copy(update={"api_base": base}),
+        messages=request.messages,
+        tools=request.tools,
+        parameters=request.parameters,
+        session_id=request.session_id,
+        purpose=request.purpose,
+    )
+
+
+async def _send(requests: Sequence[ModelRequest]) -> None:
+    model = LitellmModel()
+    for request in requests:
+        async for _ in model.stream(request):
+            pass
