@@ -6,6 +6,7 @@ script, without a kernel); ``Session`` is what a person holds in a variable.
 
 import atexit
 import functools
+import getpass
 import os
 import random
 import secrets
@@ -116,6 +117,8 @@ class App:
             rules=merge(DEFAULT_RULES, *_rules(config.permission)),
             policy=policy.policy,
             policy_fixed=policy.fixed,
+            history_limits=_history_limits(config),
+            user=_user(self.environment),
             instruction_files=config.instructions,
             extra_system=config.system,
             max_steps=config.max_steps,
@@ -415,6 +418,19 @@ def _home() -> str:
 
 def _rules(tables: Iterable[Any]) -> list[Rules]:
     return [from_config(table, home=_home()) for table in tables]
+
+
+def _history_limits(config: Config) -> Mapping[str, Any]:
+    limits = config.model_dump(include={"history_limit", "dm_history_limit", "dms"})
+    return {name: value for name, value in limits.items() if value not in (None, {})}
+
+
+def _user(environment: Mapping[str, str]) -> str:
+    """Return the login name of the person whose kernel this is."""
+    try:
+        return environment.get("JUPYTERHUB_USER") or getpass.getuser()
+    except (OSError, KeyError, ImportError):
+        return ""
 
 
 def _agents(config: Config) -> tuple[dict[str, dict[str, Any]], dict[str, Rules]]:

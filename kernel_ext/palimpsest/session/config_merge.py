@@ -32,9 +32,6 @@ SECRET_KEY = re.compile(
 NOT_USED_YET = frozenset(
     {
         "command",
-        "history_limit",
-        "dm_history_limit",
-        "dms",
         "mcp",
         "hooks",
         "share",

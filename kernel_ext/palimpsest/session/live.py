@@ -4,6 +4,7 @@
 """
 
 import asyncio
+import dataclasses
 import datetime
 import functools
 import json
@@ -15,7 +16,7 @@ from typing import Any, TypeVar
 
 from palimpsest.context.basis import Basis
 from palimpsest.context.changes import choice
-from palimpsest.context.policy import reserve
+from palimpsest.context.policy import reserve, without_recall
 from palimpsest.context.system import system
 from palimpsest.context.texts import load_texts
 from palimpsest.context.undo import suspended
@@ -26,8 +27,10 @@ from palimpsest.model.model import Model, ToolCalled
 from palimpsest.processor.loopguard import circles, fingerprint
 from palimpsest.session.agents import Agent, find_agent
 from palimpsest.session.api import Answer, PromptOptions, RecordsCallback, Snapshot
+from palimpsest.session.archive import SessionArchive
 from palimpsest.session.asks import Asks, Caller
 from palimpsest.session.granting import grant
+from palimpsest.session.history import limited
 from palimpsest.session.log import SessionLog
 from palimpsest.session.policies import Configured
 from palimpsest.session.runner import Run, Runner
@@ -36,6 +39,7 @@ from palimpsest.session.wishes import Wish, WishAction
 from palimpsest.store.journal import Journal
 from palimpsest.store.store import Store
 from palimpsest.tools.permissions import Rules
+from palimpsest.tools.recall import RECALL
 from palimpsest.tools.registry import Registry
 from palimpsest.tools.tool import AskFunction, Namespace, PythonRunner, Tool
 from palimpsest.transcript.decisions import Decision, Facts
@@ -80,6 +84,10 @@ class Services:
     """The configured context policy; a session may choose another."""
     policy_fixed: Mapping[str, str] = field(default_factory=dict)
     """Numbers of it that an administrator fixed, and the file that says so."""
+    history_limits: Mapping[str, Any] = field(default_factory=dict)
+    """Turns that are sent: ``history_limit``, ``dm_history_limit`` and ``dms``, where configured."""
+    user: str = ""
+    """Login name of the person whose kernel this is; empty where nobody knows."""
     instruction_files: tuple[str, ...] = ()
     """Files that the configuration reads into every system prompt; absolute, may hold ``*``."""
     extra_system: str | None = None
@@ -154,6 +162,9 @@ class LiveSession:
     async def prompt(self, text: str, options: PromptOptions) -> Answer:
         """Send a prompt and await its own answer."""
         self._name_after(text)
+        if self._services.user and options.origin.user is None:
+            origin = options.origin.model_copy(update={"user": self._services.user})
+            options = dataclasses.replace(options, origin=origin)
         return await self.runner.prompt(text, options)
 
     async def retry(self) -> Answer:
@@ -240,7 +251,7 @@ class LiveSession:
         user = self._next_user(messages)
         agent = find_agent(user.agent, services.agents)
         info = services.info(user.model.id, user.model.variant)
-        policy = self.policy()
+        policy = self._limited(self.policy(), agent, messages)
         return Basis(
             session_id=self.id,
             view=View(
@@ -342,7 +353,10 @@ class LiveSession:
             python=services.python(self.id) if services.python else None,
             namespace=services.namespace(self.id) if services.namespace else None,
             compactions=self.runner.compactions,
-            extra={"environment": services.environment},
+            extra={
+                "environment": services.environment,
+                "archive": SessionArchive(self.journal, services.store),
+            },
         )
 
     async def _setup(self, user: UserMessage) -> Setup:
@@ -350,10 +364,14 @@ class LiveSession:
         agent = find_agent(user.agent, services.agents)
         info = services.info(user.model.id, user.model.variant)
         state = self.log.state
-        policy = self._configured.of(state.session)
-        policy = suspended(state.messages(), state.decisions, policy)
+        messages = state.messages()
+        policy = suspended(messages, state.decisions, self._configured.of(state.session))
+        policy = self._limited(policy, agent, messages)
         offered = self._offered(agent, user)
         self._remember(user)
+        specs = self._specs(offered, info)
+        if not any(spec.name == RECALL for spec in specs):
+            policy = without_recall(policy)
         return Setup(
             agent=agent.name,
             model=services.model(info),
@@ -361,10 +379,22 @@ class LiveSession:
             policy=policy,
             count=services.count(policy.estimator),
             system=self._system(agent, info, user),
-            specs=self._specs(offered, info),
+            specs=specs,
             offer=Offered(services.registry, offered),
             max_steps=user.max_steps or services.max_steps or agent.steps,
             summariser=self._summariser(policy.compact.model),
+        )
+
+    def _limited(self, policy: Policy, agent: Agent, messages: Messages) -> Policy:
+        """Return the policy with the history limit that holds for this session's key."""
+        services = self._services
+        return limited(
+            policy,
+            services.history_limits,
+            agent=agent.name,
+            session=self.log.state.session,
+            messages=messages,
+            user=services.user,
         )
 
     def _recovery(self) -> RecoveryPolicy:

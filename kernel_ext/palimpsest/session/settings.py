@@ -13,6 +13,8 @@ from palimpsest.transcript.values import Action
 
 Count = Annotated[int, Field(gt=0)]
 Tokens = Annotated[int, Field(ge=0)]
+Turns = Annotated[int, Field(ge=0)]
+"""0 means all of them."""
 Cost = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 PermissionTable = Action | dict[str, Action | dict[str, Action]]
 """A word for everything, or by permission, or by permission and pattern; the last match wins."""
@@ -122,6 +124,12 @@ class AgentSettings(Settings):
     """One table per layer, low to high; a file writes one table or word."""
 
 
+class PersonSettings(Settings):
+    """What holds for the sessions of one person."""
+
+    history_limit: Turns | None = None
+
+
 class Config(Settings):
     """Every setting, with its built-in value."""
 
@@ -138,6 +146,12 @@ class Config(Settings):
     """The context policy: a preset by name, or a table with ``base`` and what is changed of it."""
     compaction: CompactionSettings = CompactionSettings()
     tool_output: ToolOutput = ToolOutput()
+    history_limit: Turns | None = None
+    """User turns that are sent, in sessions that several people use."""
+    dm_history_limit: Turns | None = None
+    """User turns that are sent, in the session of one person."""
+    dms: dict[str, PersonSettings] = {}
+    """By login name, in the place of ``dm_history_limit``."""
     permission: tuple[PermissionTable, ...] = ()
     """One table per layer, low to high; a file writes one table or word."""
     agent: dict[str, AgentSettings] = {}

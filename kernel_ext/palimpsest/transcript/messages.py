@@ -21,6 +21,8 @@ class Origin(Value):
     """Where a prompt came from."""
 
     kind: Literal["cell", "panel", "api", "engine"] = "api"
+    user: str | None = None
+    """Who asked, by login name; None for the engine, and where nobody knows."""
     cell_id: str | None = None
     execution_count: int | None = None
     notebook: str | None = None

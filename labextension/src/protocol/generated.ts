@@ -720,6 +720,10 @@ export interface UserMessage {
  */
 export interface Origin {
   kind: 'cell' | 'panel' | 'api' | 'engine';
+  /**
+   * Who asked, by login name; None for the engine, and where nobody knows.
+   */
+  user?: string;
   cell_id?: string;
   execution_count?: number;
   notebook?: string;
