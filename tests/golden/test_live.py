@@ -4,17 +4,29 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 from types import CodeType, FrameType
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 from tests.loop.studio import Studio, ask
 
+from palimpsest.context.calls import repair_calls
 from palimpsest.context.convert import convert
 from palimpsest.context.fold import fold
+from palimpsest.context.guard import evaluate_guard
+from palimpsest.context.hygiene import anthropic_turns, gemini_turns, ordered, pairing
+from palimpsest.context.limit import limit
 from palimpsest.context.marks import marks
+from palimpsest.context.oversized import cut
 from palimpsest.context.policy import policy
+from palimpsest.context.precheck import precheck
+from palimpsest.context.prune import prune
+from palimpsest.context.prune_cache import prune_cache
+from palimpsest.context.tool_ids import write_tool_ids
 from palimpsest.context.transform import transform
-from palimpsest.model.script import calls, says
+from palimpsest.context.turns import user_first
+from palimpsest.context.weigh import weigh
+from palimpsest.model.model import ModelRequest
+from palimpsest.model.script import Answer, calls, says
 from palimpsest.model.scripted import ScriptedModel
 from palimpsest.model.tokenizer import counter
 from palimpsest.review.requests import policy_of, rebuild_all
@@ -67,3 +79,70 @@ async def test_a_turn_goes_through_what_is_compared_and_is_rebuilt(
     assert [one.request.messages for one in rebuilt] == [one.messages for one in model.requests]
     assert all(one.matches for one in rebuilt)
     assert {policy_of(studio.store, one.record).name for one in rebuilt} == {preset}
+
+
+class Preset(NamedTuple):
+    """What a turn under a preset has to go through, by the provider it speaks to."""
+
+    name: str
+    provider: str
+    passes: frozenset[str]
+
+
+OPENCLAW = [
+    Preset(
+        name,
+        provider,
+        frozenset({"evaluate_guard", "limit", "prune", "cut", "repair_calls"})
+        | {"pairing", "ordered"}
+        | special,
+    )
+    for name in ("openclaw-2026.2", "openclaw-2026.9")
+    for provider, special in (
+        ("anthropic", frozenset({"anthropic_turns", "write_tool_ids"})),
+        ("gemini", frozenset({"gemini_turns", "write_tool_ids", "user_first"})),
+        ("mistral", frozenset({"write_tool_ids"})),
+    )
+]
+
+
+@pytest.mark.parametrize("preset", OPENCLAW, ids=lambda one: f"{one.name}-{one.provider}")
+async def test_a_turn_that_runs_out_of_room_goes_through_what_is_compared(
+    tmp_path: Path, preset: Preset
+) -> None:
+    lines = [f"{line} a line of a very long log that nobody reads" for line in range(1_000)]
+    for number in range(2):
+        (tmp_path / f"log{number}.txt").write_text("\n".join(lines))
+    second = 1_000 if preset.name == "openclaw-2026.2" else 100
+    left = [calls("read", path="log0.txt").reports_nothing()]
+    left += [calls("read", path="log1.txt", limit=second).reports_nothing()]
+    left += [says("Read."), says("Still.")]
+
+    def told(request: ModelRequest) -> Answer:
+        return says("Too short.") if request.purpose == "compaction" else left.pop(0)
+
+    model = ScriptedModel(*[told] * 12)
+    info = ModelInfo(
+        ref=ModelRef(provider=preset.provider, name="model"),
+        window=26_000,
+        output_limit=4_000,
+        caching=True,
+    )
+    studio = Studio(tmp_path, model, info=info, policy=preset.name)
+    session = await studio.session()
+    traced = (evaluate_guard, limit, prune, cut, repair_calls, pairing, ordered, user_first)
+    turned = (anthropic_turns, gemini_turns, write_tool_ids, precheck, weigh, prune_cache)
+
+    with Trace(*traced, *turned) as trace:
+        answer = await ask(session, "Read the logs.", model=f"{preset.provider}/model")
+        studio.clock.now += 10 * 60 * 1000
+        again = await ask(session, "Sure?", model=f"{preset.provider}/model")
+
+    assert answer.error is None, answer.error.message
+    assert answer.text == "Read."
+    assert again.error is None
+    assert preset.passes <= set(trace.seen), preset.passes - set(trace.seen)
+    assert {"prune_cache"} <= set(trace.seen)
+    assert ("precheck" in trace.seen) == (preset.name == "openclaw-2026.9")
+    rebuilt = list(rebuild_all(studio.store, session.id, await studio.records(session)))
+    assert [one.request.messages for one in rebuilt] == [one.messages for one in model.requests]

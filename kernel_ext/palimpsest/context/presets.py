@@ -20,8 +20,18 @@ from palimpsest.transcript.policies import (
 )
 
 OPENCODE_TRUNCATE = TruncatePolicy(
-    max_lines=2_000, max_bytes=51_200, window_share=None, direction="head", form="lines"
+    max_lines=2_000,
+    max_bytes=51_200,
+    window_share=None,
+    direction="head",
+    form="lines",
+    recall=False,
 )
+
+OPENCLAW_TRUNCATE = TruncatePolicy(
+    max_lines=2_000, max_bytes=51_200, window_share=None, direction="head"
+)
+"""Its tools know nothing of the window: what is too long for that is the recovery's work."""
 
 OPENCODE_CONTINUE_1_1 = "Continue if you have next steps"
 OPENCODE_CONTINUE_1_18 = (
@@ -90,6 +100,7 @@ OPENCODE_1_18 = Policy(
 
 OPENCLAW_2026_2 = Policy(
     name="openclaw-2026.2",
+    truncate=OPENCLAW_TRUNCATE,
     overflow=OverflowPolicy(refusals="openclaw-2026.2", silent="stopped"),
     limit=LimitPolicy(rule="sliding", exact_provider=True),
     guard=GuardPolicy(
@@ -120,6 +131,7 @@ OPENCLAW_2026_2 = Policy(
 
 OPENCLAW_2026_9 = Policy(
     name="openclaw-2026.9",
+    truncate=OPENCLAW_TRUNCATE,
     limit=LimitPolicy(rule="batched", loose_key=False),
     guard=GuardPolicy(
         rule="shares",
