@@ -8,11 +8,13 @@ written into the marker before the summary is asked for, so that a review plans 
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from palimpsest.context.convert import FAILED_ATTEMPT
+from palimpsest.context.convert import FAILED_ATTEMPT, convert
+from palimpsest.context.estimate import Count, json_tokens, message_tokens
 from palimpsest.context.fold import good_summaries, marker
 from palimpsest.transcript.messages import Message, Messages, UserMessage
 from palimpsest.transcript.parts import TextPart
-from palimpsest.transcript.policies import CompactPolicy
+from palimpsest.transcript.policies import CompactPolicy, Policy
+from palimpsest.transcript.values import ModelRef
 
 Weigh = Callable[[Messages], int]
 """Estimates the tokens of messages as the model is sent them."""
@@ -81,6 +83,18 @@ def planned(messages: Messages, policy: CompactPolicy) -> Plan:
     ids = [message.id for message in history]
     end = ids.index(tail_start_id) if tail_start_id in ids else len(history)
     return Plan(history[:end], previous, tail_start_id, replay)
+
+
+def weigher(policy: Policy, model: ModelRef, count: Count) -> Weigh:
+    """Return how messages are weighed: as the policy's estimator does it."""
+
+    def weigh(messages: Messages) -> int:
+        flat = convert(messages, model)
+        if policy.estimator == "chars/4":
+            return json_tokens(flat)
+        return sum(message_tokens(message, count) for message in flat)
+
+    return weigh
 
 
 def tail_budget(policy: CompactPolicy, usable: int) -> int:

@@ -3,6 +3,10 @@
 from dataclasses import dataclass
 
 from palimpsest.transcript.decisions import Facts
+from palimpsest.transcript.values import Usage
+
+CALIBRATION_RANGE = (0.5, 4.0)
+"""A ratio outside of this says that the report is wrong rather than our estimate."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,6 +18,14 @@ class Route:
     """Estimated tokens, corrected by what the provider reported before."""
     budget: int
     """The window minus the reserve for the answer."""
+
+
+def calibration(usage: Usage, estimated: int) -> float:
+    """Return real over estimated prompt tokens; 1 where nothing was reported."""
+    if usage.estimated or not usage.prompt or not estimated:
+        return 1.0
+    low, high = CALIBRATION_RANGE
+    return round(min(max(usage.prompt / estimated, low), high), 4)
 
 
 def route(tokens: int, facts: Facts) -> Route:

@@ -7,12 +7,9 @@ Whoever waits is told by ``CompactionState``.
 """
 
 import asyncio
-from collections.abc import Callable
 from typing import Any, Literal
 
-from palimpsest.context.compact import Plan, plan
-from palimpsest.context.convert import convert
-from palimpsest.context.estimate import json_tokens, message_tokens
+from palimpsest.context.compact import Plan, plan, weigher
 from palimpsest.context.fold import marker
 from palimpsest.context.going_on import going_on, work_left
 from palimpsest.context.overflow import usable
@@ -153,21 +150,10 @@ def _plan(stage: Stage, setup: Setup, marker_id: str, part: CompactionPart) -> P
     """Choose where the tail begins, and write it into the marker."""
     policy = setup.policy
     seen = seen_at(view_of(stage), marker_id, policy)
-    made = plan(seen, policy.compact, usable(setup.info, policy.overflow), _weigh(setup))
+    weigh = weigher(policy, setup.info.ref, setup.count)
+    made = plan(seen, policy.compact, usable(setup.info, policy.overflow), weigh)
     stage.write(PartUpdated(part=part.model_copy(update={"tail_start_id": made.tail_start_id})))
     return made
-
-
-def _weigh(setup: Setup) -> Callable[[Messages], int]:
-    """Return how messages are weighed: as the policy's estimator does it."""
-
-    def weigh(messages: Messages) -> int:
-        flat = convert(messages, setup.info.ref)
-        if setup.policy.estimator == "chars/4":
-            return json_tokens(flat)
-        return sum(message_tokens(message, setup.count) for message in flat)
-
-    return weigh
 
 
 async def _observe(stage: Stage, marker_id: str, *, wanted: bool) -> None:
