@@ -32,14 +32,21 @@ def names(tools: tuple[Tool, ...]) -> list[str]:
 
 def test_offers_all_tools_by_name(registry: Registry) -> None:
     assert names(registry.offered(DEFAULT_RULES)) == [
-        "bash", "edit", "glob", "grep", "list", "python", "read", "variables", "write",
+        "bash", "edit", "glob", "grep", "list", "python", "read", "recall", "variables",
+        "write",
     ]  # fmt: skip
 
 
 def test_hides_what_is_denied_or_switched_off(registry: Registry) -> None:
     rules = (*DEFAULT_RULES, *MODES["plan"])
 
-    assert names(registry.offered(rules, {"grep": False})) == ["glob", "list", "read", "variables"]
+    assert names(registry.offered(rules, {"grep": False})) == [
+        "glob",
+        "list",
+        "read",
+        "recall",
+        "variables",
+    ]
     assert names(registry.offered((), {"*": False, "read": True})) == ["read"]
 
 

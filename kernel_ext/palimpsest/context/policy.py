@@ -16,6 +16,16 @@ def policy(name: str) -> Policy:
     return POLICIES[name]
 
 
+def without_recall(policy: Policy) -> Policy:
+    """Return the policy for a step to which the tool ``recall`` is not offered: no note names it."""
+    return policy.model_copy(
+        update={
+            "truncate": policy.truncate.model_copy(update={"recall": False}),
+            "prune": policy.prune.model_copy(update={"recall": False}),
+        }
+    )
+
+
 def reserve(policy: Policy, model: ModelInfo) -> int:
     """Return the tokens kept free for the answer: the policy's, the model's limit, at most half the window."""
     return min(policy.reserved, model.output_limit, model.window // 2)

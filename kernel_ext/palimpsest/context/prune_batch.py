@@ -19,6 +19,7 @@ from palimpsest.context.superseded import Newer, superseded
 from palimpsest.context.undo import folded
 from palimpsest.context.view import View
 from palimpsest.transcript.decisions import Decision, Facts
+from palimpsest.transcript.ids import short
 from palimpsest.transcript.messages import Messages
 from palimpsest.transcript.policies import Policy, PrunePolicy
 
@@ -134,7 +135,7 @@ def _candidates(
         if not behind or output.part.id in kept or output.part.tool in rule.protected_tools:
             continue
         one = newer.get(output.part.id)
-        text = _note(rule.placeholder, one)
+        text = _note(rule, output.part.id, one)
         if tokens - count(text) >= WORTH_TOKENS:
             is_recent = output.position >= recent_from
             found.append(Candidate(output, one, text, tokens, count(text), is_recent))
@@ -177,8 +178,8 @@ def _why(one: Candidate) -> dict[str, str]:
     return {"reason": one.newer.reason, "by_part_id": one.newer.part_id}
 
 
-def _note(placeholder: str, newer: Newer | None) -> str:
-    """Say that the output is gone and, where a newer one says more, that too."""
-    if newer is None:
-        return placeholder
-    return f"{placeholder.removesuffix(']')}: {NOTES[newer.reason]}]"
+def _note(rule: PrunePolicy, part_id: str, newer: Newer | None) -> str:
+    """Say that the output is gone, where a newer one says more that too, and how to have it back."""
+    why = f": {NOTES[newer.reason]}" if newer is not None else ""
+    back = f"; recall {short(part_id)} shows it" if rule.recall else ""
+    return f"{rule.placeholder.removesuffix(']')}{why}{back}]" if why or back else rule.placeholder

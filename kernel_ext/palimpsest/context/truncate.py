@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from palimpsest.transcript.decisions import Decision, Facts
+from palimpsest.transcript.ids import short
 from palimpsest.transcript.policies import TruncatePolicy
 
 TAIL_SHARE = 0.4
@@ -30,6 +31,11 @@ BYTES_PER_TOKEN = 4
 HINT = (
     "The whole output is kept in the session. To see more of it, ask for a narrower piece: "
     "read with offset and limit, search with grep, or print less."
+)
+
+RECALL_HINT = (
+    "The whole output is kept in the session: recall {name} reads it from a line on, or searches it. A "
+    "narrower piece helps too: read with offset and limit, search with grep, or print less."
 )
 
 
@@ -105,6 +111,8 @@ def truncate(
         "max_lines": max_lines,
         "max_bytes": max_bytes,
     }
+    if policy.recall:
+        numbers["recall"] = short(part_id)
     if policy.form == "lines":
         numbers["lines_of"] = "tail" if policy.direction == "tail" else "head"
     return Decision(
@@ -126,13 +134,14 @@ def shorten(text: str, numbers: Mapping[str, int | str]) -> str:
         return _between(text, head, tail, numbers)
     gap = f"...{numbers['omitted']} {numbers['unit']} truncated..."
     last = text[len(text) - tail :] if tail else ""
+    hint = RECALL_HINT.format(name=numbers["recall"]) if "recall" in numbers else HINT
     match numbers.get("lines_of"):
         case "head":
-            return "\n\n".join((text[:head], gap, HINT))
+            return "\n\n".join((text[:head], gap, hint))
         case "tail":
-            return "\n\n".join((gap, HINT, last))
+            return "\n\n".join((gap, hint, last))
         case _:
-            return "\n\n".join(piece for piece in (text[:head], gap, last, HINT) if piece)
+            return "\n\n".join(piece for piece in (text[:head], gap, last, hint) if piece)
 
 
 def _between(text: str, head: int, tail: int, numbers: Mapping[str, int | str]) -> str:

@@ -60,6 +60,7 @@ DEFAULT_RULES: Rules = (
     *_rules("glob", "allow"),
     *_rules("grep", "allow"),
     *_rules("variables", "allow"),
+    *_rules("recall", "allow"),
     *_rules("external_directory", "ask"),
     *_rules("doom_loop", "ask"),
 )

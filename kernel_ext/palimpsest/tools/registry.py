@@ -16,6 +16,7 @@ from palimpsest.tools.listing import ListTool
 from palimpsest.tools.permissions import disabled
 from palimpsest.tools.python import PythonTool
 from palimpsest.tools.reading import ReadTool
+from palimpsest.tools.recall import RecallTool
 from palimpsest.tools.schema import clean_schema
 from palimpsest.tools.search import GlobTool, GrepTool
 from palimpsest.tools.shell import BashTool
@@ -35,6 +36,7 @@ def builtin_tools(*, kernel: bool = True) -> tuple[Tool, ...]:
         GrepTool(),
         ListTool(),
         ReadTool(),
+        RecallTool(),
         WriteTool(),
     )
     return (*files, PythonTool(), VariablesTool()) if kernel else files

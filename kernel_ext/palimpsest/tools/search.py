@@ -137,7 +137,7 @@ class GrepTool:
 
     async def run(self, arguments: GrepArguments, context: ToolContext) -> ToolOutcome:
         """Walk, read and match."""
-        pattern = _compiled(arguments.pattern)
+        pattern = compiled(arguments.pattern)
         place = await reach(context, arguments.path)
         if not place.path.exists():
             raise missing(place)
@@ -154,7 +154,8 @@ class GrepTool:
         return ToolOutcome(arguments.pattern, output, metadata)
 
 
-def _compiled(pattern: str) -> "regex.Pattern[str]":
+def compiled(pattern: str) -> "regex.Pattern[str]":
+    """Return a model's regular expression ready to search with; raises UserError."""
     try:
         return regex.compile(pattern)
     except regex.error as error:

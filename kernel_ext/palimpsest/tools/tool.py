@@ -154,6 +154,33 @@ class AskFunction(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A text of the session that the model is not shown, or not whole."""
+
+    name: str
+    """By which the model asks for it."""
+    title: str
+    """What it is, in a few words."""
+    text: str
+
+
+class Archive(Protocol):
+    """Reads what a session keeps of itself.
+
+    Contract: reaches the session's own record and the blobs that it names, nothing else. What a
+    person left out of the conversation stays out.
+    """
+
+    async def find(self, name: str) -> Kept:
+        """Return what a name stands for; raises UserError with a sentence for the model."""
+        ...
+
+    async def hidden(self) -> Sequence[Kept]:
+        """Return all that the model is not shown, or not whole, oldest first."""
+        ...
+
+
 @dataclass(slots=True)
 class ToolContext:
     """What every tool call is given."""
@@ -176,7 +203,8 @@ class ToolContext:
     """None where no kernel is (then the python tool is not offered)."""
     namespace: Namespace | None = None
     extra: dict[str, Any] = field(default_factory=dict)
-    """``model``: ModelInfo; ``bypass_agent_check``: bool; ``environment``: Mapping[str, str]."""
+    """``model``: ModelInfo; ``bypass_agent_check``: bool; ``environment``: Mapping[str, str];
+    ``archive``: Archive."""
 
 
 class Tool(Protocol):

@@ -22,6 +22,8 @@ class TruncatePolicy(Value):
     """``auto`` keeps head and tail when the tail holds an error, else the head."""
     form: Literal["ends", "lines"] = "ends"
     """``lines``: nothing is kept of a line longer than the cap, and the hint stands before a tail."""
+    recall: bool = True
+    """The hint says how to recall the rest; switched off where the tool ``recall`` is not offered."""
 
 
 class PrunePolicy(Value):
@@ -64,6 +66,8 @@ class PrunePolicy(Value):
     """Characters kept of the tail of a shortened output."""
     placeholder: str = "[Old tool result content cleared]"
     """Stands where an output was cleared."""
+    recall: bool = True
+    """What ``batch`` puts in the place of an output says how to recall it; as in ``truncate``."""
     allow_tools: tuple[str, ...] = ()
     """``cache-ttl`` prunes these tools only, if any are named; ``*`` stands for anything."""
     deny_tools: tuple[str, ...] = ()
@@ -266,6 +270,23 @@ class RecoveryPolicy(Value):
     means no such limit."""
 
 
+class ReminderPolicy(Value):
+    """What the engine says beside the words of a person, and when."""
+
+    steered: Literal["plain", "once", "until-answered"] = "once"
+    """Words said into a turn that runs are sent as they are; with something said around them, from
+    when they are first sent on; or only until the next answer, as the recorded agent does it."""
+    before: str = (
+        "<note>The user wrote this while you were at work. See to it, and go on with what is still "
+        "open.</note>\n\n"
+    )
+    after: str = ""
+    last_step: Literal["user", "assistant"] = "user"
+    """In whose name the model is told that a turn has reached its step limit."""
+    news: bool = True
+    """A new day, changed variables and another mode are told with the next prompt."""
+
+
 class Policy(Value):
     """The context policy of a session, as data."""
 
@@ -289,6 +310,7 @@ class Policy(Value):
     transform: TransformPolicy = TransformPolicy()
     hygiene: HygienePolicy = HygienePolicy()
     recovery: RecoveryPolicy = RecoveryPolicy()
+    reminders: ReminderPolicy = ReminderPolicy()
 
 
 class PolicyChoice(Value):
