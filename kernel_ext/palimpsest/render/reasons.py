@@ -14,6 +14,9 @@ from palimpsest.transcript.decisions import EXCLUDE, Decision
 MOST_NAMES = 5
 """Lost names that a sentence tells; the decision holds more."""
 
+MOST = 10**15
+"""A larger number, or none at all, is nothing that a rule could have counted."""
+
 Numbers = Mapping[str, Any]
 
 
@@ -92,7 +95,7 @@ def _at_once(numbers: Numbers) -> str:
 
 def _cold(numbers: Numbers) -> str:
     age = numbers.get("cache_age_seconds")
-    if not isinstance(age, int | float):
+    if isinstance(age, bool) or not isinstance(age, int | float) or not abs(age) < MOST:
         return _ends(numbers)
     words = f"The provider's cache had not been used for {duration(age)}, so that a change cost nothing."
     return _joined(words, _ends(numbers))
@@ -120,9 +123,9 @@ def _lost(kind: str, told: object) -> str:
         return ""
     given = told.get("names")
     names = [str(name) for name in given][:MOST_NAMES] if isinstance(given, list | tuple) else []
-    more = ", …" if names and len(names) < int(told["lost"]) else ""
+    more = ", …" if names and len(names) < told["lost"] else ""
     listed = f" ({', '.join(names)}{more})" if names else ""
-    return f"{_number(told, 'lost')} of {_number(told, 'found')} {kind}{listed}"
+    return f"{_number(told, 'lost')} of {_number(told, 'found') or 'all'} {kind}{listed}"
 
 
 def _number(numbers: Numbers, name: str) -> str:
@@ -130,7 +133,7 @@ def _number(numbers: Numbers, name: str) -> str:
     value = numbers.get(name)
     if isinstance(value, bool) or not isinstance(value, int | float):
         return ""
-    return count(round(value))
+    return count(round(value)) if abs(value) < MOST else ""
 
 
 def _joined(*sentences: str) -> str:
@@ -141,6 +144,12 @@ def _by_hand(_numbers: Numbers) -> str:
     return "A person left this out of what the model sees."
 
 
+def _steered(numbers: Numbers) -> str:
+    if numbers.get("before"):
+        return "It was said while the model was at work, so the model is told that."
+    return "It was answered, so nothing is said around it any more."
+
+
 _RULES: Mapping[str, Callable[[Numbers], str]] = {
     "truncate": _truncate,
     EXCLUDE: _by_hand,
@@ -148,6 +157,7 @@ _RULES: Mapping[str, Callable[[Numbers], str]] = {
     "prune/batch": _batch,
     "prune/cache-ttl": _cold,
     "recover/oversized": _oversized,
+    "remind/steered": _steered,
     "compact": _summary,
 }
 """By the decider's name."""

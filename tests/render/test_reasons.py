@@ -1,0 +1,127 @@
+"""A decision's sentence is made of its rule and numbers, whatever a log holds."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from palimpsest.render.reasons import reason
+from palimpsest.transcript.decisions import Decision
+
+ACTIONS: dict[str, Any] = {"compact": "summarise", "truncate": "truncate"}
+
+
+def why(rule: str, **numbers: Any) -> str:
+    action = ACTIONS.get(rule, "clear")
+    return reason(Decision(id="dec_1", action=action, rule=rule, numbers=numbers))
+
+
+@pytest.mark.parametrize(
+    ("rule", "numbers", "sentence"),
+    [
+        (
+            "truncate",
+            {
+                "max_lines": 2_000,
+                "max_bytes": 50_000,
+                "head_chars": 30_000,
+                "tail_chars": 18_000,
+                "omitted": 412,
+                "unit": "lines",
+            },
+            (
+                "When the tool ended, its output was longer than 2,000 lines or 50,000 bytes. "
+                "Shown: the first 30,000 characters and the last 18,000 characters; 412 lines are left out."
+            ),
+        ),
+        (
+            "prune/opencode",
+            {
+                "protect_tokens": 40_000,
+                "reached_tokens": 51_204,
+                "batch_tokens": 23_100,
+                "minimum_tokens": 20_000,
+            },
+            (
+                "Older than the newest 40,000 tokens of tool output (it stood at 51,204). "
+                "23,100 tokens went at once (20,000 are the least that is worth a change)."
+            ),
+        ),
+        (
+            "prune/batch",
+            {
+                "reason": "read-again",
+                "cold": False,
+                "used_tokens": 91_000,
+                "start_tokens": 84_000,
+                "batch_tokens": 30_000,
+            },
+            (
+                "The same file was read again later. The request had grown to 91,000 tokens, and from "
+                "84,000 on old outputs are cleared. 30,000 tokens went at once."
+            ),
+        ),
+        (
+            "prune/batch",
+            {"reason": "old", "protect_tokens": 40_000, "cold": True, "start_tokens": None},
+            (
+                "Older than the newest 40,000 tokens of tool output. The provider's cache was cold, so "
+                "that a change cost nothing."
+            ),
+        ),
+        (
+            "prune/cache-ttl",
+            {"cache_age_seconds": 312.0, "head_chars": 1_500, "tail_chars": 1_500, "omitted": 0},
+            (
+                "The provider's cache had not been used for 5 min 12 s, so that a change cost nothing. "
+                "Shown: the first 1,500 characters and the last 1,500 characters."
+            ),
+        ),
+        (
+            "recover/oversized",
+            {"limit_chars": 24_000, "head_chars": 24_000, "omitted": 9, "unit": "characters"},
+            (
+                "The request did not fit, and the output was longer than 24,000 characters. "
+                "Shown: the first 24,000 characters; 9 characters are left out."
+            ),
+        ),
+        (
+            "compact",
+            {
+                "retention": {
+                    "paths": {"found": 3, "lost": 1, "names": ["a.csv"]},
+                    "numbers": {"found": 61, "lost": 7, "names": ["1", "2", "3", "4", "5", "6"]},
+                    "errors": {"found": 2, "lost": 0, "names": []},
+                }
+            },
+            "No longer in view: 1 of 3 paths (a.csv); 7 of 61 numbers (1, 2, 3, 4, 5, …).",
+        ),
+        (
+            "compact",
+            {"retention": {"paths": {"found": 3, "lost": 0, "names": []}}},
+            "Every path, identifier, error and number of them is still in view.",
+        ),
+        ("user/exclude", {}, "A person left this out of what the model sees."),
+        ("somebody/else", {"x": 1}, "Decided by the rule somebody/else."),
+    ],
+)
+def test_says_why(rule: str, numbers: dict[str, Any], sentence: str) -> None:
+    assert why(rule, **numbers) == sentence
+
+
+RULES = ("truncate", "prune/opencode", "prune/batch", "prune/cache-ttl", "recover/oversized")
+NAMES = (
+    *("max_lines", "max_bytes", "head_chars", "omitted", "protect_tokens", "batch_tokens"),
+    *("cache_age_seconds", "limit_chars", "retention", "found", "lost", "names", "reason"),
+)
+VALUES = st.recursive(
+    st.sampled_from([None, True, 3, 0, -1, 0.5, float("nan"), float("inf"), 10**400, "text"]),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(NAMES), inner),
+    max_leaves=5,
+)
+
+
+@given(st.sampled_from([*RULES, "compact"]), st.dictionaries(st.sampled_from(NAMES), VALUES))
+def test_never_fails_over_what_a_log_holds(rule: str, numbers: dict[str, Any]) -> None:
+    assert why(rule, **numbers).endswith(".")
