@@ -73,6 +73,10 @@ class Studio:
             return self._info.model_copy(update={"ref": ref})
         return ModelInfo(ref=ref, window=100_000, output_limit=4_000)
 
+    def narrow(self, info: ModelInfo) -> None:
+        """Let every model have other limits from now on."""
+        self._info = info
+
     async def session(self, notebook: str | None = "a.ipynb") -> LiveSession:
         session = await self.workspace.current(notebook)
         assert isinstance(session, LiveSession)

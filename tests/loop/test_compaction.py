@@ -1,72 +1,26 @@
 """When a conversation no longer fits, a summary takes its place for the model, and nothing is lost."""
 
 import asyncio
-from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from tests.loop.studio import Studio, ask, until
+from tests.loop.compacting import (
+    DEFAULT,
+    LONG,
+    SUMMARY,
+    markers,
+    sent,
+    studio,
+    summaries,
+    talked,
+)
+from tests.loop.studio import ask, until
 
-from palimpsest.context.policy import POLICIES
 from palimpsest.model.script import Answer, calls, fails, overflows, says, stalls
-from palimpsest.model.scripted import ScriptedModel
 from palimpsest.review.requests import rebuild_all
-from palimpsest.session.live import LiveSession
 from palimpsest.transcript.errors import AbortedError, ContextOverflowError
 from palimpsest.transcript.events import DecisionMade, SessionCompacted
-from palimpsest.transcript.messages import AssistantMessage, Message
-from palimpsest.transcript.parts import CompactionPart
-from palimpsest.transcript.policies import Policy
-from palimpsest.transcript.values import ModelInfo, ModelRef
-
-INFO = ModelInfo(ref=ModelRef(provider="scripted", name="model"), window=8_000, output_limit=1_000)
-LONG = "The mean of bill_length_mm is 43.92. " * 300
-"""About 3,600 tokens: two of them fit, and nothing long beside them."""
-PALIMPSEST = POLICIES["palimpsest"]
-DEFAULT = PALIMPSEST.model_copy(
-    update={
-        "guard": PALIMPSEST.guard.model_copy(update={"hard_minimum": 4_000}),
-        "prune": PALIMPSEST.prune.model_copy(update={"rule": "none"}),
-    }
-)
-"""The default policy, which works in a window as small as ours, and leaves outputs alone."""
-SUMMARY = (
-    "## Goal\n- know the penguins\n\n## Numbers and facts\n- bill_length_mm: 43.92\n"
-    + "- none\n" * 40
-)
-
-
-def studio(
-    tmp_path: Path, *answers: Answer, policy: Policy | None = None
-) -> tuple[Studio, ScriptedModel]:
-    model = ScriptedModel(*answers)
-    room = Studio(tmp_path, model, info=INFO)
-    object.__setattr__(room.services, "policy", policy or DEFAULT)
-    return room, model
-
-
-async def talked(
-    tmp_path: Path, *answers: Answer, policy: Policy | None = None
-) -> tuple[Studio, ScriptedModel, LiveSession]:
-    """Return a session whose window is nearly full of two long answers."""
-    room, model = studio(tmp_path, says(LONG), says(LONG), *answers, policy=policy)
-    session = await room.session()
-    await ask(session, "First question")
-    await ask(session, "Second question")
-    return room, model, session
-
-
-def summaries(messages: Sequence[Message]) -> list[AssistantMessage]:
-    infos = [message.info for message in messages]
-    return [info for info in infos if isinstance(info, AssistantMessage) and info.summary]
-
-
-def markers(messages: Sequence[Message]) -> list[CompactionPart]:
-    return [part for m in messages for part in m.parts if isinstance(part, CompactionPart)]
-
-
-def sent(model: ScriptedModel, number: int) -> str:
-    return "\n".join(str(message["content"]) for message in model.requests[number].messages)
+from palimpsest.transcript.messages import AssistantMessage
 
 
 async def test_makes_room_before_a_request_that_would_not_fit(tmp_path: Path) -> None:

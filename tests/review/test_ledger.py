@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.loop.studio import Studio, ask, requested
-from tests.loop.test_compaction import LONG, SUMMARY
+from tests.loop.compacting import LONG, SUMMARY
 
 from palimpsest.context.policy import POLICIES
 from palimpsest.context.route import route
