@@ -247,6 +247,29 @@ async def test_what_the_provider_refuses_again_and_again_ends_in_a_sentence(
     assert again.messages
 
 
+async def test_a_prompt_that_was_cut_in_silence_is_asked_again_after_a_summary(
+    tmp_path: Path,
+) -> None:
+    studio, model = room(
+        tmp_path,
+        *reads(0, 1),
+        says("All of it is well, I guess.").reports(input=61_000, output=10),
+        says(SUMMARY),
+        says("All is well."),
+        window=60_000,
+    )
+    session = await studio.session()
+
+    answer = await ask(session, "Read the logs.")
+
+    assert (answer.text, answer.error) == ("All is well.", None)
+    assert [one.purpose for one in model.requests][2:] == ["step", "compaction", "step"]
+    errors = [message.info.error for message in answer.messages if message.info.error]
+    assert [error.type for error in errors] == ["context-overflow"]
+    assert "left out a part of the conversation without saying so" in errors[0].message
+    await rebuilt(studio, session, model)
+
+
 async def test_the_seeds_agent_prunes_when_its_turn_has_ended(tmp_path: Path) -> None:
     for number in range(8):
         (tmp_path / f"big{number}.txt").write_text((f"{number}" * 98 + "\n") * 500)

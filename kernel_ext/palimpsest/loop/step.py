@@ -4,7 +4,7 @@ import asyncio
 from typing import Any, Literal
 
 from palimpsest.context.convert import FAILED_ATTEMPT
-from palimpsest.context.overflow import overflows
+from palimpsest.context.overflow import cut_in_silence, overflows
 from palimpsest.loop.answering import answer, desk
 from palimpsest.loop.recovery import too_large
 from palimpsest.loop.request import Assembled
@@ -37,6 +37,11 @@ from palimpsest.transcript.parts import TextPart
 NOTHING = (
     "The model ended its answer without a word. Send the prompt again, or choose another model "
     "with --model."
+)
+
+SILENT = (
+    "{model} reports {tokens:,} tokens of prompt, and its window holds {window:,}: it left out a part of the "
+    "conversation without saying so, and this answer may miss something."
 )
 
 StepResult = Literal["continue", "compact", "overflow", "stop"]
@@ -99,6 +104,7 @@ async def _run_request(
             stage.write(StepRequested(request=assembled.record), sync=True)
             finished = await answer(stage, setup.model, assembled, processor)
             error = await _finish(stage, setup, processor, finished, last=last)
+            error = error or _cut_in_silence(setup, processor.message)
         else:
             error = too_large(assembled.route, setup.info)
     except Aborted:
@@ -117,6 +123,19 @@ async def _run_request(
     if error is not None or processor.rejected or last:
         return "stop"
     return "compact" if may_compact and _reported_full(setup, processor.message) else "continue"
+
+
+def _cut_in_silence(setup: Setup, message: AssistantMessage) -> ContextOverflowError | None:
+    """Tell by the reported tokens that the provider read only a part of what was sent."""
+    window = setup.info.window
+    if not cut_in_silence(message.tokens, message.finish, setup.info, setup.policy.overflow):
+        return None
+    tokens = message.tokens.prompt
+    return ContextOverflowError(
+        message=SILENT.format(model=setup.info.ref.id, tokens=tokens, window=window),
+        tokens=tokens,
+        budget=window,
+    )
 
 
 def _reported_full(setup: Setup, message: AssistantMessage) -> bool:

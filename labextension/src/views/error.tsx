@@ -146,7 +146,9 @@ function whatToDo(error: ErrorValue, words: IWords): string {
         'Start a new session with --new, or ask about less at once.'
       );
     case 'api':
-      return error.retryable ? words.__('Run the cell again in a while.') : '';
+      return error.retryable
+        ? words.__('Run the cell again in a while.')
+        : words.__('Ask again, or choose another model with -m.');
     case 'content-filter':
       return words.__(
         'Say it in other words, or choose another model with -m.'
