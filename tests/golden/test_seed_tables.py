@@ -24,6 +24,7 @@ from palimpsest.context.oversized import cut
 from palimpsest.context.policy import policy
 from palimpsest.context.precheck import result_chars
 from palimpsest.context.prune import prune
+from palimpsest.context.reminders import last_step, remind
 from palimpsest.context.route import Route
 from palimpsest.context.summary import summary_messages
 from palimpsest.context.system import Surroundings, system
@@ -170,6 +171,24 @@ def system_of(prompt: str | None, *extra: str) -> tuple[str, ...]:
     return system(surroundings(), agent_prompt=prompt, extra=extra)
 
 
+REMINDER = (
+    "<system-reminder>\nThe user sent the following message:\n{}\n\nPlease address this message and continue "
+    "with your tasks.\n</system-reminder>"
+)
+
+
+def steered() -> str:
+    """Return what the model is shown of words said into a turn that runs."""
+    build = Builder()
+    asked = build.user("do it")
+    step = build.assistant(build.ran("bash", "ok"), to=asked, finish="tool-calls")
+    messages = (asked, step, build.user("and this", joins=True))
+    count = counter(OPENCODE.estimator)
+    decisions = remind(View(messages), OPENCODE.reminders, ids(), count)
+    shown = apply(messages, View(messages, decisions))
+    return words(convert(shown, MODEL, OPENCODE.convert))[-1]
+
+
 SEED_000: list[Row] = [
     ("PRUNE_PROTECT", 40_000, lambda: OPENCODE.prune.protect_tokens),
     ("PRUNE_MINIMUM", 20_000, lambda: OPENCODE.prune.minimum_tokens),
@@ -204,6 +223,7 @@ SEED_000: list[Row] = [
             ),
         ],
     ),
+    ("said around words that come in the middle of a turn", REMINDER.format("and this"), steered),
     ("system prompt in two parts, header first", 2, lambda: len(system_of(None, "a", "b"))),
     ("an agent's prompt replaces the header", "Mine.", lambda: system_of("Mine.")[0]),
     (
@@ -479,6 +499,8 @@ SEED_003: list[Row] = [
     ("PRUNE_MINIMUM", 20_000, lambda: OPENCODE.prune.minimum_tokens),
     ("PRUNE_PROTECT", 40_000, lambda: OPENCODE.prune.protect_tokens),
     ("what a marker asks", "What did we do so far?", lambda: seen_after_a_compaction()[0][1]),
+    ("said around words that come in the middle of a turn", REMINDER.format("and this"), steered),
+    ("at the last step the assistant speaks", "assistant", lambda: last_step(3, OPENCODE.reminders).role),
     ("a cleared output", CLEARED, shown_pruned),
     ("a call that did not end", "[Tool execution was interrupted]", unfinished_call),
     ("the compaction's prompt", PROMPT, asked_of_a_summary),

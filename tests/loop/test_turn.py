@@ -22,7 +22,7 @@ from palimpsest.transcript.errors import (
 from palimpsest.transcript.events import PermissionAsked, Record
 from palimpsest.transcript.messages import AssistantMessage, Message
 from palimpsest.transcript.parts import RetryPart, TextPart, ToolCompleted, ToolFailed, ToolPart
-from palimpsest.transcript.policies import Policy
+from palimpsest.transcript.policies import Policy, ReminderPolicy
 from palimpsest.transcript.sessions import Idle
 from palimpsest.transcript.values import ModelInfo, ModelRef, Reply, Rule
 
@@ -443,7 +443,7 @@ async def test_a_steered_prompt_reaches_the_next_request(tmp_path: Path) -> None
     assert (await first).text == "Both."
     assert (await steered).text == "Both."
     said = [str(m["content"]) for m in model.requests[1].messages if m["role"] == "user"]
-    assert said == ["first", "and this"]
+    assert said == ["first", f"{ReminderPolicy().before}and this"]
 
 
 async def test_a_withdrawn_prompt_is_never_sent(tmp_path: Path) -> None:

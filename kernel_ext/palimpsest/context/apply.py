@@ -8,6 +8,7 @@ since a request without it would ask nothing: leaving it out holds from the next
 from collections.abc import Mapping
 from operator import is_
 
+from palimpsest.context.reminders import wrapped
 from palimpsest.context.standing import Standing
 from palimpsest.context.truncate import shorten
 from palimpsest.context.view import View, whole_output
@@ -29,20 +30,23 @@ CLEARED = "[Old tool result content cleared]"
 def apply(messages: Messages, view: View) -> Messages:
     """Return the messages with every standing decision applied and blobs read in."""
     holding = Standing(view.decisions)
-    newest = _newest_prompt(messages, holding)
-    return tuple(
+    newest = newest_prompt(messages, holding)
+    shown = tuple(
         _message(message, holding, view.texts, is_newest=message is newest) for message in messages
     )
+    return wrapped(shown, view.decisions)
 
 
-def _newest_prompt(messages: Messages, holding: Standing) -> Message | None:
+def newest_prompt(messages: Messages, holding: Standing) -> Message | None:
     """Return the newest user message but those that the engine took back itself."""
     for message in reversed(messages):
+        if not isinstance(message.info, UserMessage):
+            continue
         reductions = (holding.reduction(part.id, message.id) for part in message.parts)
         taken_back = any(
             one is not None and one.action == "drop" and one.rule != EXCLUDE for one in reductions
         )
-        if isinstance(message.info, UserMessage) and not taken_back:
+        if not taken_back:
             return message
     return None
 

@@ -15,6 +15,7 @@ from palimpsest.transcript.policies import (
     Policy,
     PrunePolicy,
     RecoveryPolicy,
+    ReminderPolicy,
     TransformPolicy,
     TruncatePolicy,
 )
@@ -51,6 +52,15 @@ OPENCODE_TRANSFORM = TransformPolicy(
     unsupported="ERROR: Cannot read {name} (this model does not support {kind} input). Inform the user.",
 )
 
+OPENCODE_REMINDERS_1_1 = ReminderPolicy(
+    steered="until-answered",
+    before="<system-reminder>\nThe user sent the following message:\n",
+    after="\n\nPlease address this message and continue with your tasks.\n</system-reminder>",
+    last_step="assistant",
+    news=False,
+)
+PLAIN = ReminderPolicy(steered="plain", before="", news=False)
+
 OPENCODE_1_1 = Policy(
     name="opencode-1.1",
     estimator="chars/4",
@@ -58,6 +68,7 @@ OPENCODE_1_1 = Policy(
     truncate=OPENCODE_TRUNCATE,
     prune=PrunePolicy(rule="opencode"),
     overflow=OverflowPolicy(rule="opencode-1.1", refusals="none", silent="none"),
+    reminders=OPENCODE_REMINDERS_1_1,
     convert=ConvertPolicy(
         user_empty_texts=True,
         empty_texts="kept",
@@ -85,6 +96,7 @@ OPENCODE_1_18 = Policy(
     truncate=OPENCODE_TRUNCATE,
     prune=PrunePolicy(rule="none"),
     overflow=OverflowPolicy(rule="opencode-1.18", refusals="opencode", silent="none"),
+    reminders=PLAIN.model_copy(update={"last_step": "assistant"}),
     convert=ConvertPolicy(empty_texts="spaced", partial_output="any", result_media="by-model"),
     transform=OPENCODE_TRANSFORM,
     compact=CompactPolicy(
@@ -102,6 +114,7 @@ OPENCLAW_2026_2 = Policy(
     name="openclaw-2026.2",
     truncate=OPENCLAW_TRUNCATE,
     overflow=OverflowPolicy(refusals="openclaw-2026.2", silent="stopped"),
+    reminders=PLAIN,
     limit=LimitPolicy(rule="sliding", exact_provider=True),
     guard=GuardPolicy(
         rule="fixed",
@@ -144,6 +157,7 @@ OPENCLAW_2026_9 = Policy(
     prune=PrunePolicy(rule="cache-ttl"),
     hygiene=HygienePolicy(rule="openclaw-2026.9"),
     overflow=OverflowPolicy(rule="precheck", refusals="openclaw-2026.9"),
+    reminders=PLAIN,
     recovery=RecoveryPolicy(
         result_middle="\n\n⚠️ [... middle content omitted — showing head and tail ...]\n\n",
         result_suffix=(

@@ -17,6 +17,7 @@ from palimpsest.context.texts import load_texts
 from palimpsest.context.undo import folded
 from palimpsest.context.view import View
 from palimpsest.context.ways import routed
+from palimpsest.loop.reminding import remind_model
 from palimpsest.loop.request import Assembled, build, facts_for
 from palimpsest.loop.saying import say
 from palimpsest.loop.stage import Setup, Stage
@@ -53,6 +54,7 @@ def prepare(
     stage: Stage, setup: Setup, message_id: str, parameters: dict[str, Any], tries: Tries
 ) -> Assembled:
     """Build the request of a step, with less in it where the policy says so; it may still not fit."""
+    remind_model(stage, setup)
     assembled = build(stage, setup, message_id, parameters)
     facts = assembled.record.facts
     if setup.policy.prune.rule in BEFORE_REQUESTS:

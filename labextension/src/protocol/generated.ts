@@ -1245,6 +1245,7 @@ export interface Policy {
   transform: TransformPolicy;
   hygiene: HygienePolicy;
   recovery: RecoveryPolicy;
+  reminders: ReminderPolicy;
 }
 /**
  * When one tool output is shortened, and to what.
@@ -1314,6 +1315,16 @@ export interface RecoveryPolicy {
 }
 /**
  * A policy as a person chose it: a preset, and the numbers that differ from it.
+/**
+ * What the engine says beside the words of a person, and when.
+ */
+export interface ReminderPolicy {
+  steered: 'plain' | 'once' | 'until-answered';
+  before: string;
+  after: string;
+  last_step: 'user' | 'assistant';
+  news: boolean;
+}
  */
 export interface PolicyChoice {
   base: string;

@@ -16,6 +16,14 @@ Messages = tuple[dict[str, Any], ...]
 COMPACTED = "What did we do so far?"
 """The question under which the engine files a compaction's summary."""
 ENGINE_TAGS = "system-reminder|reminder|env|environment|variables|context|note"
+_OPENING_ASIDE = re.compile(
+    rf"\A\s*<({ENGINE_TAGS})\b[^>]*>.*?</\1>\s*(?=\S)", re.DOTALL | re.IGNORECASE
+)
+_STEERED = re.compile(
+    r"\A\s*<system-reminder>\nThe user sent the following message:\n(.*)\n\nPlease address .*</system-reminder>\s*\Z",
+    re.DOTALL,
+)
+"""How an older system says that words came in the middle of a turn."""
 _ASIDE = re.compile(rf"\s*<({ENGINE_TAGS})\b[^>]*>.*</\1>\s*", re.DOTALL | re.IGNORECASE)
 _MEDIA_NOTE = re.compile(r"\s*(\[|attached|figure|image|media)", re.IGNORECASE)
 
@@ -93,11 +101,18 @@ def read_conversation(messages: Messages) -> Conversation:
 def text_of(content: Any) -> str:
     """Return the words of a message's content, without what the engine wrote between tags."""
     if isinstance(content, str):
-        return "" if _ASIDE.fullmatch(content) else content
+        return _without_asides(content)
     if not isinstance(content, list):
         return ""
     texts = [block.get("text") or "" for block in content if isinstance(block, dict)]
-    return "\n".join(text for text in texts if text and not _ASIDE.fullmatch(text))
+    return "\n".join(said for text in texts if (said := _without_asides(text)))
+
+
+def _without_asides(text: str) -> str:
+    """Return what a person said of a text."""
+    if steered := _STEERED.match(text):
+        return steered[1]
+    return "" if _ASIDE.fullmatch(text) else _OPENING_ASIDE.sub("", text)
 
 
 def _is_aside(message: dict[str, Any], text: str, *, after_tool: bool) -> bool:
