@@ -14,6 +14,7 @@ from palimpsest.session.followed import FollowedSession
 from palimpsest.session.live import LiveSession
 from palimpsest.store.jsonl import JsonlStore
 from palimpsest.store.layout import prepare
+from palimpsest.tools.permissions import from_config
 from palimpsest.transcript.errors import NotFound, SessionHeld, UserError
 from palimpsest.transcript.events import DecisionMade
 from palimpsest.transcript.ids import short
@@ -193,62 +194,49 @@ async def test_an_undo_that_only_the_log_knows_is_read_again(kernel: Kernel) -> 
 
 
 async def test_nothing_is_compacted_by_itself_until_the_next_prompt(tmp_path: Path) -> None:
-    model = ScriptedModel(
-        says(LONG),
-        says("B."),
-        says("C."),
-        says(SUMMARY),
-        calls("read", path="no.txt"),
-        overflows(),
-        says("Never sent."),
-    )
-    room = Studio(tmp_path, model)
+    undoes = (calls("undo"), overflows(), overflows(), says(SUMMARY), says("Room again."))
+    model = ScriptedModel(says(LONG), says("B."), says("C."), says(SUMMARY), *undoes)
+    room = Studio(tmp_path, model, rules=from_config({"*": "allow"}, home=str(tmp_path)))
     session = await room.session()
+
+    def undo() -> str:
+        """Undo the compaction, as a person does while the turn runs."""
+        return session.wish("undo").sentence
+
+    room.services.registry.add(undo)
     for words in ("First question", "Second question", "Third question"):
         await ask(session, words)
     await session.compact()
-    unsubscribe = session.subscribe(
-        lambda records: (
-            [
-                session.wish("undo")
-                for record in records
-                if getattr(getattr(record.event, "part", None), "type", "") == "tool"
-                and record.event.part.state.status == "running"  # type: ignore[union-attr]
-            ]
-            and None
-        )
-    )
 
-    answer = await ask(session, "Fourth question")
-    unsubscribe()
+    suspended = await ask(session, "Fourth question")
+    whole = sent(model)
+    later = await ask(session, "Fifth question")
 
-    assert answer.error is not None
-    assert answer.error.type == "context-overflow"
-    assert [r.purpose for r in model.requests] == ["step"] * 3 + ["compaction", "step", "step"]
-    assert "First question" in sent(model)
+    assert suspended.error is not None
+    assert suspended.error.type == "context-overflow"
+    assert "First question" in whole
+    purposes = [request.purpose for request in model.requests]
+    assert purposes == ["step"] * 3 + ["compaction"] + ["step"] * 3 + ["compaction", "step"]
+    assert later.text == "Room again."
 
 
-async def test_a_wish_takes_effect_while_a_turn_runs(kernel: Kernel) -> None:
-    model = ScriptedModel(*READS, calls("read", path="a.csv"), says("Done."))
-    room = kernel(model)
+async def test_a_wish_takes_effect_while_a_turn_runs(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("species,mass\nAdelie,3750\n")
+    model = ScriptedModel(*READS, calls("leave_out"), says("Done."))
+    room = Studio(tmp_path, model, rules=from_config({"*": "allow"}, home=str(tmp_path)))
     session = await room.session()
     await ask(session, "Read it")
-    first = call(session).id
-    done: list[str] = []
 
-    def leave_out(records: object) -> None:
-        for record in records:  # type: ignore[attr-defined]
-            part = getattr(record.event, "part", None)
-            if isinstance(part, ToolPart) and part.id != first and not done:
-                done.append(session.wish("exclude", first).target)
+    def leave_out() -> str:
+        """Leave the first output out, as a person does while the turn runs."""
+        session.wish("exclude", call(session).id)
+        return "done"
 
-    session.subscribe(leave_out)
+    room.services.registry.add(leave_out)
     await ask(session, "Again")
 
-    assert done == [first]
-    assert sent(model, 2).count("Adelie") == 1
-    assert sent(model, 3).count("Adelie") == 1
-    assert first not in str(session.snapshot().request)
+    assert "Adelie" in sent(model, 2)
+    assert "Adelie" not in sent(model, 3)
     await rebuilds(room, session, model)
 
 
