@@ -1256,6 +1256,7 @@ export interface TruncatePolicy {
   window_share?: number;
   direction: 'head' | 'tail' | 'auto';
   form: 'ends' | 'lines';
+  recall: boolean;
 }
 /**
  * When old tool outputs are cleared from later requests, and which.
@@ -1279,6 +1280,7 @@ export interface PrunePolicy {
   soft_head_chars: number;
   soft_tail_chars: number;
   placeholder: string;
+  recall: boolean;
   allow_tools: string[];
   deny_tools: string[];
   sticky: boolean;
@@ -1314,8 +1316,6 @@ export interface RecoveryPolicy {
   turn_seconds?: number;
 }
 /**
- * A policy as a person chose it: a preset, and the numbers that differ from it.
-/**
  * What the engine says beside the words of a person, and when.
  */
 export interface ReminderPolicy {
@@ -1325,6 +1325,8 @@ export interface ReminderPolicy {
   last_step: 'user' | 'assistant';
   news: boolean;
 }
+/**
+ * A policy as a person chose it: a preset, and the numbers that differ from it.
  */
 export interface PolicyChoice {
   base: string;
