@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from palimpsest.model.wire import (
+    can_think,
     clean,
     convert,
     message_hash,
@@ -294,3 +295,37 @@ def test_any_talk_is_written_twice_alike_and_never_empty(
         made["id"] for m in written for made in m.get("tool_calls", ())
     }
     assert len(seen) <= len(calls)
+
+
+def test_thinking_may_not_begin_while_calls_without_it_are_answered() -> None:
+    asked, done = {"role": "user", "content": "x"}, {"role": "assistant", "content": "x"}
+    plain_call = {"role": "assistant", "tool_calls": [{}]}
+    thought_call = {**plain_call, "thinking_blocks": [{}]}
+    answer = {"role": "tool", "content": "x"}
+
+    for begun in ([], [asked], [asked, thought_call, answer], [plain_call, answer, done, asked]):
+        assert can_think(begun, ANTHROPIC)
+    assert can_think([asked, thought_call, answer, plain_call, answer], ANTHROPIC)
+    for begun in ([asked, plain_call, answer], [asked, plain_call, answer, thought_call, answer]):
+        assert not can_think(begun, ANTHROPIC)
+        assert not can_think([*begun, asked], ANTHROPIC)
+        assert can_think(begun, OPENAI)
+
+
+def test_somebody_speaks_beside_the_system() -> None:
+    told = (FlatMessage(role="system", blocks=(TextBlock(text="Be kind."),)),)
+
+    for target in (OPENAI, ANTHROPIC, GEMINI, MISTRAL):
+        assert [message["role"] for message in to_provider(told, target)] == ["system", "user"]
+        assert to_provider((), target) == ()
+
+
+def test_thinking_that_no_json_can_carry_stays_behind() -> None:
+    def thought(text: str) -> Block:
+        signed = {"type": "thinking", "thinking": text, "signature": "s"}
+        return ReasoningBlock(text=text, metadata={"thinking_blocks": [signed]})
+
+    blocks = (thought("half \ud83d"), thought("whole"), TextBlock(text="x"))
+    (written,) = to_provider((FlatMessage(role="assistant", blocks=blocks),), ANTHROPIC)
+
+    assert [one["thinking"] for one in written["thinking_blocks"]] == ["whole"]

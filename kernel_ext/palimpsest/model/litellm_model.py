@@ -30,7 +30,7 @@ from palimpsest.model.model import ModelRequest, StepFinished, StepStarted, Stre
 from palimpsest.model.providers import family, has_key, is_loopback
 from palimpsest.model.tap import Forgetting, Tap
 from palimpsest.model.tokenizer import counter, give_back_memory, lazy_encoding
-from palimpsest.model.wire import prompt_text, sendable
+from palimpsest.model.wire import can_think, prompt_text, sendable
 from palimpsest.transcript.errors import ApiError, ModelFailed, UnknownError
 from palimpsest.transcript.values import ToolSpec, Usage
 
@@ -315,6 +315,8 @@ class LitellmModel:
             # Ollama cuts the prompt silently unless it is told the window.
             arguments |= {"model": f"ollama_chat/{model.ref.name}", "num_ctx": model.window}
         arguments |= {k: v for k, v in request.parameters.items() if v is not None}
+        if not can_think(request.messages, model):
+            arguments.pop("reasoning_effort", None)
         arguments |= self._place(request, litellm)
         return arguments
 

@@ -8,12 +8,14 @@ caches and the recorded hashes depend on it (spec/session-engine.md 1.11).
 
 import hashlib
 import json
-import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from palimpsest.model.letters import allowed_ids, arguments, clean, plain, tool_name, unread
+from palimpsest.model.media import media
 from palimpsest.model.providers import Family, family
+from palimpsest.model.rounds import in_rounds, knows_ids
 from palimpsest.transcript.flat import (
     CallBlock,
     FlatMessage,
@@ -31,11 +33,12 @@ MARKED_FAMILIES = frozenset({"anthropic"})
 """Only these take cache marks; the others cache by themselves or refuse the field."""
 MEDIA_IN_RESULTS = frozenset({"anthropic"})
 """Only these take images inside a tool result; the others get them as a user message after it."""
-MISTRAL_ID_LENGTH = 9
-OPENAI_ID_LENGTH = 40
 MEDIA_NOTICE = "Attached media from tool result:"
 MISTRAL_BETWEEN = "Done."
 """Mistral refuses a user message right after a tool result."""
+
+NOBODY_ASKED = "(Nobody has said anything yet.)"
+"""Most servers refuse a request in which only the system speaks."""
 
 Body = dict[str, Any]
 
@@ -65,12 +68,13 @@ class _Writer:
     def __init__(self, model: ModelInfo, messages: FlatMessages) -> None:
         self._model = model
         self._family = family(model.ref)
+        self._in_rounds = self._family == "gemini" and not knows_ids(model.ref)
         self._ids = allowed_ids(messages, self._family)
         self._out: list[ProviderMessage] = []
         self._held_media: list[tuple[MediaBlock, FlatMessage]] = []
 
     def write(self, messages: FlatMessages) -> list[ProviderMessage]:
-        for message in messages:
+        for message in in_rounds(messages) if self._in_rounds else messages:
             if message.role != "tool":
                 self._release_media()
             match message.role:
@@ -83,6 +87,8 @@ class _Writer:
                 case "tool":
                     self._results(message)
         self._release_media()
+        if self._out and all(one.body["role"] == "system" for one in self._out):
+            self._out.append(ProviderMessage({"role": "user", "content": NOBODY_ASKED}, None, ()))
         return self._out
 
     def _put(self, body: Body, message: FlatMessage, blocks: Iterable[Any]) -> None:
@@ -117,7 +123,7 @@ class _Writer:
             if isinstance(block, TextBlock) and block.text.strip():
                 pieces.append({"type": "text", "text": clean(block.text)})
             elif isinstance(block, MediaBlock):
-                pieces.append(media(block, self._model))
+                pieces.append(self._media(block))
         if all(piece["type"] == "text" for piece in pieces):
             return SEPARATOR.join(piece["text"] for piece in pieces)
         return pieces
@@ -133,11 +139,13 @@ class _Writer:
         self._put(body, message, message.blocks)
 
     def _call(self, block: CallBlock) -> Body:
-        arguments = json.dumps(block.input, ensure_ascii=False, sort_keys=True)
         return {
             "id": self._ids(block.call_id),
             "type": "function",
-            "function": {"name": block.tool, "arguments": clean(arguments)},
+            "function": {
+                "name": tool_name(block.tool, self._family),
+                "arguments": arguments(block.input),
+            },
         }
 
     def _results(self, message: FlatMessage) -> None:
@@ -150,18 +158,25 @@ class _Writer:
                     "content": content,
                 }
                 if self._family in {"gemini", "mistral"}:
-                    body["name"] = block.tool
+                    body["name"] = tool_name(block.tool, self._family)
                 self._put(body, message, (block,))
 
     def _result_content(self, block: ResultBlock, message: FlatMessage) -> str | list[Body]:
         text = clean(block.text)
+        if self._family == "gemini":
+            text = unread(text)
         if not block.media:
             return text
         if self._family not in MEDIA_IN_RESULTS:
             self._held_media.extend((item, message) for item in block.media)
             return text
         first = [{"type": "text", "text": text}] if text.strip() else []
-        return [*first, *(media(item, self._model) for item in block.media)]
+        return [*first, *map(self._media, block.media)]
+
+    def _media(self, block: MediaBlock) -> Body:
+        # A file's name comes from anywhere.
+        named = block.model_copy(update={"filename": clean(block.filename or "")})
+        return media(named, self._model)
 
     def _release_media(self) -> None:
         """Send images of tool results as a user message after the last of the results."""
@@ -172,19 +187,6 @@ class _Writer:
         self._held_media = []
         notice = TextBlock(text=MEDIA_NOTICE)
         self._user(FlatMessage(role="user", blocks=(notice, *blocks), message_id=source.message_id))
-
-
-def media(block: MediaBlock, model: ModelInfo) -> Body:
-    """Return an image or document, or words in its place where the model cannot take it."""
-    name = block.filename or "file"
-    if not block.url.startswith("data:") or block.url.endswith(("base64,", ",")):
-        return {"type": "text", "text": f"[{name} ({block.mime}) was empty or could not be sent.]"}
-    if model.vision and block.mime.startswith("image/"):
-        return {"type": "image_url", "image_url": {"url": block.url}}
-    if model.vision and block.mime == "application/pdf":
-        return {"type": "file", "file": {"filename": name, "file_data": block.url}}
-    note = f"[{name} ({block.mime}) was left out: {model.ref.id} cannot read it. Tell the user.]"
-    return {"type": "text", "text": note}
 
 
 def thinking(message: FlatMessage, target: Family) -> Body:
@@ -201,49 +203,31 @@ def thinking(message: FlatMessage, target: Family) -> Body:
         for block in blocks
         if (block.metadata or {}).get("family", target) == target
         for item in (block.metadata or {}).get("thinking_blocks", ())
-        if item.get("signature") or item.get("type") == "redacted_thinking"
+        if (item.get("signature") or item.get("type") == "redacted_thinking")
+        # What was signed cannot be mended.
+        and plain(item) == item
     ]
     return {"thinking_blocks": signed} if signed else {}
 
 
-def allowed_ids(messages: FlatMessages, target: Family) -> Callable[[str], str]:
-    """Return a function that writes call ids as the family wants them, each call's its own."""
-    written: dict[str, str] = {}
-    taken: set[str] = set()
-    for message in messages:
-        for block in message.blocks:
-            if isinstance(block, CallBlock | ResultBlock) and block.call_id not in written:
-                new = _allowed_id(block.call_id, target)
-                if new in taken:
-                    new = _allowed_id(_id_hash(block.call_id), target)
-                taken.add(new)
-                written[block.call_id] = new
-    return written.__getitem__
+def can_think(messages: Sequence[Body], model: ModelInfo) -> bool:
+    """Say whether the model may be asked to think now.
 
-
-def _allowed_id(identifier: str, target: Family) -> str:
-    if target == "mistral":
-        short = re.sub(r"[^a-zA-Z0-9]", "", identifier)[:MISTRAL_ID_LENGTH]
-        return short.ljust(MISTRAL_ID_LENGTH, "0")
-    if target == "anthropic":
-        return re.sub(r"[^a-zA-Z0-9_-]", "_", identifier)
-    if target == "gemini" or len(identifier) <= OPENAI_ID_LENGTH:
-        return identifier
-    return "call_" + _id_hash(identifier)[: OPENAI_ID_LENGTH - 5]
-
-
-def _id_hash(identifier: str) -> str:
-    # An imported id may hold a lone surrogate.
-    return hashlib.sha256(identifier.encode("utf-8", "surrogatepass")).hexdigest()
-
-
-def clean(text: str) -> str:
-    """Replace lone surrogates, which no JSON on the wire can carry."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    return text
+    Anthropic's models cannot begin with it in the middle: the calls that are being answered must
+    have come after thinking, and have not where another model made them, or thinking was off.
+    """
+    if family(model.ref) != "anthropic":
+        return True
+    first: Body | None = None
+    answered = False
+    for message in reversed(messages):
+        if message["role"] != "assistant":
+            answered = answered or message["role"] == "tool"
+            continue
+        if not answered:
+            break
+        first, answered = message, False
+    return first is None or bool(first.get("thinking_blocks"))
 
 
 def _text_of(message: FlatMessage) -> str:

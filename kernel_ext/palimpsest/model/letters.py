@@ -1,0 +1,122 @@
+"""Write ids, names and inputs of calls in the letters that providers take.
+
+Pure. Imported sessions and broken tools hold what no JSON can carry (halves of characters, numbers
+that are none) and ids that mean something to one provider only; each is written so that every
+server takes it, and call and result alike.
+"""
+
+import hashlib
+import json
+import math
+import re
+from collections.abc import Callable
+from typing import Any
+
+from palimpsest.model.providers import Family
+from palimpsest.transcript.flat import CallBlock, FlatMessages, ResultBlock
+
+MISTRAL_ID_LENGTH = 9
+OPENAI_ID_LENGTH = 40
+MAX_NAME_CHARS = 64
+SIGNATURE = "__thought__"
+"""What stands between an id and the signature that Gemini gave a call, in litellm's ids."""
+SERVER_CALL = "srvtoolu_"
+"""Anthropic's ids of calls that it ran itself; to litellm, such a call is no call of ours."""
+
+
+PERHAPS_UNSAYABLE = re.compile(r"\\u[dD][89a-fA-F]|NaN|Infinity")
+"""In the text of JSON, what may be no JSON or half of a character once it is read."""
+
+
+def clean(text: str) -> str:
+    """Replace lone surrogates, which no JSON on the wire can carry."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text
+
+
+def arguments(given: dict[str, Any]) -> str:
+    """Return a call's input as JSON; numbers that JSON lacks become words."""
+    try:
+        text = json.dumps(given, ensure_ascii=False, sort_keys=True, allow_nan=False)
+    except ValueError:
+        text = json.dumps(plain(given), ensure_ascii=False, sort_keys=True)
+    return clean(text)
+
+
+def plain(value: Any) -> Any:
+    """Return a JSON value without halves of characters and without numbers that are none."""
+    match value:
+        case float() if not math.isfinite(value):
+            return str(value)
+        case str():
+            return clean(value)
+        case dict():
+            return {clean(name): plain(one) for name, one in value.items()}
+        case list() | tuple():
+            return [plain(one) for one in value]
+        case _:
+            return value
+
+
+def unread(text: str) -> str:
+    """Return a result's text so that litellm reads nothing else into it on the way to Gemini.
+
+    It takes the text of an object for the object itself, and a ``data:`` url for a picture.
+    """
+    if text.lstrip().startswith("{") and PERHAPS_UNSAYABLE.search(text):
+        try:
+            value = json.loads(text)
+        except ValueError:
+            return text
+        mended = plain(value)
+        return text if mended == value else json.dumps(mended, ensure_ascii=False)
+    # A blank in front keeps it words.
+    return f" {text}" if text[:5].lower() == "data:" and ";base64," in text else text
+
+
+def tool_name(name: str, target: Family) -> str:
+    """Return a tool's name as the family wants it: Gemini's begin with a letter or underscore."""
+    if target == "gemini" and not re.match(r"[A-Za-z_]", name):
+        return f"_{name}"[:MAX_NAME_CHARS]
+    return name
+
+
+def allowed_ids(messages: FlatMessages, target: Family) -> Callable[[str], str]:
+    """Return a function that writes call ids as the family wants them, each call's its own."""
+    written: dict[str, str] = {}
+    taken: set[str] = set()
+    for message in messages:
+        for block in message.blocks:
+            if isinstance(block, CallBlock | ResultBlock) and block.call_id not in written:
+                new = _allowed_id(block.call_id, target)
+                read = _read(new, target)
+                if read in taken or (new and not read):
+                    new = read = _allowed_id(_id_hash(block.call_id), target)
+                taken.add(read)
+                written[block.call_id] = new
+    return written.__getitem__
+
+
+def _read(identifier: str, target: Family) -> str:
+    """Return what a server reads: for all but Gemini litellm cuts the signature off."""
+    return identifier if target == "gemini" else identifier.partition(SIGNATURE)[0]
+
+
+def _allowed_id(identifier: str, target: Family) -> str:
+    if target == "mistral":
+        short = re.sub(r"[^a-zA-Z0-9]", "", identifier)[:MISTRAL_ID_LENGTH]
+        return short.ljust(MISTRAL_ID_LENGTH, "0")
+    if target == "anthropic":
+        ours = re.sub(f"^{SERVER_CALL}", "toolu_", identifier)
+        return re.sub(r"[^a-zA-Z0-9_-]", "_", ours)
+    if target == "gemini" or len(identifier) <= OPENAI_ID_LENGTH:
+        return clean(identifier)
+    return "call_" + _id_hash(identifier)[: OPENAI_ID_LENGTH - 5]
+
+
+def _id_hash(identifier: str) -> str:
+    # An imported id may hold a lone surrogate.
+    return hashlib.sha256(identifier.encode("utf-8", "surrogatepass")).hexdigest()

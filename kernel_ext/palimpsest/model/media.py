@@ -1,0 +1,90 @@
+"""Write a file as a provider takes it, or words in its place.
+
+Pure. Providers decode what they are sent: a picture that is damaged, of a type they do not know,
+or called what it is not is refused, and with it every later request of the session. So the bytes
+are looked at, and not only the label.
+"""
+
+import binascii
+from collections.abc import Callable
+from typing import Any
+
+from palimpsest.model.providers import Family, family
+from palimpsest.transcript.flat import MediaBlock
+from palimpsest.transcript.values import ModelInfo
+
+PDF = "application/pdf"
+PDF_HEAD = 1024
+"""A PDF may begin with so many bytes of something else."""
+
+_USUAL = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
+PICTURES: dict[Family, frozenset[str]] = {
+    "openai": _USUAL,
+    "anthropic": _USUAL,
+    "gemini": frozenset({"image/png", "image/jpeg", "image/webp", "image/heic", "image/heif"}),
+    "mistral": _USUAL,
+    "deepseek": _USUAL,
+}
+"""The types of pictures that a family of providers documents."""
+DOCUMENTS: dict[Family, frozenset[str]] = {
+    "openai": frozenset({PDF}),
+    "anthropic": frozenset({PDF}),
+    "gemini": frozenset({PDF}),
+    "mistral": frozenset(),
+    "deepseek": frozenset({PDF}),
+}
+"""Mistral takes documents from the web or its own store only."""
+
+_BEGINNINGS: tuple[tuple[str, Callable[[bytes], bool]], ...] = (
+    ("image/png", lambda content: content.startswith(b"\x89PNG\r\n\x1a\n")),
+    ("image/jpeg", lambda content: content.startswith(b"\xff\xd8\xff")),
+    ("image/gif", lambda content: content.startswith((b"GIF87a", b"GIF89a"))),
+    ("image/webp", lambda content: content[:4] == b"RIFF" and content[8:12] == b"WEBP"),
+    ("image/heic", lambda content: content[4:12] in {b"ftypheic", b"ftypheix", b"ftyphevc"}),
+    ("image/heif", lambda content: content[4:12] in {b"ftypmif1", b"ftypmsf1"}),
+    (PDF, lambda content: b"%PDF-" in content[:PDF_HEAD]),
+)
+
+
+def media(block: MediaBlock, model: ModelInfo) -> dict[str, Any]:
+    """Return an image or document, or words in its place where the model cannot take it."""
+    target = family(model.ref)
+    name = block.filename or "file"
+    label, data = _opened(block.url)
+    if not data:
+        return _words(f"[{name} ({block.mime}) was empty or could not be sent.]")
+    declared = label or block.mime
+    if model.vision and declared in PICTURES[target] | DOCUMENTS[target]:
+        content = _content(data)
+        kind = next((kind for kind, begins in _BEGINNINGS if begins(content)), None)
+        if kind in PICTURES[target]:
+            return {"type": "image_url", "image_url": {"url": _url(kind, data)}}
+        if kind in DOCUMENTS[target]:
+            return {"type": "file", "file": {"filename": name, "file_data": _url(kind, data)}}
+        if kind is None:
+            return _words(f"[{name} ({declared}) is damaged and was left out. Tell the user.]")
+    note = f"[{name} ({block.mime}) was left out: {model.ref.id} cannot read it. Tell the user.]"
+    return _words(note)
+
+
+def _words(text: str) -> dict[str, Any]:
+    return {"type": "text", "text": text}
+
+
+def _opened(url: str) -> tuple[str, str]:
+    """Return what a ``data:`` url says it is, and its base64 in one line."""
+    if not url.startswith("data:"):
+        return "", ""
+    head, _, data = url.removeprefix("data:").partition(",")
+    return head.partition(";")[0].lower(), "".join(data.split())
+
+
+def _content(data: str) -> bytes:
+    try:
+        return binascii.a2b_base64(data, strict_mode=True)
+    except (binascii.Error, ValueError):
+        return b""
+
+
+def _url(kind: str, data: str) -> str:
+    return f"data:{kind};base64,{data}"

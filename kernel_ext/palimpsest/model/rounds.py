@@ -1,0 +1,68 @@
+"""Ask equal questions one after the other, for servers that would take them for one.
+
+Pure. Gemini before version 3 knows no ids of calls, and litellm sends equal calls of one answer
+once, with as many results as there were calls: the server then refuses. So the second of two equal
+calls becomes a step of its own.
+"""
+
+import re
+
+from palimpsest.transcript.flat import Block, CallBlock, FlatMessage, FlatMessages, ResultBlock
+from palimpsest.transcript.values import ModelRef
+
+VERSION = re.compile(r"gemini-(\d+)")
+IDS_SINCE = 3
+
+
+def knows_ids(model: ModelRef) -> bool:
+    """Say whether a Gemini model is told which result belongs to which call."""
+    found = VERSION.search(model.name.lower())
+    return found is not None and int(found[1]) >= IDS_SINCE
+
+
+def in_rounds(messages: FlatMessages) -> FlatMessages:
+    """Return the messages with equal calls of an answer in steps of their own."""
+    out: list[FlatMessage] = []
+    held: list[FlatMessage] = []
+    for message in messages:
+        if message.role == "tool" and held:
+            out += _with_results(held, message)
+            held = []
+            continue
+        out += held
+        held = _rounds(message) if message.role == "assistant" else []
+        if len(held) < 2:
+            out.append(message)
+            held = []
+    return (*out, *held)
+
+
+def _rounds(message: FlatMessage) -> list[FlatMessage]:
+    """Return an answer cut before each call that it holds already."""
+    rounds: list[list[Block]] = [[]]
+    asked: list[list[tuple[str, str]]] = [[]]
+    for block in message.blocks:
+        if not isinstance(block, CallBlock):
+            rounds[0].append(block)
+            continue
+        question = (block.tool, repr(block.input))
+        at = next((i for i, before in enumerate(asked) if question not in before), len(asked))
+        if at == len(asked):
+            rounds.append([])
+            asked.append([])
+        rounds[at].append(block)
+        asked[at].append(question)
+    return [message.model_copy(update={"blocks": tuple(blocks)}) for blocks in rounds]
+
+
+def _with_results(answers: list[FlatMessage], results: FlatMessage) -> list[FlatMessage]:
+    out: list[FlatMessage] = []
+    for answer in answers:
+        identifiers = {block.call_id for block in answer.blocks if isinstance(block, CallBlock)}
+        given = tuple(
+            block
+            for block in results.blocks
+            if isinstance(block, ResultBlock) and block.call_id in identifiers
+        )
+        out += [answer, results.model_copy(update={"blocks": given})]
+    return out

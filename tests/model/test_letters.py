@@ -1,0 +1,87 @@
+"""Ids, names and inputs are written in letters that every server takes, and nothing else changes."""
+
+import json
+import math
+from typing import Any
+
+import pytest
+
+from palimpsest.model.letters import allowed_ids, arguments, tool_name, unread
+from palimpsest.model.providers import Family
+from palimpsest.transcript.flat import CallBlock, FlatMessage
+
+
+def written(target: Family, *identifiers: str) -> list[str]:
+    made = tuple(CallBlock(call_id=one, tool="read", input={}) for one in identifiers)
+    write = allowed_ids((FlatMessage(role="assistant", blocks=made),), target)
+    return [write(one) for one in identifiers]
+
+
+def test_ordinary_inputs_stay_as_they_were_written() -> None:
+    assert arguments({"b": [1, 2.5, None], "a": "企鹅"}) == '{"a": "企鹅", "b": [1, 2.5, null]}'
+
+
+def test_what_json_lacks_becomes_words() -> None:
+    given = {"x": [math.nan, -math.inf], "half \ud83d": "\udc27", "pair": (1,)}
+
+    assert json.loads(arguments(given)) == {
+        "x": ["nan", "-inf"],
+        "half \ufffd": "\ufffd",
+        "pair": [1],
+    }
+
+
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        ("plain", "plain"),
+        ('{"a": 1}', '{"a": 1}'),
+        ('{"half', '{"half'),
+        ('{"a": NaN', '{"a": NaN'),
+        ('{"a": "the word NaN"}', '{"a": "the word NaN"}'),
+        ('{"a": NaN}', '{"a": "nan"}'),
+        ('{"a": "\\ud83d"}', '{"a": "\ufffd"}'),
+        ('{"a": "\\ud83d\\udc27"}', '{"a": "\\ud83d\\udc27"}'),
+        ("data:image/png;base64,AA", " data:image/png;base64,AA"),
+        ("data: 3 rows", "data: 3 rows"),
+    ],
+)
+def test_a_result_is_told_to_gemini_so_that_nothing_is_read_into_it(text: str, read: str) -> None:
+    assert unread(text) == read
+
+
+@pytest.mark.parametrize(
+    ("name", "there"),
+    [("read", "read"), ("_x", "_x"), ("2nd", "_2nd"), ("-x", "_-x"), ("9" * 64, "_" + "9" * 63)],
+)
+def test_geminis_tools_begin_with_a_letter(name: str, there: str) -> None:
+    assert tool_name(name, "gemini") == there
+    assert tool_name(name, "openai") == name
+
+
+def test_a_call_that_anthropic_ran_becomes_a_call_of_ours() -> None:
+    assert written("anthropic", "srvtoolu_1", "a_srvtoolu_2") == ["toolu_1", "a_srvtoolu_2"]
+
+
+def test_halves_of_characters_leave_ids_and_ids_stay_apart() -> None:
+    first, second = written("gemini", "a\ud83d", "a\ud83e")
+
+    assert (first, len(second)) == ("a\ufffd", 64)
+
+
+@pytest.mark.parametrize("target", ["openai", "anthropic", "deepseek"])
+def test_ids_stay_apart_and_are_something_without_geminis_signatures(target: Any) -> None:
+    ids = ("call_1__thought__x", "call_1__thought__y", "__thought__z", "call_2")
+
+    read = [one.partition("__thought__")[0] for one in written(target, *ids)]
+
+    assert read[0] == "call_1"
+    assert read[3] == "call_2"
+    assert all(read)
+    assert len(set(read)) == 4
+
+
+def test_gemini_keeps_its_signatures() -> None:
+    ids = ["call_1__thought__x", "call_1__thought__y", "__thought__z"]
+
+    assert written("gemini", *ids) == ids
