@@ -7,8 +7,9 @@ from typing import Any
 from tests.loop.studio import Studio, ask
 
 from palimpsest.context.policy import POLICIES
+from palimpsest.model.model import ModelRequest
 from palimpsest.model.script import Answer, says
-from palimpsest.model.scripted import ScriptedModel
+from palimpsest.model.scripted import Scripted, ScriptedModel
 from palimpsest.review.requests import rebuild_all
 from palimpsest.session.live import LiveSession
 from palimpsest.transcript.messages import AssistantMessage, Message
@@ -34,7 +35,7 @@ SUMMARY = (
 
 
 def studio(
-    tmp_path: Path, *answers: Answer, policy: Policy | None = None
+    tmp_path: Path, *answers: Scripted, policy: Policy | None = None
 ) -> tuple[Studio, ScriptedModel]:
     model = ScriptedModel(*answers)
     room = Studio(tmp_path, model, info=INFO)
@@ -43,7 +44,7 @@ def studio(
 
 
 async def talked(
-    tmp_path: Path, *answers: Answer, policy: Policy | None = None
+    tmp_path: Path, *answers: Scripted, policy: Policy | None = None
 ) -> tuple[Studio, ScriptedModel, LiveSession]:
     """Return a session whose window is nearly full of two long answers."""
     room, model = studio(tmp_path, says(LONG), says(LONG), *answers, policy=policy)
@@ -51,6 +52,11 @@ async def talked(
     await ask(session, "First question")
     await ask(session, "Second question")
     return room, model, session
+
+
+def by_purpose(request: ModelRequest) -> Answer:
+    """Summarise what is to be summarised, and answer what is asked."""
+    return says(SUMMARY if request.purpose == "compaction" else "It is 43.92.")
 
 
 def summaries(messages: Sequence[Message]) -> list[AssistantMessage]:

@@ -10,12 +10,12 @@ from tests.loop.compacting import (
     LONG,
     SUMMARY,
     assert_rebuilt,
+    by_purpose,
     summaries,
     with_compact,
 )
 from tests.loop.studio import Studio, ask, requested
 
-from palimpsest.model.model import ModelRequest
 from palimpsest.model.script import Answer, fails, overflows, says
 from palimpsest.model.scripted import Scripted, ScriptedModel
 from palimpsest.session.config import load
@@ -55,11 +55,6 @@ async def two_models(
     await ask(session, "First question")
     await ask(session, "Second question")
     return room, works, session
-
-
-def by_purpose(request: ModelRequest) -> Answer:
-    """Summarise what is to be summarised, and answer what is asked."""
-    return says(SUMMARY if request.purpose == "compaction" else "It is 43.92.")
 
 
 def notices(session: LiveSession) -> list[str]:
