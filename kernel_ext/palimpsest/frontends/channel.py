@@ -26,6 +26,7 @@ from palimpsest.frontends.protocol import (
     WATCH_SECONDS,
     AnswerAsk,
     Cancel,
+    Choose,
     CloseSegment,
     Command,
     CommandBase,
@@ -135,6 +136,7 @@ class Channel:
             OpenSession: self._open,
             NewSession: self._new,
             Rename: self._rename,
+            Choose: self._choose,
         }
         """What takes its time, done on the engine."""
 
@@ -149,6 +151,12 @@ class Channel:
             is_kernel = getattr(self._shell, "kernel", None) is not None
             self._greeting_ends = now + GREETING_SECONDS if is_kernel else now
         return now < self._greeting_ends
+
+    @property
+    def current(self) -> LiveSession | None:
+        """The session that this notebook goes on with, once one is open."""
+        with self._lock:
+            return self._sessions.get(self._current) if self._current is not None else None
 
     def adopt(self, session: LiveSession) -> None:
         """Note the session that this notebook goes on with; from any thread."""
@@ -323,6 +331,12 @@ class Channel:
         if is_ours and before is not None and after is not None:
             await self._services.workspace.rename(before, after)
         self._publish(OutcomeNotice(id=command.id, late=not is_ours))
+
+    async def _choose(self, command: Choose) -> None:
+        session = await self._session(command.session)
+        # Not here: what only the log holds is read for it first.
+        await asyncio.to_thread(session.wish, command.action, command.target)
+        self._publish(OutcomeNotice(id=command.id))
 
     async def _find_current(self) -> None:
         session = await self._services.workspace.current(self._notebook())

@@ -11,14 +11,15 @@ from typing import Any
 
 from IPython.core.error import UsageError
 
-from palimpsest.frontends import policy
+from palimpsest.frontends import parts, policy
 from palimpsest.frontends.options import Request, policy_words
 from palimpsest.frontends.turn import Pages, Place, Services
 from palimpsest.render.escape import code_span, inline
 from palimpsest.render.words import count, money
 from palimpsest.review.weighing import weigh
 from palimpsest.session.api import LiveSession, Snapshot
-from palimpsest.transcript.errors import UserError
+from palimpsest.session.wishes import WishAction
+from palimpsest.transcript.errors import NotFound, UserError
 from palimpsest.transcript.scrub import scrub, secret_values
 
 MOST_SESSIONS = 30
@@ -55,6 +56,10 @@ class Commands:
             "use": self._use,
             "stop": self._stop,
             "context": self._context,
+            "pin": functools.partial(self._wish, "pin"),
+            "unpin": functools.partial(self._wish, "unpin"),
+            "exclude": functools.partial(self._wish, "exclude"),
+            "restore": functools.partial(self._wish, "restore"),
             "policy": self._policy,
             "models": self._models,
             "config": self._config,
@@ -123,6 +128,21 @@ class Commands:
     def _stop(self, _argument: str, place: Place) -> Text:
         stopped = self._current(place).cancel("Stopped.")
         return sentence("Stopped." if stopped else "Nothing was running.")
+
+    def _wish(self, action: WishAction, argument: str, place: Place) -> Text:
+        session = self._current(place)
+        if argument:
+            try:
+                return sentence(session.wish(action, argument).sentence)
+            except NotFound as missing:
+                prompt = f"To send it as a prompt, write %agent -- {action} {argument}."
+                raise UserError(f"{missing} {prompt}") from None
+        rows = parts.part_rows(session.snapshot().messages, session.decisions())
+        if not rows:
+            return sentence("Nothing was said in this session yet, so there is nothing to choose.")
+        text = table(parts.HEAD, rows)
+        words = f"%agent {action} ID chooses one of these, the newest first."
+        return Text(f"{text.markdown}\n\n{inline(words)}", f"{text.plain}\n{words}")
 
     def _policy(self, argument: str, place: Place) -> Text:
         session = self._current(place)

@@ -9,7 +9,7 @@ from typing import Any
 
 from IPython.core.completer import SimpleCompletion, context_matcher
 
-from palimpsest.frontends.options import COMMANDS, OPTIONS
+from palimpsest.frontends.options import COMMANDS, OPTIONS, WISHES
 
 _LINE = re.compile(r"^\s*(?:[^=#'\"%]+=\s*)?%{1,2}agent(\s.*)$")
 
@@ -57,6 +57,8 @@ class Completions:
                 return self._values(option.field)
         if before == "use" and len(words) == 1:
             return self._values("session")
+        if before in WISHES and len(words) == 1:
+            return self._values("part")
         if words and words[0] == "policy":
             name, equals, _ = current.partition("=")
             return self._values(f"policy={name}" if equals else "policy")

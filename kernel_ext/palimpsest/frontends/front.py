@@ -14,8 +14,10 @@ from palimpsest.frontends.answer import AgentAnswer
 from palimpsest.frontends.channel import Channel
 from palimpsest.frontends.commands import Commands
 from palimpsest.frontends.options import Request
+from palimpsest.frontends.parts import part_rows
 from palimpsest.frontends.pump import Pump
 from palimpsest.frontends.turn import CellTurn, Place, Services
+from palimpsest.session.targets import LAST, SUMMARY
 
 NESTED = (
     "The agent's own Python cannot ask the agent: its turn waits for this code to end. Return what is needed "
@@ -84,6 +86,12 @@ class Front:
         known = getattr(self.services, "known", None)
         if field == "session":
             return [one.id for one in self.services.workspace.sessions()]
+        if field == "part":
+            session = self.channel.current
+            if session is None:
+                return ()
+            found = part_rows(session.snapshot().messages, session.decisions())
+            return [LAST, SUMMARY, *(name for name, _, _ in found)]
         return list(known(field)) if callable(known) else ()
 
     def close(self) -> None:

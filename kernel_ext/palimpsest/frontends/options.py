@@ -11,7 +11,20 @@ from dataclasses import dataclass, fields
 from typing import Any, Literal
 
 Command = Literal[
-    "status", "sessions", "use", "stop", "compact", "context", "policy", "models", "config", "help"
+    "status",
+    "sessions",
+    "use",
+    "stop",
+    "compact",
+    "context",
+    "pin",
+    "unpin",
+    "exclude",
+    "restore",
+    "policy",
+    "models",
+    "config",
+    "help",
 ]
 
 COMMANDS: dict[str, str] = {
@@ -21,11 +34,18 @@ COMMANDS: dict[str, str] = {
     "stop": "stop the turn that runs",
     "compact": "put a summary in the place of what was said: %agent compact [focus on ...]",
     "context": "what fills the model's window, and what is gone from it, since when and why",
+    "pin": "keep a part in every request: %agent pin ID; without an ID, list what there is",
+    "unpin": "take a pin off again",
+    "exclude": "leave a part out of every request: %agent exclude ID",
+    "restore": "bring back what was left out, cleared or summarised: %agent restore ID",
     "policy": "what is left out for the model, and when: %agent policy [NAME] [number=value]",
     "models": "the models that can be used here",
     "config": "every setting and where it came from",
     "help": "this text",
 }
+
+WISHES = frozenset({"pin", "unpin", "exclude", "restore"})
+"""Subcommands about one part or message."""
 
 CLOSE_ENOUGH = 0.7
 """Ratio of difflib above which a misspelt word gets "did you mean"; "modle" and "model" give 0.8."""
@@ -144,16 +164,9 @@ def _command(rest: str) -> Request | None:
     if not words:
         return Request(command="help")
     word = words[0]
-    if word == "use" and len(words) <= 2:
-        if len(words) == 1:
-            raise OptionError("Which session? Write %agent use ID; %agent sessions lists them.")
-        return Request(command="use", argument=words[1])
-    if word == "compact" and words[1:3] == ["focus", "on"]:
-        return Request(command="compact", argument=rest.split(maxsplit=3)[-1])
-    if word == "policy" and _is_policy(chosen := policy_words(rest)[1:]):
-        return Request(command="policy", argument=" ".join(chosen))
-    if len(words) > 1:
-        return None
+    found = _with_argument(word, words, rest)
+    if found is not None or len(words) > 1:
+        return found
     for name in COMMANDS:
         if word == name:
             return Request(command=name)  # type: ignore[arg-type]  # the keys are the literals
@@ -162,6 +175,21 @@ def _command(rest: str) -> Request | None:
         raise OptionError(
             f"Did you mean %agent {close[0]}? To send {word!r} as a prompt, write %agent -- {word}."
         )
+    return None
+
+
+def _with_argument(word: str, words: list[str], rest: str) -> Request | None:
+    """Return the subcommand with the words that it takes, or None."""
+    if word == "use" and len(words) <= 2:
+        if len(words) == 1:
+            raise OptionError("Which session? Write %agent use ID; %agent sessions lists them.")
+        return Request(command="use", argument=words[1])
+    if word in WISHES and len(words) <= 2:
+        return Request(command=word, argument=" ".join(words[1:]))  # type: ignore[arg-type]  # as above
+    if word == "compact" and words[1:3] == ["focus", "on"]:
+        return Request(command="compact", argument=rest.split(maxsplit=3)[-1])
+    if word == "policy" and _is_policy(chosen := policy_words(rest)[1:]):
+        return Request(command="policy", argument=" ".join(chosen))
     return None
 
 

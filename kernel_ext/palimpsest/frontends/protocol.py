@@ -187,6 +187,16 @@ class Rename(CommandBase):
     notebook: str
 
 
+class Choose(CommandBase):
+    """Choose what the model sees of a part or message, from the next request on."""
+
+    type: Literal["choose"] = "choose"
+    session: str | None = None
+    action: Literal["pin", "unpin", "exclude", "restore", "undo"]
+    target: str = Field(default="", max_length=200)
+    """The id of a part or message; none for ``undo``, which is about the newest compaction."""
+
+
 Command = Annotated[
     Hello
     | Watch
@@ -204,12 +214,13 @@ Command = Annotated[
     | ListSessions
     | OpenSession
     | NewSession
-    | Rename,
+    | Rename
+    | Choose,
     Field(discriminator="type"),
 ]
 
 COMMANDS: TypeAdapter[Command] = TypeAdapter(Command)
-COMMAND_TYPES = "hello, watch, unwatch, prompt, queue, steer, reply, retry, cancel, withdraw, resync, close, choices, sessions, open, new, rename"
+COMMAND_TYPES = "hello, watch, unwatch, prompt, queue, steer, reply, retry, cancel, withdraw, resync, close, choices, sessions, open, new, rename, choose"
 
 
 class SessionHead(Value):

@@ -47,6 +47,7 @@ export type Event =
 export type Command =
   | AnswerAsk
   | Cancel
+  | Choose
   | CloseSegment
   | Hello
   | ListChoices
@@ -352,6 +353,19 @@ export interface ModelChoice {
    * Why it is here.
    */
   because: string;
+}
+/**
+ * Choose what the model sees of a part or message, from the next request on.
+ */
+export interface Choose {
+  id: string;
+  type: 'choose';
+  session?: string;
+  action: 'pin' | 'unpin' | 'exclude' | 'restore' | 'undo';
+  /**
+   * The id of a part or message; none for ``undo``, which is about the newest compaction.
+   */
+  target: string;
 }
 /**
  * Make the last form of a segment that its cell did not get, since the page was reloaded.

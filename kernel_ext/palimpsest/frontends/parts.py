@@ -1,0 +1,55 @@
+"""What a person can pin, leave out or restore: the newest parts, by the names that say which.
+
+Border: rows of words from values; ``commands`` makes a table of them.
+"""
+
+from palimpsest.context.standing import Standing
+from palimpsest.context.undo import folded
+from palimpsest.context.view import View
+from palimpsest.session.targets import Target, describe
+from palimpsest.transcript.decisions import Decision
+from palimpsest.transcript.ids import short
+from palimpsest.transcript.messages import AssistantMessage, Message, Messages
+from palimpsest.transcript.parts import FilePart, TextPart, ToolPart
+
+HEAD = ("id", "what", "the model sees it")
+MOST_PARTS = 30
+"""The newest; a person who wants an older one knows its id from the log or the API."""
+
+HOW = {"truncate": "cut", "clear": "cleared", "drop": "left out"}
+
+
+def part_rows(messages: Messages, decisions: tuple[Decision, ...]) -> list[tuple[str, str, str]]:
+    """Return the newest parts that a person can decide about, newest first."""
+    holding = Standing(decisions)
+    shown = {message.id for message in folded(View(messages, decisions))}
+    rows: list[tuple[str, str, str]] = []
+    for message in reversed(messages):
+        for target in reversed(_targets(message)):
+            if len(rows) == MOST_PARTS:
+                return rows
+            rows.append((short(target.id), describe(target), _how(holding, target, shown)))
+    return rows
+
+
+def _targets(message: Message) -> list[Target]:
+    if isinstance(message.info, AssistantMessage) and message.info.summary:
+        return [Target(message)]
+    return [
+        Target(message, part)
+        for part in message.parts
+        if isinstance(part, ToolPart | FilePart)
+        or (isinstance(part, TextPart) and part.text.strip() and not part.synthetic)
+    ]
+
+
+def _how(holding: Standing, target: Target, shown: set[str]) -> str:
+    if target.part is None:
+        return "in place of what it covers" if target.id in shown else "no more"
+    behind = "" if target.message.id in shown else "behind a summary"
+    if holding.pinned(target.part.id, target.message.id):
+        return "pinned, quoted after the summary" if behind else "pinned"
+    reduction = holding.reduction(target.part.id, target.message.id)
+    if reduction is not None and (reduction.action == "drop" or not behind):
+        return HOW.get(reduction.action, "whole")
+    return behind or "whole"
