@@ -144,14 +144,14 @@ p {{ margin: 0; }}
 .swatch.k-free {{ box-shadow: inset 0 0 0 1px var(--line); }}
 .swatch.k-reserve {{ box-shadow: inset 0 0 0 1px var(--reserve); }}
 table {{ font-size: 13px; margin: 0 0 8px; }}
-table, tr, th, td {{ background: none !important; }}
+table, tr, th, td {{ background: none !important; }} tr {{ padding: 0; }}
 th, td {{ padding: 3px 16px 3px 0; border: 0; vertical-align: baseline; font-weight: 400; }}
 .number {{ font-variant-numeric: tabular-nums; white-space: nowrap; }}
 td.words {{ color: var(--muted); overflow-wrap: anywhere; }}
-.heading {{ margin: 14px 0 6px; font-weight: 600; }}
+.heading {{ margin: 14px 0 6px; }} .heading b {{ font-weight: 600; }}
 .strip {{ border-color: var(--scraped) !important; }}
 .strip .name {{ font-weight: 600; }}
-.strip .subject, .strip .told {{ margin-right: 8px; overflow-wrap: anywhere; }}
+.strip .subject, .strip .told {{ overflow-wrap: anywhere; }}
 .did, .why {{ color: var(--muted); font-size: 12px; font-variant-numeric: tabular-nums; }}
 .items {{ margin-top: 12px; }}
 .items > summary {{ color: var(--muted); }}
@@ -159,6 +159,7 @@ td.words {{ color: var(--muted); overflow-wrap: anywhere; }}
 .items[open] > summary::before {{ content: "\\25BE\\00A0"; }}
 .remark {{ color: var(--scraped); font-style: normal; white-space: nowrap; }}
 .entries td:nth-child(2) {{ white-space: nowrap; }}
+@media (forced-colors: active) {{ .bar, .swatch {{ forced-color-adjust: none; }} }}
 @container (max-width: 520px) {{
   .fills tr {{ display: grid; grid-template-columns: 1fr auto 64px; }}
   .fills th, .fills td {{ padding-right: 0; }}

@@ -130,18 +130,21 @@ def _fills(sheet: Sheet) -> str:
 def _marks(sheet: Sheet) -> str:
     shown = "\n".join(map(_mark, sheet.marks))
     more = f'\n<p class="muted">{_words(sheet.more_marks)}</p>' if sheet.more_marks else ""
-    heading = "heading" if sheet.marks else "muted"
-    return f'<p class="{heading}">{_words(sheet.marks_title)}</p>\n{shown}{more}'
+    words = _words(sheet.marks_title)
+    head = (
+        f'<p class="heading"><b>{words}</b></p>' if sheet.marks else f'<p class="muted">{words}</p>'
+    )
+    return f"{head}\n{shown}{more}"
 
 
 def _mark(mark: Mark) -> str:
     subject = "subject" if mark.code else "told"
-    why = f'<p class="why">{_words(mark.reason)}</p>' if mark.reason else ""
+    why = f'<div class="why">{_words(mark.reason)}</div>' if mark.reason else ""
     return (
         '<div class="strip" style="border:1px dashed #3d8f84;border-radius:6px;'
-        'padding:5px 12px;margin:6px 0"><p class="what">'
+        'padding:5px 12px;margin:6px 0"><div>'
         f'<b class="name">{_words(mark.name)}</b> <bdi class="{subject}">{_words(mark.words)}</bdi> '
-        f'<span class="did">{_joined(mark.facts)}</span></p>{why}</div>'
+        f'<span class="did">· {_joined(mark.facts)}</span></div>{why}</div>'
     )
 
 
@@ -176,7 +179,7 @@ def _name(kind: str) -> str:
 
 def _colour(kind: str) -> str:
     colour = HEX.get(kind, HEX["used"])
-    return f"background-color:{colour}" if colour else ""
+    return f"background-color:{colour}" if colour else "background-color:transparent"
 
 
 def _joined(words: Sequence[str]) -> str:

@@ -16,7 +16,7 @@ from palimpsest.context.summary import RULE as COMPACT
 from palimpsest.context.undo import folded
 from palimpsest.render.escape import one_line
 from palimpsest.render.reasons import reason
-from palimpsest.render.words import count, subject
+from palimpsest.render.words import count, subject, telling_line
 from palimpsest.review.ledger import Moment, Reduction, Way
 from palimpsest.transcript.decisions import Decision
 from palimpsest.transcript.errors import AbortedError
@@ -190,8 +190,11 @@ def named(part: Part, scrub: Scrub) -> tuple[str, str]:
 
 
 def _subject(part: ToolPart) -> str:
-    title = getattr(part.state, "title", None)
-    return subject(part.state.input) or (title or "")
+    given = part.state.input
+    code = given.get("code")
+    if isinstance(code, str) and code.strip():
+        return telling_line(code)
+    return subject(given) or getattr(part.state, "title", None) or ""
 
 
 def _is_unsent(message: Message) -> bool:

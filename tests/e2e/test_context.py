@@ -1,0 +1,127 @@
+"""``%agent context`` in JupyterLab: drawn in every theme and width, and still there without trust."""
+
+import html
+import re
+
+import nbformat
+import pytest
+from nbformat.v4 import new_markdown_cell
+from playwright.sync_api import Locator, Page, expect
+from tests.e2e.lab import Lab, Seen, choose_theme, open_notebook, photograph
+from tests.e2e.live import Notebook, begin
+from tests.e2e.segments import XSS
+from tests.e2e.test_panel import AXE, VIOLATIONS
+from tests.e2e.test_saved import RUNS, THEMES
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300), pytest.mark.usefixtures("patient")]
+
+SETUP = f"""from pathlib import Path
+from palimpsest.model.script import thinks
+Path('AGENTS.md').write_text('Answer in metres. ' * 200)
+Path('data').mkdir(exist_ok=True)
+for name in ('penguins.csv', 'seals.csv'):
+    Path('data', name).write_text('species,bill_length_mm,43.92\\n' * 1200)
+hostile = {XSS!r}
+room.script(
+    says('The mean is 43.92. ' * 700), says('It was measured in 2009. ' * 500),
+    says('## Goal\\n- know the penguins\\n\\n## Numbers and facts\\n- mean 43.92\\n' + '- none\\n' * 30),
+    thinks('Which file holds it? ' * 60).says('I look.').calls('read', path='data/penguins.csv'),
+    calls('read', path='data/seals.csv'), calls('python', code='import math\\nmath.pi'),
+    says('שלום, the mean is 43.92 mm. ' * 40))"""
+CELLS = (
+    SETUP,
+    "%agent policy truncate.max_bytes=20000 compact.tail_turns=1",
+    "%agent What is the mean?",
+    "%agent When was it measured?",
+    "%agent compact focus on the numbers",
+    "%agent --yes Is that so? " + XSS.splitlines()[0],
+    "%agent context",
+)
+SHOWN = len(CELLS)
+
+
+def asked(page: Page, lab: Lab, name: str) -> Notebook:
+    notebook = begin(page, lab, name, *CELLS)
+    for number in range(1, SHOWN + 1):
+        notebook.run(number)
+    return notebook
+
+
+def window(notebook: Notebook) -> Locator:
+    return notebook.cell(SHOWN).locator(".plm-Saved-window")
+
+
+def bar_widths(drawn: Locator) -> list[float]:
+    """Return the shares of the bar that its pieces take."""
+    widths: list[float] = drawn.locator("> .plm-Saved-words > .bar").evaluate(
+        "bar => [...bar.children].map(piece => piece.getBoundingClientRect().width / bar.clientWidth)"
+    )
+    return widths
+
+
+def test_draws_the_window_in_every_theme_and_width(page: Page, lab: Lab, seen: Seen) -> None:
+    notebook = asked(page, lab, "context-looks")
+    drawn = window(notebook)
+    expect(drawn).to_contain_text("Context window of test/scripted")
+    expect(drawn).to_contain_text("Summary of older turns")
+    assert abs(sum(bar_widths(drawn)) - 1) < 0.02
+    page.set_viewport_size({"width": 1280, "height": 1300})
+    for theme in THEMES:
+        choose_theme(page, theme)
+        drawn.evaluate("node => node.scrollIntoView({ block: 'start' })")
+        name = theme.removeprefix("JupyterLab ").replace(" ", "-").lower()
+        photograph(page, f"context-{name}")
+        page.add_script_tag(path=str(AXE))
+        assert page.evaluate(VIOLATIONS, [".plm-Saved-window"]) == [], theme
+    choose_theme(page, THEMES[0])
+    drawn.get_by_text("Everything in it").click()
+    drawn.evaluate("node => node.scrollIntoView({ block: 'start' })")
+    photograph(page, "context-open")
+    for width in (700, 480):
+        page.set_viewport_size({"width": width, "height": 1300})
+        page.wait_for_timeout(200)
+        drawn.evaluate("node => node.scrollIntoView({ block: 'start' })")
+        photograph(page, f"context-{width}")
+        over = drawn.evaluate("node => node.scrollWidth - node.clientWidth")
+        assert over <= 1, f"{over} px too wide at {width}"
+    assert seen.errors == []
+
+
+def test_is_still_drawn_where_nobody_trusts_the_notebook(page: Page, lab: Lab, seen: Seen) -> None:
+    notebook = asked(page, lab, "context-trusted")
+    saved = notebook.save()
+    saved["cells"].append(new_markdown_cell("Sent to somebody."))
+    nbformat.write(saved, lab.folder / "context-sent.ipynb")
+    open_notebook(page, lab, "context-sent.ipynb")
+
+    drawn = window(notebook)
+    expect(drawn).to_be_visible()
+    page.wait_for_timeout(1_000)  # what stands above is still being drawn
+    drawn.evaluate("node => node.scrollIntoView({ block: 'start' })")
+    photograph(page, "context-untrusted")
+    assert drawn.locator("style").count() == 0, "it is trusted"
+    expect(drawn).to_contain_text("Kept for the answer")
+    widths = bar_widths(drawn)
+    assert abs(sum(widths) - 1) < 0.02
+    assert max(widths) > 0.4
+    colours = drawn.locator(".bar .fill").evaluate_all(
+        "all => all.map(one => getComputedStyle(one).backgroundColor)"
+    )
+    assert len(set(colours)) == len(colours)
+    assert seen.errors == []
+
+
+def test_runs_nothing_of_what_was_said(page: Page, lab: Lab) -> None:
+    notebook = asked(page, lab, "context-hostile")
+    drawn = window(notebook)
+    drawn.get_by_text("Everything in it").click()
+    page.wait_for_timeout(300)
+
+    words = XSS.splitlines()[0]
+    expect(drawn).to_contain_text(words[:20])
+    expect(drawn.locator(RUNS)).to_have_count(0)
+    expect(drawn.locator("a, img, mjx-container")).to_have_count(0)
+    assert "ran" not in page.title().split()
+    [output] = notebook.save()["cells"][SHOWN]["outputs"]
+    assert set(output["data"]) == {"text/html", "text/markdown", "text/plain"}
+    assert html.unescape(re.sub(r"<[^>]*>", "", output["data"]["text/html"])).count(words[:20])
