@@ -111,6 +111,35 @@ async def test_a_session_that_another_kernel_writes_keeps_its_name(kernel: Kerne
     assert [one.notebook for one in other.workspace.sessions()] == ["a.ipynb"]
 
 
+async def test_notebooks_of_one_name_in_two_folders_have_sessions_of_their_own(
+    tmp_path: Path,
+) -> None:
+    studios = []
+    for folder in ("a", "b", "."):
+        (tmp_path / folder).mkdir(exist_ok=True)
+        store = JsonlStore(prepare(tmp_path))
+        studio = Studio(
+            tmp_path, ScriptedModel(says("Yes.")), store=store, kernel_id=f"kernel-{folder}"
+        )
+        object.__setattr__(studio.services, "cwd", tmp_path / folder)
+        studios.append(studio)
+
+    opened = [await studio.session("analysis.ipynb") for studio in studios]
+
+    assert len({session.id for session in opened}) == 3
+    await until(lambda: len(studios[0].workspace.sessions()) == 3)
+    names = {one.id: one.notebook for one in studios[0].workspace.sessions()}
+    assert [names[session.id] for session in opened] == [
+        "a/analysis.ipynb",
+        "b/analysis.ipynb",
+        "analysis.ipynb",
+    ]
+    await studios[1].workspace.rename("analysis.ipynb", "report.ipynb")
+    assert (await studios[1].session("report.ipynb")).id == opened[1].id
+    for studio in studios:
+        await studio.workspace.close()
+
+
 async def test_an_unknown_session_is_named(kernel: Kernel) -> None:
     with pytest.raises(NotFound, match="ses_nothing"):
         await kernel().workspace.open("ses_nothing")

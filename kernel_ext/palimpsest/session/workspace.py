@@ -1,7 +1,8 @@
 """The sessions of one project, as one kernel sees them.
 
-A session belongs to a notebook, named by its path relative to the kernel's start directory; a
-kernel without a notebook (a console) has one session of its own. Opening a session runs nothing:
+A session belongs to a notebook. Front ends name it by its path relative to the kernel's start
+directory; kept is its path relative to the project. A kernel without a notebook (a console) has
+one session of its own. Opening a session runs nothing:
 what a dead kernel left running is closed as interrupted, and what waited in its inbox is
 withdrawn, to be read in the transcript.
 """
@@ -15,6 +16,7 @@ from palimpsest import __version__
 from palimpsest.session.api import LiveSession as LiveSessionProtocol
 from palimpsest.session.followed import FollowedSession
 from palimpsest.session.live import LiveSession, Services, default_title
+from palimpsest.session.notebooks import in_project
 from palimpsest.store.journal import Journal
 from palimpsest.store.jsonl import JsonlStore
 from palimpsest.store.recovery import close_interrupted
@@ -46,25 +48,27 @@ class Workspace:
     async def current(self, notebook: str | None) -> LiveSessionProtocol:
         """Return the notebook's session: the one used here last, its newest one, or a new one."""
         async with self._lock:
-            return await self._found(notebook) or await self._created(notebook)
+            name = self._name(notebook)
+            return await self._found(name) or await self._created(name)
 
     async def known(self, notebook: str | None) -> LiveSessionProtocol | None:
         """Return the notebook's session if it has one; none is begun."""
         async with self._lock:
-            return await self._found(notebook)
+            return await self._found(self._name(notebook))
 
     async def new(self, notebook: str | None) -> LiveSessionProtocol:
         """Begin a new session for the notebook and make it current."""
         async with self._lock:
-            return await self._created(notebook)
+            return await self._created(self._name(notebook))
 
     async def open(self, session_id: str, notebook: str | None = None) -> LiveSessionProtocol:
         """Open a session by id or unambiguous beginning of one and make it current."""
         async with self._lock:
-            return await self._opened(self._full_id(session_id), notebook)
+            return await self._opened(self._full_id(session_id), self._name(notebook))
 
     async def rename(self, before: str, after: str) -> None:
         """Let the sessions of a notebook go with it to its new name."""
+        before, after = self._name(before) or before, self._name(after) or after
         async with self._lock:
             known = self._current.pop(before, None)
             if known is not None:
@@ -104,6 +108,9 @@ class Workspace:
             opened, self._open = list(self._open.values()), {}
             self._current.clear()
             await asyncio.gather(*(session.close() for session in opened))
+
+    def _name(self, notebook: str | None) -> str | None:
+        return in_project(notebook, self._services.cwd, self._services.root)
 
     # With the lock held
 
