@@ -139,6 +139,7 @@ OPENCLAW_2026_2 = Policy(
         compaction_seconds=300.0,
         counted="ends",
         snapshot="whole",
+        turn_seconds=600.0,
     ),
 )
 
@@ -164,6 +165,7 @@ OPENCLAW_2026_9 = Policy(
             "[... {omitted} more characters truncated; rerun with narrower args if needed]"
         ),
         cut_first="newest",
+        turn_seconds=172_800.0,
     ),
 )
 

@@ -1,0 +1,108 @@
+"""A live compaction under OpenClaw's presets goes through what is compared with recordings."""
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.golden.test_live import Trace
+from tests.loop.compacting import SUMMARY, assert_rebuilt, summaries
+from tests.loop.studio import Studio, ask, until
+
+from palimpsest.context.policy import policy
+from palimpsest.loop.compaction_state import (
+    CompactionState,
+    at_time_limit,
+    choose_snapshot,
+    compaction_timed_out,
+)
+from palimpsest.model.script import overflows, says, stalls
+from palimpsest.model.scripted import Scripted, ScriptedModel
+from palimpsest.session.live import LiveSession
+from palimpsest.transcript.errors import AbortedError, ApiError
+from palimpsest.transcript.values import ModelInfo, ModelRef
+
+INFO = ModelInfo(
+    ref=ModelRef(provider="anthropic", name="claude-test"), window=40_000, output_limit=4_000
+)
+LONG = says("The mean of bill_length_mm is 43.92. " * 1_050)
+PRESETS = {"openclaw-2026.2": ("whole", 1), "openclaw-2026.9": ("continuable", 0)}
+"""From which messages each goes on, and whether it counts a compaction that gave no summary."""
+
+
+async def nearly_full(
+    root: Path, preset: str, *answers: Scripted, **recovery: Any
+) -> tuple[Studio, ScriptedModel, LiveSession]:
+    """Return a session whose next long question needs a compaction."""
+    # The older generation learns from the provider that a request is too long.
+    refused = [overflows("anthropic")] if preset == "openclaw-2026.2" else []
+    model = ScriptedModel(LONG, LONG, *refused, *answers)
+    studio = Studio(root, model, info=INFO)
+    chosen = policy(preset)
+    update = {"recovery": chosen.recovery.model_copy(update=recovery)}
+    object.__setattr__(studio.services, "policy", chosen.model_copy(update=update))
+    session = await studio.session()
+    await ask(session, "First question", model="anthropic/claude-test")
+    await ask(session, "Second question", model="anthropic/claude-test")
+    return studio, model, session
+
+
+async def full(session: LiveSession) -> Any:
+    return await ask(session, "And now? " + "word " * 9_000, model="anthropic/claude-test")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("preset", PRESETS)
+async def test_one_that_takes_too_long_goes_back_to_the_snapshot_of_before(
+    tmp_path: Path, preset: str
+) -> None:
+    studio, model, session = await nearly_full(tmp_path, preset, stalls(), compaction_seconds=0.1)
+    state = session.runner.compactions
+    traced = (compaction_timed_out, choose_snapshot)
+    told = (CompactionState.copied, CompactionState.started, CompactionState.ended)
+
+    with Trace(*traced, *told, CompactionState.answered) as trace:
+        answer = await full(session)
+
+    assert isinstance(answer.error, ApiError)
+    snapshot, counted = PRESETS[preset]
+    assert set(trace.seen) == {one.__name__ for one in (*traced, *told)} | {"answered"}
+    assert [one.snapshot for one in trace.seen["choose_snapshot"]] == [snapshot]
+    assert state.count == counted
+    assert not state.active
+    aside = [one.numbers for one in session.decisions() if one.rule == "compact/aside"]
+    assert {one["source"] for one in aside} == {"pre-compaction"}
+    await assert_rebuilt(studio, session, model)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("preset", PRESETS)
+async def test_a_turn_at_its_limit_lets_one_come_to_its_end_and_who_waits_is_told(
+    tmp_path: Path, preset: str
+) -> None:
+    slow = says(SUMMARY).drips(0.003)
+    studio, model, session = await nearly_full(
+        tmp_path, preset, slow, stalls(), turn_seconds=0.15, compaction_seconds=1.0
+    )
+
+    with Trace(at_time_limit, CompactionState.run_wait, CompactionState.wait) as trace:
+        asking = asyncio.create_task(full(session))
+        await until(lambda: session.runner.compactions.in_flight)
+        waited = await asyncio.wait_for(session.wait_compaction(), 5)
+        answer = await asking
+
+    assert waited
+    assert isinstance(answer.error, AbortedError)
+    assert "time limit" in answer.error.message
+    assert len(trace.seen["at_time_limit"]) == 2
+    assert {"run_wait", "wait"} <= set(trace.seen)
+    [summary] = summaries(session.snapshot().messages)
+    assert summary.error is None
+    await assert_rebuilt(studio, session, model)
+
+
+@pytest.mark.parametrize(
+    ("preset", "seconds"), [("openclaw-2026.2", 600), ("openclaw-2026.9", 172_800)]
+)
+def test_each_generation_has_its_limit(preset: str, seconds: float) -> None:
+    assert policy(preset).recovery.turn_seconds == seconds
