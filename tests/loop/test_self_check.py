@@ -31,7 +31,7 @@ def server(
 ) -> Iterator[tuple[str, FaultServer]]:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-test-openai")
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-test")
-    with FaultServer() as running:
+    with FaultServer(strict=True) as running:
         yield request.param, running
 
 

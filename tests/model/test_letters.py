@@ -59,10 +59,6 @@ def test_geminis_tools_begin_with_a_letter(name: str, there: str) -> None:
     assert tool_name(name, "openai") == name
 
 
-def test_a_call_that_anthropic_ran_becomes_a_call_of_ours() -> None:
-    assert written("anthropic", "srvtoolu_1", "a_srvtoolu_2") == ["toolu_1", "a_srvtoolu_2"]
-
-
 def test_halves_of_characters_leave_ids_and_ids_stay_apart() -> None:
     first, second = written("gemini", "a\ud83d", "a\ud83e")
 

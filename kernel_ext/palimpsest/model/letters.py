@@ -20,8 +20,6 @@ OPENAI_ID_LENGTH = 40
 MAX_NAME_CHARS = 64
 SIGNATURE = "__thought__"
 """What stands between an id and the signature that Gemini gave a call, in litellm's ids."""
-SERVER_CALL = "srvtoolu_"
-"""Anthropic's ids of calls that it ran itself; to litellm, such a call is no call of ours."""
 
 
 PERHAPS_UNSAYABLE = re.compile(r"\\u[dD][89a-fA-F]|NaN|Infinity")
@@ -110,8 +108,7 @@ def _allowed_id(identifier: str, target: Family) -> str:
         short = re.sub(r"[^a-zA-Z0-9]", "", identifier)[:MISTRAL_ID_LENGTH]
         return short.ljust(MISTRAL_ID_LENGTH, "0")
     if target == "anthropic":
-        ours = re.sub(f"^{SERVER_CALL}", "toolu_", identifier)
-        return re.sub(r"[^a-zA-Z0-9_-]", "_", ours)
+        return re.sub(r"[^a-zA-Z0-9_-]", "_", identifier)
     if target == "gemini" or len(identifier) <= OPENAI_ID_LENGTH:
         return clean(identifier)
     return "call_" + _id_hash(identifier)[: OPENAI_ID_LENGTH - 5]
