@@ -22,17 +22,22 @@ def read_surroundings(
     files: tuple[str, ...] = (),
 ) -> Surroundings:
     """Describe where a session works, as of its beginning."""
-    began = datetime.datetime.fromtimestamp(created_ms / 1000).astimezone()
     return Surroundings(
         model=model,
         directory=str(cwd),
         root=str(root),
         git=any((folder / ".git").exists() for folder in (cwd, *cwd.parents)),
         platform=platform.system().lower(),
-        date=began.strftime("%a %b %d %Y"),
+        date=day_of(created_ms),
         notebook=notebook,
         instructions=read_instructions(cwd, root) + read_files(files),
     )
+
+
+def day_of(now_ms: int) -> str:
+    """Return the day of a moment, where this kernel runs."""
+    moment = datetime.datetime.fromtimestamp(now_ms / 1000).astimezone()
+    return moment.strftime("%a %b %d %Y")
 
 
 def read_instructions(cwd: Path, root: Path) -> tuple[tuple[str, str], ...]:

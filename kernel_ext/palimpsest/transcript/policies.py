@@ -280,7 +280,9 @@ class ReminderPolicy(Value):
         "<note>The user wrote this while you were at work. See to it, and go on with what is still "
         "open.</note>\n\n"
     )
+    """What is said before such words."""
     after: str = ""
+    """What is said behind them."""
     last_step: Literal["user", "assistant"] = "user"
     """In whose name the model is told that a turn has reached its step limit."""
     news: bool = True

@@ -19,6 +19,9 @@ ENGINE_TAGS = "system-reminder|reminder|env|environment|variables|context|note"
 _OPENING_ASIDE = re.compile(
     rf"\A\s*<({ENGINE_TAGS})\b[^>]*>.*?</\1>\s*(?=\S)", re.DOTALL | re.IGNORECASE
 )
+_CLOSING_ASIDE = re.compile(
+    rf"(?<=\S)\s*\n\n<({ENGINE_TAGS})>(?:(?!</?\1>).)*</\1>\s*\Z", re.DOTALL | re.IGNORECASE
+)
 _STEERED = re.compile(
     r"\A\s*<system-reminder>\nThe user sent the following message:\n(.*)\n\nPlease address .*</system-reminder>\s*\Z",
     re.DOTALL,
@@ -112,6 +115,9 @@ def _without_asides(text: str) -> str:
     """Return what a person said of a text."""
     if steered := _STEERED.match(text):
         return steered[1]
+    before = None
+    while before != text:
+        before, text = text, _CLOSING_ASIDE.sub("", text)
     return "" if _ASIDE.fullmatch(text) else _OPENING_ASIDE.sub("", text)
 
 

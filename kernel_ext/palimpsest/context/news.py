@@ -1,0 +1,152 @@
+"""Say with the next prompt what has changed since the system prompt was written.
+
+Border: pure. The system prompt stays the same bytes for a session's whole life, so a new day, another
+mode and changed variables are told behind everything that was sent before, beside the user's words,
+and stay there. What was told is read off the messages that the model still sees: after a compaction
+that hid it, it is told again.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from palimpsest.transcript.messages import AssistantMessage, Message, Messages, UserMessage
+from palimpsest.transcript.parts import TextPart, ToolPart
+
+NEWS = "news"
+"""Key in the metadata of what is told so."""
+
+MOST_NAMED = 20
+"""More variables are many tokens with every prompt; the variables tool lists them all."""
+
+DAY = "<note>It is {date} now.</note>"
+TO_PLAN = (
+    "<note>From here on you are in plan mode: look, think and propose, and change nothing.</note>"
+)
+FROM_PLAN = (
+    "<note>Plan mode has ended. You may run code and change files again, as far as the user's rules allow "
+    "it.</note>"
+)
+OTHER_AGENT = (
+    "<note>From here on you answer as the agent {agent}; until now it was {before}.</note>"
+)
+PLAN = "plan"
+
+FIRST_LOOK = "The user's kernel holds these variables:"
+NEW_KERNEL = "The kernel was started anew since your last turn. It holds these variables now:"
+NOTHING = "- none"
+CHANGES = "Since your last turn, outside of your own code:"
+_WORD = re.compile(r"[^\W\d]\w*")
+
+
+@dataclass(frozen=True, slots=True)
+class Situation:
+    """How things stand when a prompt is about to be answered."""
+
+    began: str
+    """The day that the system prompt names."""
+    date: str
+    """Today."""
+    agent: str
+    variables: Mapping[str, str] | None = None
+    """What each variable is, in a line; None where that is not known."""
+    known: Mapping[str, str] | None = None
+    """What each was when the model was told last; None when this kernel never told it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """Something to tell the model."""
+
+    text: str
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+
+
+def news(messages: Messages, now: Situation) -> tuple[Item, ...]:
+    """Return what has changed; ``messages`` are those the model sees, the new prompt last."""
+    found = [_date(messages, now), _mode(messages, now), _variables(messages, now)]
+    return tuple(item for item in found if item is not None)
+
+
+def has_news(message: Message) -> bool:
+    """Tell whether something was told with a prompt already."""
+    return any(_told(part) is not None for part in message.parts)
+
+
+def _told(part: object) -> Any:
+    return (part.metadata or {}).get(NEWS) if isinstance(part, TextPart) else None
+
+
+def _date(messages: Messages, now: Situation) -> Item | None:
+    told = [
+        (part.metadata or {}).get("date")
+        for message in messages
+        for part in message.parts
+        if isinstance(part, TextPart) and _told(part) == "date"
+    ]
+    if (told[-1] if told else now.began) == now.date:
+        return None
+    return Item(DAY.format(date=now.date), {NEWS: "date", "date": now.date})
+
+
+def _mode(messages: Messages, now: Situation) -> Item | None:
+    prompts = [one.info for one in messages if _is_prompt(one)]
+    agents = [info.agent for info in prompts[:-1] if isinstance(info, UserMessage)]
+    if not agents or agents[-1] == now.agent:
+        return None
+    if now.agent == PLAN:
+        text = TO_PLAN
+    elif agents[-1] == PLAN:
+        text = FROM_PLAN
+    else:
+        text = OTHER_AGENT.format(agent=now.agent, before=agents[-1])
+    return Item(text, {NEWS: "mode"})
+
+
+def _is_prompt(message: Message) -> bool:
+    info = message.info
+    return isinstance(info, UserMessage) and (info.origin is None or info.origin.kind != "engine")
+
+
+def _variables(messages: Messages, now: Situation) -> Item | None:
+    if now.variables is None:
+        return None
+    if now.known is None:
+        lines = [f"- {name}: {told}" for name, told in now.variables.items()]
+        if any(isinstance(one.info, AssistantMessage) for one in messages):
+            return _listed(NEW_KERNEL, lines or [NOTHING])
+        return _listed(FIRST_LOOK, lines)
+    own = _own_names(messages)
+    lines = [
+        f"- {name}: {told}" + ("" if name in now.known else " (new)")
+        for name, told in now.variables.items()
+        if now.known.get(name) != told and name not in own
+    ]
+    lines += [
+        f"- {name} is gone" for name in now.known if name not in now.variables and name not in own
+    ]
+    return _listed(CHANGES, lines)
+
+
+def _listed(head: str, lines: list[str]) -> Item | None:
+    if not lines:
+        return None
+    more = len(lines) - MOST_NAMED
+    if more > 0:
+        lines = [*lines[:MOST_NAMED], f"- and {more} more, which the variables tool lists"]
+    text = "\n".join(["<variables>", head, *lines, "</variables>"])
+    return Item(text, {NEWS: "variables"})
+
+
+def _own_names(messages: Messages) -> frozenset[str]:
+    """Return all words in the code that the model ran since the prompt before the newest."""
+    prompts = [at for at, message in enumerate(messages) if _is_prompt(message)]
+    since = prompts[-2] if len(prompts) > 1 else 0
+    codes = [
+        str(part.state.input.get("code", ""))
+        for message in messages[since:]
+        for part in message.parts
+        if isinstance(part, ToolPart)
+    ]
+    return frozenset(_WORD.findall("\n".join(codes)))

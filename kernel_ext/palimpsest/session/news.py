@@ -1,0 +1,112 @@
+"""Look at the clock and the kernel before a prompt is answered, and write down what is new.
+
+What is told stands beside the user's words as synthetic parts, so it is journaled before it is sent and
+is sent the same in every later request.
+"""
+
+import asyncio
+from collections.abc import Callable, Mapping
+
+from palimpsest.context.news import Item, Situation, has_news, news
+from palimpsest.context.undo import folded
+from palimpsest.context.view import View
+from palimpsest.session.log import SessionLog
+from palimpsest.session.surroundings import day_of
+from palimpsest.tools.tool import Namespace, VariableInfo
+from palimpsest.transcript.errors import UserError
+from palimpsest.transcript.events import PartUpdated
+from palimpsest.transcript.ids import Ids
+from palimpsest.transcript.messages import AssistantMessage, Messages, UserMessage
+from palimpsest.transcript.parts import TextPart
+from palimpsest.transcript.policies import Policy
+from palimpsest.transcript.scrub import is_secret_name, looks_secret, scrub_values, secret_values
+
+LOOK_SECONDS = 0.5
+"""A kernel that is busy with the user's own code is not waited for; there is a next prompt."""
+
+
+class News:
+    """Tells a session's model what has changed, once with each prompt.
+
+    Responsibilities: know what variables the model was told of last, which only holds as long as
+    this kernel does; write what is new.
+    """
+
+    def __init__(
+        self,
+        log: SessionLog,
+        ids: Ids,
+        clock: Callable[[], int],
+        environment: Mapping[str, str],
+    ) -> None:
+        self._log = log
+        self._ids = ids
+        self._clock = clock
+        self._secrets = secret_values(environment)
+        self._known: dict[str, str] | None = None
+
+    async def tell(self, user: UserMessage, policy: Policy, namespace: Namespace | None) -> None:
+        """Write what is new beside a prompt that was not sent yet; a second time does nothing.
+
+        ``namespace`` is None where the model may not look at variables.
+        """
+        if not self._is_due(user, policy):
+            return
+        variables = await self._look(namespace)
+        state = self._log.state
+        session = state.session
+        now = self._clock()
+        situation = Situation(
+            began=day_of(session.time.created if session else now),
+            date=day_of(now),
+            agent=user.agent,
+            variables=variables,
+            known=self._known,
+        )
+        seen = folded(View(state.messages(), state.decisions), policy.compact)
+        found = news(seen, situation)
+        self._known = variables if variables is not None else self._known
+        self._log.append(*(PartUpdated(part=self._part(user, item)) for item in found))
+
+    def _is_due(self, user: UserMessage, policy: Policy) -> bool:
+        """Tell whether this is a person's prompt at the beginning of its turn."""
+        if not policy.reminders.news or user.joins:
+            return False
+        if user.origin is not None and user.origin.kind == "engine":
+            return False
+        message = self._log.state.message(user.id)
+        if message is None or has_news(message):
+            return False
+        return not _is_answered(self._log.state.messages(), user.id)
+
+    async def _look(self, namespace: Namespace | None) -> dict[str, str] | None:
+        if namespace is None:
+            return None
+        try:
+            found = await asyncio.wait_for(namespace.list(), LOOK_SECONDS)
+        except (TimeoutError, UserError):
+            return None
+        return {one.name: self._line(one) for one in found}
+
+    def _line(self, one: VariableInfo) -> str:
+        summary = scrub_values(one.summary, self._secrets)
+        if is_secret_name(one.name) or looks_secret(one.summary):
+            return one.kind
+        return f"{one.kind}, {summary}" if summary else one.kind
+
+    def _part(self, user: UserMessage, item: Item) -> TextPart:
+        return TextPart(
+            id=self._ids.new("prt"),
+            session_id=user.session_id,
+            message_id=user.id,
+            text=item.text,
+            synthetic=True,
+            metadata=dict(item.metadata),
+        )
+
+
+def _is_answered(messages: Messages, user_id: str) -> bool:
+    return any(
+        isinstance(message.info, AssistantMessage) and message.info.parent_id == user_id
+        for message in messages
+    )

@@ -1,0 +1,175 @@
+"""A live session tells its model what has changed, beside the user's words and for good."""
+
+import dataclasses
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.loop.studio import Studio, ask
+
+from palimpsest.context.news import CHANGES, FIRST_LOOK
+from palimpsest.model.script import calls, says
+from palimpsest.model.scripted import ScriptedModel
+from palimpsest.review.requests import rebuild_all
+from palimpsest.session.live import LiveSession
+from palimpsest.session.news import LOOK_SECONDS
+from palimpsest.session.workspace import Workspace
+from palimpsest.store.lease import this_owner
+from palimpsest.tools.registry import Registry, builtin_tools
+from palimpsest.tools.tool import VariableInfo
+from palimpsest.transcript.parts import TextPart
+
+DAY = 86_400_000
+
+
+class Kernel:
+    """A namespace that holds what it is told to hold."""
+
+    def __init__(self, **variables: str) -> None:
+        self.variables = variables
+        self.looks = 0
+        self.busy = False
+
+    async def list(self) -> Sequence[VariableInfo]:
+        self.looks += 1
+        if self.busy:
+            raise TimeoutError
+        return [VariableInfo(name, "int", summary) for name, summary in self.variables.items()]
+
+    async def describe(self, name: str, max_chars: int = 4_000) -> str:
+        return f"{name}: {self.variables[name]}"[:max_chars]
+
+
+async def opened(
+    tmp_path: Path, model: ScriptedModel, kernel: Kernel | None = None, **more: Any
+) -> tuple[Studio, LiveSession]:
+    studio = Studio(tmp_path, model, **more)
+    if kernel is not None:
+        services = dataclasses.replace(
+            studio.services,
+            registry=Registry(builtin_tools(kernel=True)),
+            namespace=lambda _: kernel,
+            environment={"MY_API_KEY": "hunter2hunter2"},
+        )
+        studio.workspace = Workspace(services, this_owner("kernel-test"), project_id="project")
+    return studio, await studio.session()
+
+
+def said(request: Any) -> list[str]:
+    texts = []
+    for message in request.messages:
+        if message["role"] == "user":
+            content = message["content"]
+            texts.append(
+                content if isinstance(content, str) else "\n".join(one["text"] for one in content)
+            )
+    return texts
+
+
+async def check_rebuilt(studio: Studio, session: LiveSession, requests: int) -> None:
+    rebuilt = list(rebuild_all(studio.store, session.id, await studio.records(session)))
+    assert len(rebuilt) == requests
+    assert all(one.matches for one in rebuilt)
+
+
+async def test_midnight_is_told_with_the_next_prompt_and_never_in_front(tmp_path: Path) -> None:
+    model = ScriptedModel(says("One."), calls("list"), says("Two."), says("Three."))
+    studio, session = await opened(tmp_path, model)
+
+    await ask(session, "one")
+    studio.clock.now += DAY
+    await ask(session, "two")
+    await ask(session, "three")
+
+    first, second, third, last = (said(one) for one in model.requests)
+    assert first == ["one"]
+    assert second[0] == "one"
+    assert second[1].startswith("two")
+    assert second[1].count("<note>It is ") == 1
+    assert third == second
+    assert last == [*second, "three"]
+    systems = {str([m for m in one.messages if m["role"] == "system"]) for one in model.requests}
+    assert len(systems) == 1
+    await check_rebuilt(studio, session, 4)
+
+
+async def test_variables_are_told_at_first_and_when_the_user_changed_them(tmp_path: Path) -> None:
+    model = ScriptedModel(says("One."), says("Two."), says("Three."))
+    kernel = Kernel(x="1", y="2")
+    studio, session = await opened(tmp_path, model, kernel)
+
+    await ask(session, "one")
+    await ask(session, "two")
+    kernel.variables = {"x": "5"}
+    await ask(session, "three")
+
+    first, second, third = (said(one) for one in model.requests)
+    assert first[0] == f"one\n\n<variables>\n{FIRST_LOOK}\n- x: int, 1\n- y: int, 2\n</variables>"
+    assert second == [first[0], "two"]
+    assert third[:2] == second
+    assert third[2] == f"three\n\n<variables>\n{CHANGES}\n- x: int, 5\n- y is gone\n</variables>"
+    await check_rebuilt(studio, session, 3)
+
+
+async def test_keys_are_not_told(tmp_path: Path) -> None:
+    model = ScriptedModel(says("One."))
+    kernel = Kernel(password="swordfish", note="it is hunter2hunter2")
+    _, session = await opened(tmp_path, model, kernel)
+
+    await ask(session, "one")
+
+    (text,) = said(model.requests[0])
+    assert "- password: int\n" in text
+    assert "swordfish" not in text
+    assert "hunter2" not in text
+
+
+async def test_a_busy_kernel_is_not_waited_for(tmp_path: Path) -> None:
+    model = ScriptedModel(says("One."), says("Two."))
+    kernel = Kernel(x="1")
+    kernel.busy = True
+    _, session = await opened(tmp_path, model, kernel)
+
+    await ask(session, "one")
+    kernel.busy = False
+    await ask(session, "two")
+
+    assert said(model.requests[0]) == ["one"]
+    assert "- x: int, 1" in said(model.requests[1])[1]
+    assert LOOK_SECONDS < 1
+
+
+async def test_who_may_not_look_is_told_of_no_variables(tmp_path: Path) -> None:
+    model = ScriptedModel(says("One."))
+    kernel = Kernel(x="1")
+    _, session = await opened(tmp_path, model, kernel)
+
+    await ask(session, "one", tools=("read",))
+
+    assert said(model.requests[0]) == ["one"]
+    assert kernel.looks == 0
+
+
+@pytest.mark.parametrize("preset", ["opencode-1.1", "openclaw-2026.9"])
+async def test_the_presets_of_other_systems_tell_nothing(tmp_path: Path, preset: str) -> None:
+    model = ScriptedModel(says("One."), says("Two."))
+    studio, session = await opened(tmp_path, model, Kernel(x="1"), policy=preset)
+
+    await ask(session, "one")
+    studio.clock.now += DAY
+    await ask(session, "two")
+
+    assert [text for text in said(model.requests[1]) if "<" in text] == []
+
+
+async def test_what_is_told_is_no_words_of_the_user(tmp_path: Path) -> None:
+    model = ScriptedModel(says("A plan."), says("Done."))
+    _, session = await opened(tmp_path, model)
+
+    await ask(session, "plan it", agent="plan")
+    await ask(session, "do it", agent="build")
+
+    told = session.snapshot().messages[2].parts
+    assert [isinstance(part, TextPart) and part.synthetic for part in told] == [False, True]
+    assert "Plan mode has ended" in said(model.requests[1])[1]
