@@ -32,9 +32,9 @@ from palimpsest.session.asks import Asks, Caller
 from palimpsest.session.granting import grant
 from palimpsest.session.history import limited
 from palimpsest.session.log import SessionLog
-from palimpsest.session.policies import Configured
 from palimpsest.session.news import News
 from palimpsest.session.notebooks import from_start
+from palimpsest.session.policies import Configured
 from palimpsest.session.runner import Run, Runner
 from palimpsest.session.surroundings import read_surroundings
 from palimpsest.session.wishes import Wish, WishAction
@@ -58,9 +58,9 @@ T = TypeVar("T")
 
 TITLE_LENGTH = 60
 DEFAULT_TITLE = "New session - "
-
 VARIABLES = "variables"
 """Who may not use this tool is told of no variables either."""
+
 
 @dataclass(frozen=True, slots=True)
 class Services:
@@ -152,8 +152,8 @@ class LiveSession:
             self._resolve,
             self._recovery,
         )
-        self._systems: dict[tuple[str, str, str | None], tuple[str, ...]] = {}
         self._news = News(self.log, services.ids, services.clock, services.environment)
+        self._systems: dict[tuple[str, str, str | None], tuple[str, ...]] = {}
         self._loop_answers: set[tuple[str, str]] = set()
         journal.subscribe(self._watch)
 
@@ -374,11 +374,11 @@ class LiveSession:
         policy = self._limited(policy, agent, messages)
         offered = self._offered(agent, user)
         self._remember(user)
+        may_look = any(tool.name == VARIABLES for tool in offered)
+        await self._news.tell(user, policy, self._namespace() if may_look else None)
         specs = self._specs(offered, info)
         if not any(spec.name == RECALL for spec in specs):
             policy = without_recall(policy)
-        may_look = any(tool.name == VARIABLES for tool in offered)
-        await self._news.tell(user, policy, self._namespace() if may_look else None)
         return Setup(
             agent=agent.name,
             model=services.model(info),
@@ -392,14 +392,14 @@ class LiveSession:
             summariser=self._summariser(policy.compact.model),
         )
 
-    def _limited(self, policy: Policy, agent: Agent, messages: Messages) -> Policy:
-        """Return the policy with the history limit that holds for this session's key."""
-        services = self._services
     def _namespace(self) -> Namespace | None:
         """Return the way to the user's variables, where a kernel is."""
         found = self._services.namespace
         return found(self.id) if found is not None else None
 
+    def _limited(self, policy: Policy, agent: Agent, messages: Messages) -> Policy:
+        """Return the policy with the history limit that holds for this session's key."""
+        services = self._services
         return limited(
             policy,
             services.history_limits,
