@@ -55,8 +55,9 @@ soak: $(VENV)/.installed $(FRONT) ## Run everything, the tests that take hours t
 hosts: $(VENV)/.installed $(FRONT) ## Test the built wheel in older releases of JupyterLab and Notebook
 	@$(PYTHON) -m pytest -m soak --timeout 0 tests/packaging/test_older_hosts.py $(PYTEST_ARGS)
 
-picture: $(VENV)/.installed $(FRONT) ## Photograph the README's picture anew: 00-start in a browser
+picture: $(VENV)/.installed $(FRONT) ## Photograph the pictures of README and docs anew, in a browser
 	@$(PYTHON) -m scripts.picture
+	@$(PYTHON) -m scripts.picture_context
 
 screens: $(VENV)/.installed $(FRONT) ## Photograph 00-start in a browser at three widths and in all themes, to be looked at
 	@$(PYTHON) -m scripts.screens

@@ -83,6 +83,7 @@ class Ledger:
     """The recorded request; empty for the one that would be sent now."""
     model: str
     policy: str
+    """Its name, and how many of its numbers somebody changed."""
     window: int
     window_assumed: bool
     """Nobody knows the model, so the window is our default."""

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from palimpsest.context.basis import Basis, projected, recorded
+from palimpsest.context.changes import differences
 from palimpsest.context.estimate import MESSAGE_TOKENS, Count, block_tokens, tools_tokens
 from palimpsest.context.kinds import kind_of
 from palimpsest.context.projection import Projection
@@ -23,11 +24,12 @@ from palimpsest.review.reductions import Scrub, decisions_to_date, named, reduct
 from palimpsest.store.state import State
 from palimpsest.store.store import Store
 from palimpsest.transcript.decisions import StepRequest
-from palimpsest.transcript.errors import NotFound
+from palimpsest.transcript.errors import ConfigError, NotFound
 from palimpsest.transcript.events import Record, StepRequested
 from palimpsest.transcript.flat import Block, CallBlock, FlatMessage, ResultBlock
 from palimpsest.transcript.messages import AssistantMessage
 from palimpsest.transcript.parts import Part
+from palimpsest.transcript.policies import Policy
 
 ROOT = re.compile(r"^  Project root: (.+)$", re.MULTILINE)
 """Files of the project are called by their place in it."""
@@ -42,7 +44,7 @@ def weigh(basis: Basis, records: Callable[[], Iterable[Record]], scrub: Scrub = 
         session_id=basis.session_id,
         request_id=basis.request_id,
         model=basis.model.ref.id,
-        policy=basis.policy.name,
+        policy=_policy_words(basis.policy),
         window=basis.facts.window,
         window_assumed=basis.model.window_assumed,
         reserve=basis.facts.reserve,
@@ -83,6 +85,16 @@ def _recorded(
     messages = state.messages()
     view = View(messages, state.decisions, load_texts(messages, store.get_blob, state.decisions))
     return recorded(request, view, store.get_blob, counter, session_id)
+
+
+def _policy_words(policy: Policy) -> str:
+    """Name a policy, and say how much of it somebody changed."""
+    try:
+        number = len(differences(policy))
+    except ConfigError:  # a preset of another version
+        return policy.name
+    changed = f"{number} number{'' if number == 1 else 's'} changed"
+    return f"{policy.name}, {changed}" if number else policy.name
 
 
 def _reported(basis: Basis) -> int | None:
