@@ -5,9 +5,7 @@ import platform
 from pathlib import Path
 
 from palimpsest.context.system import Surroundings
-
-INSTRUCTION_FILES = ("AGENTS.md", "CLAUDE.md", "CONTEXT.md")
-"""The first name that exists anywhere between folder and project counts, with all its files."""
+from palimpsest.tools.instructions import NAMES
 
 INSTRUCTION_BYTES = 40_000
 """A longer instruction file is cut: it would fill the window of a small model by itself."""
@@ -43,7 +41,8 @@ def day_of(now_ms: int) -> str:
 def read_instructions(cwd: Path, root: Path) -> tuple[tuple[str, str], ...]:
     """Return path and content of each instruction file from the project down to the folder."""
     folders = [folder for folder in (cwd, *cwd.parents) if folder == root or root in folder.parents]
-    for name in INSTRUCTION_FILES:
+    # The first name that exists anywhere on the way counts, with all its files.
+    for name in NAMES:
         found = [folder / name for folder in reversed(folders) if (folder / name).is_file()]
         texts = [(path, _text(path)) for path in found]
         if readable := tuple((str(path), text) for path, text in texts if text):

@@ -12,6 +12,7 @@ from pydantic import BaseModel, Field
 
 from palimpsest.tools import redact
 from palimpsest.tools.ignore import Ignore, scan
+from palimpsest.tools.instructions import Shown, nested, with_instructions
 from palimpsest.tools.listing import name_of
 from palimpsest.tools.paths import Place, missing, reach
 from palimpsest.tools.textfile import TextFile, is_binary
@@ -63,6 +64,9 @@ class ReadTool:
     concurrent = True
     permission = "read"
 
+    def __init__(self) -> None:
+        self._instructions = Shown()
+
     async def run(self, arguments: ReadArguments, context: ToolContext) -> ToolOutcome:
         """Ask where needed and show what is there."""
         place = await reach(context, arguments.path)
@@ -73,6 +77,8 @@ class ReadTool:
         try:
             root = context.root.resolve()
             outcome = await in_thread(context.abort, lambda: _shown(place, arguments, root))
+            own = self._instructions.claim(nested(place.path, root, context.cwd), context)
+            outcome = with_instructions(outcome, own, root)
         except OSError as error:
             raise UserError(f"{place.shown} cannot be read: {error.strerror}.") from error
         return ToolOutcome(
