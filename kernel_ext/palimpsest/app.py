@@ -27,13 +27,15 @@ from palimpsest.review.ledger import Ledger
 from palimpsest.review.occasions import Redecision
 from palimpsest.review.redecide import redecide
 from palimpsest.review.requests import Rebuilt, rebuild, requests
+from palimpsest.review.standins import SUMMARY_TOKENS
 from palimpsest.review.weighing import weigh, weigh_recorded
+from palimpsest.review.whatif import WhatIf, whatif
 from palimpsest.session.agents import known_agents
 from palimpsest.session.api import Answer, LiveSession, PromptOptions, Snapshot
 from palimpsest.session.config import Config, LoadedConfig, load
 from palimpsest.session.engine import EngineThread
 from palimpsest.session.live import Services
-from palimpsest.session.policies import DEFAULT
+from palimpsest.session.policies import DEFAULT, policy_from
 from palimpsest.session.wishes import Wish
 from palimpsest.session.workspace import Workspace
 from palimpsest.store.lease import this_owner
@@ -346,6 +348,22 @@ class Session:
             store = self._app.services.store
             return weigh_recorded(store, self.id, request_id, counter, clean)
         return weigh(self._live.basis(), lambda: self._live.records_after(0), clean)
+
+    def whatif(self, *words: str | Policy, summary_tokens: int = SUMMARY_TOKENS) -> WhatIf:
+        """Say what would have been sent under another policy; no model is asked.
+
+        Words are those of ``use_policy``; without any, each step keeps the policy it had. A
+        summary that would have come at another place has a stand-in of ``summary_tokens``.
+        """
+        self._flush()
+        services = self._app.services
+        return whatif(
+            services.store,
+            self.id,
+            policy_from(services.policy, self.policy, words) if words else None,
+            counter=services.count,
+            summary_tokens=summary_tokens,
+        )
 
     def redecide(self) -> Redecision:
         """Decide again, from the log alone, what was left out for the model; the same comes out."""

@@ -100,6 +100,7 @@ def _rebuilt(store: Store, session_id: str, state: State, record: StepRequest) -
         parameters=dict(record.parameters),
         session_id=session_id,
         purpose=record.purpose,
+        refusals=policy.overflow.refusals,
     )
     sha256 = request_hash(tuple(message_hash(message) for message in sent))
     return Rebuilt(record, request, matches=sha256 == record.sha256)

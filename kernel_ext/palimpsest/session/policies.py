@@ -69,21 +69,11 @@ class Configured:
         except ConfigError:
             made = self.policy
         for word in words:
-            made = self._step(made or self.policy, word)
+            made = _step(made or self.policy, word)
         if made is not None:
             check_estimator(made.estimator)
             self._refuse_fixed(made)
         return made
-
-    def _step(self, now: Policy, word: str | Policy) -> Policy | None:
-        if isinstance(word, Policy):
-            return word
-        if word == DEFAULT:
-            return None
-        if "=" in word or word in numbers(now):
-            key, value = read(word)
-            return changed(now, {key: value})
-        return preset(word)
 
     def _held(self, policy: Policy) -> Policy:
         """Return a policy with what is fixed as it was fixed."""
@@ -95,6 +85,28 @@ class Configured:
         for key, origin in self.fixed.items():
             if wanted[key] != ours[key]:
                 raise ConfigError(f"{key} is fixed to {shown(ours[key])} by the {origin}.")
+
+
+def policy_from(configured: Policy, now: Policy, words: tuple[str | Policy, ...]) -> Policy:
+    """Return the policy that words make of one, to look at; raises ConfigError with one sentence."""
+    made: Policy | None = now
+    for word in words:
+        made = _step(made or configured, word)
+    made = made or configured
+    check_estimator(made.estimator)
+    return made
+
+
+def _step(now: Policy, word: str | Policy) -> Policy | None:
+    """Return what one word makes of a policy; None for the configured one."""
+    if isinstance(word, Policy):
+        return word
+    if word == DEFAULT:
+        return None
+    if "=" in word or word in numbers(now):
+        key, value = read(word)
+        return changed(now, {key: value})
+    return preset(word)
 
 
 def configured(config: Config, locked: Mapping[str, str] | None = None) -> Configured:

@@ -1,0 +1,177 @@
+"""Two columns of numbers side by side, as text, Markdown and HTML.
+
+Border: pure; words and numbers in, markup out. The bars of the HTML are plain elements whose size
+and colour stand beside them, since a notebook that nobody trusts loses style sheets.
+"""
+
+from dataclasses import dataclass
+
+from palimpsest.render.escape import clean, in_html, inline
+from palimpsest.render.words import count
+
+WAS, OTHER = "#8c96ad", "#5b4ab5"
+ENOUGH_FOR_SHARES = 100
+"""The difference of smaller numbers is said as a number."""
+
+
+@dataclass(frozen=True, slots=True)
+class Total:
+    """One number of the whole, on both sides."""
+
+    name: str
+    was: int
+    other: int
+
+    @property
+    def change(self) -> str:
+        """The difference in words: a share where that says something."""
+        if self.was == self.other:
+            return "same"
+        if self.was >= ENOUGH_FOR_SHARES:
+            return f"{100 * (self.other - self.was) / self.was:+.0f} %"
+        return f"{self.other - self.was:+,}"
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One step, on both sides."""
+
+    number: int
+    was: int
+    other: int
+    was_cached: int
+    other_cached: int
+    words: str
+    """What would have been otherwise before this step."""
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """What was beside what would have been."""
+
+    title: str
+    was: str
+    other: str
+    totals: tuple[Total, ...]
+    lines: tuple[Line, ...]
+    more: str
+    """What is left out of the lines; empty where nothing is."""
+    notes: tuple[str, ...]
+
+    @property
+    def text(self) -> str:
+        """The comparison as plain text."""
+        totals: list[tuple[str, ...]] = [("", self.was, self.other, "")]
+        totals += [(one.name, count(one.was), count(one.other), one.change) for one in self.totals]
+        blocks = [self.title, _aligned(totals), _aligned([self._head, *self._rows])]
+        return "\n\n".join([*blocks, *([self.more] if self.more else []), *self.notes])
+
+    @property
+    def markdown(self) -> str:
+        """The same as Markdown."""
+        lines = [f"**{inline(self.title)}**", ""]
+        lines += [f"| | {inline(self.was)} | {inline(self.other)} | |", "|---|--:|--:|--:|"]
+        lines += [
+            f"| {inline(one.name)} | {count(one.was)} | {count(one.other)} | {one.change} |"
+            for one in self.totals
+        ]
+        lines += ["", f"| {' | '.join(map(inline, self._head))} |", "|--:|--:|--:|--:|--:|---|"]
+        lines += [f"| {' | '.join((*row[:5], _cell(row[5])))} |" for row in self._rows]
+        lines += [f"\n{inline(words)}" for words in (self.more, *self.notes) if words]
+        return "\n".join(lines)
+
+    @property
+    def html(self) -> str:
+        """The same as a piece of a page, a pair of bars beside each step."""
+        most = max((max(one.was, one.other) for one in self.lines), default=1) or 1
+        totals = "\n".join(
+            f"<tr><th {_LEFT}>{_words(one.name)}</th>{_number(count(one.was))}"
+            f"{_number(count(one.other))}{_number(one.change)}</tr>"
+            for one in self.totals
+        )
+        steps = "\n".join(
+            f"<tr>{_number(str(one.number))}<td {_BARS}>{_bar(one.was, one.was_cached, most, WAS)}"
+            f"{_bar(one.other, one.other_cached, most, OTHER)}</td>{_number(count(one.was))}"
+            f"{_number(count(one.other))}<td {_LEFT}>{_words(one.words)}</td></tr>"
+            for one in self.lines
+        )
+        notes = "\n".join(f"<p>{_words(one)}</p>" for one in (self.more, *self.notes) if one)
+        return (
+            f"<p><b>{_words(self.title)}</b></p>\n<table><thead><tr><th></th>"
+            f"<th {_RIGHT}>{_swatch(WAS)}{_words(self.was)}</th>"
+            f"<th {_RIGHT}>{_swatch(OTHER)}{_words(self.other)}</th><th></th></tr></thead>"
+            f"<tbody>\n{totals}\n</tbody></table>\n<table><thead><tr><th {_RIGHT}>step</th>"
+            f"<th {_LEFT}>tokens, the part in common with the step before is pale</th>"
+            f"<th {_RIGHT}>{_words(self.was)}</th><th {_RIGHT}>{_words(self.other)}</th>"
+            f"<th {_LEFT}>otherwise</th></tr></thead><tbody>\n{steps}\n</tbody></table>\n{notes}"
+        )
+
+    @property
+    def _head(self) -> tuple[str, ...]:
+        cached = "of it cached"
+        return ("step", self.was, cached, self.other, cached, "otherwise")
+
+    @property
+    def _rows(self) -> list[tuple[str, ...]]:
+        return [
+            (
+                str(one.number),
+                count(one.was),
+                count(one.was_cached),
+                count(one.other),
+                count(one.other_cached),
+                one.words,
+            )
+            for one in self.lines
+        ]
+
+
+_CELL = "padding:2px 14px 2px 0;font-weight:400;vertical-align:middle"
+_LEFT = f'style="text-align:left;{_CELL}"'
+_RIGHT = f'style="text-align:right;{_CELL}"'
+_BARS = f'style="text-align:left;width:260px;{_CELL}"'
+_NUMBER = f'style="text-align:right;font-variant-numeric:tabular-nums;{_CELL}"'
+_PALE = "opacity:0.45"
+
+
+def _number(text: str) -> str:
+    return f"<td {_NUMBER}>{_words(text)}</td>"
+
+
+def _bar(tokens: int, cached: int, most: int, colour: str) -> str:
+    pale = 100 * min(cached, tokens) / most
+    full = 100 * max(tokens - cached, 0) / most
+    piece = '<span style="width:{:.2f}%;background-color:{};{}"></span>'
+    return (
+        '<div style="display:flex;height:6px;margin:1px 0">'
+        f"{piece.format(pale, colour, _PALE)}{piece.format(full, colour, '')}</div>"
+    )
+
+
+def _swatch(colour: str) -> str:
+    return (
+        '<span style="display:inline-block;width:10px;height:10px;margin-right:6px;'
+        f'border-radius:2px;background-color:{colour}"></span>'
+    )
+
+
+def _cell(words: str) -> str:
+    return inline(words).replace("|", "\\|")
+
+
+def _words(text: str) -> str:
+    return in_html(clean(text))
+
+
+def _aligned(rows: list[tuple[str, ...]]) -> str:
+    """Align cells by column: words to the left, numbers to the right."""
+    columns = list(zip(*rows, strict=True))
+    widths = [max(map(len, column)) for column in columns]
+    numbers = [any(cell[:1].isdigit() for cell in column[1:]) for column in columns]
+    return "\n".join(
+        "  ".join(
+            cell.rjust(width) if is_number else cell.ljust(width)
+            for cell, width, is_number in zip(row, widths, numbers, strict=True)
+        ).rstrip()
+        for row in rows
+    )

@@ -1,0 +1,158 @@
+"""A compaction under another policy: the recorded one where it would have been the same, else a stand-in.
+
+The recorded summary is taken when the same messages would have been summarised and the same kept:
+then the model was asked this very question. Else a stand-in of a stated size takes its place, and
+what was recorded of the compaction is hidden.
+"""
+
+from dataclasses import dataclass
+
+from palimpsest.context.compact import Plan, plan, planned, weigher
+from palimpsest.context.overflow import usable
+from palimpsest.context.summary import seen_at
+from palimpsest.context.view import View
+from palimpsest.review.other import Asking, Other
+from palimpsest.review.past import Recorded
+from palimpsest.review.standins import (
+    SUMMARY_TOKENS,
+    bare_marker,
+    stand_in,
+    summary_text,
+    with_tail,
+)
+from palimpsest.review.steps import Compaction
+from palimpsest.transcript.messages import Message, Messages, UserMessage
+from palimpsest.transcript.policies import Policy
+
+
+@dataclass(frozen=True, slots=True)
+class Marked:
+    """A recorded marker: where it stands, and how it was carried out."""
+
+    recorded: Recorded
+    message: Message
+    view: View
+    """Of the recorded session, up to the marker."""
+    policy: Policy
+    """Under which the recorded compaction was planned."""
+
+    @property
+    def plan(self) -> Plan:
+        """What was summarised, and what was kept."""
+        marker = with_tail(self.message, self.recorded.tail_start_id)
+        view = View((*self.view.messages[:-1], marker), self.view.decisions, self.view.texts)
+        return planned(seen_at(view, marker.id, self.policy), self.policy.compact)
+
+    def compaction(self, covered: int | None = None) -> Compaction:
+        """Return the recorded compaction as a value."""
+        recorded = self.recorded
+        return Compaction(
+            marker_id=recorded.marker_id,
+            covered=len(self.plan.head) if covered is None else covered,
+            tokens_before=recorded.tokens_before,
+            tokens_after=recorded.tokens_after,
+            stand_in=False,
+            good=recorded.good,
+            by_hand=not recorded.auto,
+        )
+
+
+def compact(
+    other: Other,
+    asking: Asking,
+    marked: Marked | None,
+    size: int = SUMMARY_TOKENS,
+    *,
+    overflow: bool = False,
+) -> Compaction | None:
+    """Compact the other session now; None where nothing would be gained.
+
+    ``marked`` is the recorded marker at this place, if there is one; ``overflow`` says that the
+    provider would have refused a request.
+    """
+    before = other.messages(asking.without)
+    if marked is not None:
+        before = tuple(one for one in before if one.id != marked.message.id)
+    user = next((one.info for one in reversed(before) if isinstance(one.info, UserMessage)), None)
+    if user is None:
+        return None
+    name = f"msg_{other.new_id()}"
+    marker = (
+        marked.message
+        if marked is not None
+        else bare_marker(name, user, asking.now, auto=True, overflow=overflow)
+    )
+    made = _planned_now(other, asking, before, marker)
+    if marked is not None and _same(marked, made, asking.policy):
+        return marked.compaction(len(made.head))
+    return _stand_in(other, asking, marked, marker, made, before, size)
+
+
+def leave_out(other: Other, recorded: Recorded) -> None:
+    """Hide a recorded compaction that would not have been."""
+    goes_on = (recorded.goes_on,) if recorded.goes_on is not None else ()
+    other.hide((recorded.marker_id, *recorded.summaries, *goes_on))
+
+
+def _planned_now(other: Other, asking: Asking, before: Messages, marker: Message) -> Plan:
+    policy, model = asking.policy, asking.model
+    bare = with_tail(marker, None)
+    seen = seen_at(other.view((*before, bare)), marker.id, policy)
+    weigh = weigher(policy, model.ref, other.counter(policy.estimator))
+    return plan(seen, policy.compact, usable(model, policy.overflow), weigh)
+
+
+def _same(marked: Marked, made: Plan, policy: Policy) -> bool:
+    """Tell whether the recorded compaction summarised and kept the same, in the same words."""
+    theirs, ours = marked.policy.compact, policy.compact
+    if (theirs.model, theirs.prompt, theirs.serialize) != (ours.model, ours.prompt, ours.serialize):
+        return False
+    was = marked.plan
+    return (was.tail_start_id, was.previous, was.head, was.replay) == (
+        made.tail_start_id,
+        made.previous,
+        made.head,
+        made.replay,
+    )
+
+
+def _stand_in(
+    other: Other,
+    asking: Asking,
+    marked: Marked | None,
+    marker: Message,
+    made: Plan,
+    before: Messages,
+    size: int,
+) -> Compaction | None:
+    policy = asking.policy
+    count = other.counter(policy.estimator)
+    weight = weigher(policy, asking.model.ref, count)(made.head)
+    text = summary_text(made, weight, size, count)
+    name = marker.id if marked is None else f"{marker.id}-moved"
+    moved = marker.model_copy(update={"info": marker.info.model_copy(update={"id": name})})
+    added = stand_in(moved, made, before, policy, asking.model.ref, other.state.todos, text)
+    tokens_before = other.size(before, asking)
+    tokens_after = other.size((*before, *added.messages), asking)
+    if marked is not None:
+        leave_out(other, marked.recorded)
+    if policy.compact.judge and tokens_after > policy.compact.max_share_after * tokens_before:
+        return None
+    other.add(_last(other, marked, asking), added.messages)
+    other.touched = asking.now
+    return Compaction(
+        marker_id=name,
+        covered=len(made.head),
+        tokens_before=tokens_before,
+        tokens_after=tokens_after,
+        stand_in=True,
+        by_hand=marked is not None and not marked.recorded.auto,
+    )
+
+
+def _last(other: Other, marked: Marked | None, asking: Asking) -> str:
+    """Return the recorded message behind which the compaction stands."""
+    if marked is not None:
+        return marked.message.id
+    names = [message.id for message in other.state.messages() if message.id != asking.without]
+    return names[-1]

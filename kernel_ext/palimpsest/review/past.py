@@ -1,0 +1,120 @@
+"""What became of each recorded compaction, read ahead from the log: a replay meets its marker first."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from palimpsest.context.fold import marker
+from palimpsest.context.summary import RULE as COMPACT
+from palimpsest.store.state import State
+from palimpsest.transcript.decisions import Decision, StepRequest
+from palimpsest.transcript.errors import AbortedError
+from palimpsest.transcript.events import Record, StepRequested
+from palimpsest.transcript.messages import AssistantMessage, Message, Messages, UserMessage
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """One compaction, as it ended."""
+
+    marker_id: str
+    auto: bool
+    overflow: bool
+    tail_start_id: str | None
+    summaries: frozenset[str]
+    """Messages of its summary; several when it was tried again."""
+    goes_on: str | None
+    """The engine's message behind it."""
+    good: bool
+    stopped: bool
+    """A person or the end of the kernel stopped it."""
+    request: StepRequest | None
+    """The first request for the summary; None where none was sent."""
+    tokens_before: int = 0
+    tokens_after: int = 0
+    """As they were judged; 0 where the summary was no good."""
+
+
+@dataclass(frozen=True, slots=True)
+class Past:
+    """What a replay must know ahead."""
+
+    compactions: dict[str, Recorded] = field(default_factory=dict)
+    """By marker."""
+    following: dict[str, StepRequest] = field(default_factory=dict)
+    """The first request of a step after each marker."""
+
+
+def read_ahead(records: Iterable[Record]) -> Past:
+    """Fold a whole log, and say what became of its compactions."""
+    state = State()
+    asking: dict[str, StepRequest] = {}
+    following: dict[str, StepRequest] = {}
+    for record in records:
+        state.apply(record)
+        if not isinstance(record.event, StepRequested):
+            continue
+        request = record.event.request
+        if request.purpose == "compaction" and request.message_id is not None:
+            message = state.message(request.message_id)
+            if message is not None and isinstance(message.info, AssistantMessage):
+                asking.setdefault(message.info.parent_id, request)
+        elif request.purpose == "step":
+            for one in state.messages():
+                if marker(one) is not None:
+                    following.setdefault(one.id, request)
+    messages = state.messages()
+    judged = {
+        one.message_id: one
+        for one in state.decisions
+        if one.rule == COMPACT and "retention" in one.numbers
+    }
+    found = {
+        message.id: _recorded(messages, at, asking.get(message.id), judged)
+        for at, message in enumerate(messages)
+        if marker(message) is not None
+    }
+    return Past(found, following)
+
+
+def _recorded(
+    messages: Messages,
+    at: int,
+    request: StepRequest | None,
+    judged: Mapping[str | None, Decision],
+) -> Recorded:
+    part = marker(messages[at])
+    assert part is not None
+    name = messages[at].id
+    written = [one for one in messages if _summarises(one, name)]
+    newest = written[-1].info if written else None
+    judgement = next((judged[one.id] for one in written if one.id in judged), None)
+    error = newest.error if isinstance(newest, AssistantMessage) else None
+    return Recorded(
+        marker_id=name,
+        auto=part.auto,
+        overflow=part.overflow,
+        tail_start_id=part.tail_start_id,
+        summaries=frozenset(one.id for one in written),
+        goes_on=_goes_on(messages, at),
+        good=isinstance(newest, AssistantMessage) and bool(newest.finish) and error is None,
+        stopped=isinstance(error, AbortedError) or newest is None,
+        request=request,
+        tokens_before=judgement.tokens_before if judgement is not None else 0,
+        tokens_after=judgement.tokens_after if judgement is not None else 0,
+    )
+
+
+def _summarises(message: Message, marker_id: str) -> bool:
+    info = message.info
+    return isinstance(info, AssistantMessage) and info.summary and info.parent_id == marker_id
+
+
+def _goes_on(messages: Messages, at: int) -> str | None:
+    """Return the first message behind the summary, if the engine said it and it asks for nothing."""
+    for message in messages[at + 1 :]:
+        if isinstance(message.info, UserMessage):
+            by_engine = message.info.origin is not None and message.info.origin.kind == "engine"
+            return message.id if by_engine and marker(message) is None else None
+        if not message.info.summary:
+            return None
+    return None

@@ -1,0 +1,81 @@
+"""Make the steps of both sides: as they were recorded, and as they would have been.
+
+Both are counted with the counter that was recorded, and each looks at its own step before for what
+a provider's cache may hold.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from palimpsest.context.estimate import Count
+from palimpsest.context.guard import refusal
+from palimpsest.context.projection import Projection
+from palimpsest.review.other import Asking, Prepared
+from palimpsest.review.steps import Compaction, Step
+from palimpsest.review.written import Prefix, Writer, Written, prefix_of
+from palimpsest.transcript.decisions import ContextItem, Decision, StepRequest
+from palimpsest.transcript.messages import Messages
+
+
+class Sides:
+    """Makes the steps of one replay, in order."""
+
+    def __init__(self, session_id: str) -> None:
+        self._session_id = session_id
+        self._writer = Writer()
+        self._was = Prefix()
+        self._other = Prefix()
+        self._number = 0
+
+    def write(
+        self, projection: Projection, asking: Asking, count: Count, messages: Messages
+    ) -> Written:
+        """Write a request as a provider would be sent it."""
+        return self._writer.write(projection, asking, count, messages)
+
+    def was(
+        self,
+        seq: int,
+        request: StepRequest,
+        items: Sequence[ContextItem],
+        decisions: Sequence[Decision],
+        compactions: Sequence[Compaction],
+    ) -> Step:
+        """Return a step as it was recorded; ``items`` are all of its request."""
+        # An item of an earlier request may have been weighed by the counter of another policy.
+        weights = [(item.sha256, self._writer.weight(item.sha256, item.tokens)) for item in items]
+        now = prefix_of(request, weights, request.kinds.get("tools", 0))
+        cached, self._was = now.shared(self._was), now
+        self._number += 1
+        return Step(
+            number=self._number,
+            seq=seq,
+            request_id=request.id,
+            model=request.model.ref.id,
+            tokens=request.tokens,
+            estimate=round(request.tokens * request.facts.calibration),
+            budget=max(request.facts.window - request.facts.reserve, 0),
+            fits=True,
+            cached=cached,
+            sha256=request.sha256,
+            kinds=dict(request.kinds),
+            decisions=tuple(decisions),
+            compactions=tuple(compactions),
+        )
+
+    def other(self, was: Step, request: StepRequest, prepared: Prepared, written: Written) -> Step:
+        """Return a step as it would have been."""
+        now = prefix_of(request, written.prefix, written.tools_tokens)
+        cached, self._other = now.shared(self._other), now
+        return replace(
+            was,
+            tokens=written.tokens,
+            estimate=prepared.route.tokens,
+            budget=prepared.route.budget,
+            fits=prepared.route.fits,
+            cached=cached,
+            sha256=written.sha256,
+            kinds=written.kinds,
+            refused=refusal(request.model, prepared.built.policy.guard) or "",
+            request=written.request(request, prepared.route, prepared.facts, self._session_id),
+        )

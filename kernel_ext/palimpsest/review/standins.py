@@ -1,0 +1,169 @@
+"""Messages that a moved compaction would have brought: marker, stand-in summary, what goes on.
+
+Border: pure. No model is asked: the summary is a text of a stated size, marked as such, which is
+enough to say what later requests weigh and share, and says nothing about what would be remembered.
+"""
+
+from dataclasses import dataclass
+
+from palimpsest.context.compact import Plan
+from palimpsest.context.estimate import Count
+from palimpsest.context.going_on import going_on, work_left
+from palimpsest.context.undo import CONTINUES
+from palimpsest.transcript.messages import (
+    AssistantMessage,
+    Message,
+    MessagePath,
+    Messages,
+    MessageTime,
+    Origin,
+    UserMessage,
+)
+from palimpsest.transcript.parts import CompactionPart, FilePart, Part, TextPart
+from palimpsest.transcript.policies import Policy
+from palimpsest.transcript.values import ModelRef, Todo
+
+SUMMARY_TOKENS = 1_500
+"""Size of a stand-in, about what summaries of real sessions have (spec/review.md 2.4)."""
+LEAST_SHARE = 0.5
+"""A stand-in is at most this share of what it covers: a summary is shorter than the conversation."""
+WORDS = "[A stand-in for a summary of {messages} messages: no model wrote it, and only its size counts.]"
+FILLER = " summary"
+
+
+@dataclass(frozen=True, slots=True)
+class StandIn:
+    """What a moved compaction adds to the messages."""
+
+    marker: Message
+    summary: Message
+    goes_on: Message | None
+
+    @property
+    def messages(self) -> Messages:
+        """All of it, in order."""
+        added = (self.marker, self.summary)
+        return added if self.goes_on is None else (*added, self.goes_on)
+
+
+def bare_marker(
+    name: str, user: UserMessage, now: int, *, auto: bool, overflow: bool = False
+) -> Message:
+    """Return a marker that asks for a compaction after a user message."""
+    info = UserMessage(
+        id=name,
+        session_id=user.session_id,
+        time=MessageTime(created=now),
+        agent=user.agent,
+        model=user.model,
+        origin=Origin(kind="engine"),
+    )
+    part = CompactionPart(
+        id=f"{name}-part", session_id=user.session_id, message_id=name, auto=auto, overflow=overflow
+    )
+    return Message(info=info, parts=(part,))
+
+
+def with_tail(marker: Message, tail_start_id: str | None) -> Message:
+    """Return a marker that names where the tail begins."""
+    parts = tuple(
+        part.model_copy(update={"tail_start_id": tail_start_id})
+        if isinstance(part, CompactionPart)
+        else part
+        for part in marker.parts
+    )
+    return marker.model_copy(update={"parts": parts})
+
+
+def stand_in(
+    marker: Message,
+    made: Plan,
+    before: Messages,
+    policy: Policy,
+    model: ModelRef,
+    todos: tuple[Todo, ...],
+    text: str,
+) -> StandIn:
+    """Return what a compaction would have added; ``before`` is what stands before the marker."""
+    info = marker.info
+    assert isinstance(info, UserMessage)
+    name = f"{info.id}-summary"
+    summary = Message(
+        info=AssistantMessage(
+            id=name,
+            session_id=info.session_id,
+            parent_id=info.id,
+            time=MessageTime(created=info.time.created, completed=info.time.created),
+            agent=info.agent,
+            model=model,
+            path=MessagePath(cwd="", root=""),
+            summary=True,
+            finish="stop",
+        ),
+        parts=(_text(info, name, text),),
+    )
+    planned = with_tail(marker, made.tail_start_id)
+    return StandIn(planned, summary, _goes_on(info, marker, made, before, policy, todos))
+
+
+def summary_text(made: Plan, weight: int, size: int, count: Count) -> str:
+    """Return a text of so many tokens, less where what it stands for is small."""
+    words = WORDS.format(messages=len(made.head))
+    wanted = min(size, int(weight * LEAST_SHARE))
+    lacking = max(wanted - count(words), 0)
+    each = max(count(FILLER * 64) / 64, 0.01)
+    return words + FILLER * round(lacking / each)
+
+
+def _goes_on(
+    info: UserMessage,
+    marker: Message,
+    made: Plan,
+    before: Messages,
+    policy: Policy,
+    todos: tuple[Todo, ...],
+) -> Message | None:
+    auto = any(isinstance(part, CompactionPart) and part.auto for part in marker.parts)
+    left = work_left(before, todos)
+    if not auto or (left is None and not policy.compact.always_continue):
+        return None
+    name = f"{info.id}-continue"
+    said = info.model_copy(update={"id": name})
+    if made.replay is not None:
+        again = [_again(info, name, part) for part in made.replay.parts]
+        return Message(info=said, parts=tuple(part for part in again if part is not None))
+    words = going_on(policy, made, _unanswered(before), left, todos)
+    return Message(info=said, parts=(_text(info, name, words, {CONTINUES: True}),))
+
+
+def _unanswered(before: Messages) -> Message | None:
+    """Return the newest words of a person."""
+    for message in reversed(before):
+        if isinstance(message.info, UserMessage) and any(
+            isinstance(part, TextPart) and not part.synthetic for part in message.parts
+        ):
+            return message
+    return None
+
+
+def _again(info: UserMessage, name: str, part: Part) -> Part | None:
+    match part:
+        case TextPart(text=text):
+            return _text(info, name, text)
+        case FilePart():
+            return _text(info, name, f"[Attached {part.mime}: {part.filename or 'file'}]")
+        case _:
+            return None
+
+
+def _text(
+    info: UserMessage, message_id: str, text: str, metadata: dict[str, bool] | None = None
+) -> TextPart:
+    return TextPart(
+        id=f"{message_id}-text",
+        session_id=info.session_id,
+        message_id=message_id,
+        text=text,
+        synthetic=True,
+        metadata=metadata,
+    )

@@ -1,0 +1,114 @@
+"""Put a what-if into words: the totals of both sides, the steps, and what it rests on."""
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from palimpsest.context.changes import differences
+from palimpsest.render.comparison import Comparison, Line, Total
+from palimpsest.render.words import count
+from palimpsest.review.steps import Replay, Step
+from palimpsest.transcript.policies import Policy
+
+if TYPE_CHECKING:
+    from palimpsest.review.whatif import WhatIf
+
+MOST_LINES = 40
+"""What a person reads in a cell; ``WhatIf.other.steps`` has them all."""
+NOTHING = "Every request would have been the recorded one, to the byte."
+COUNTERFACTUAL = (
+    "Counterfactual: no model was asked. What people and tools said is as recorded, and so are the model's "
+    "answers; from step {number} on it was asked something else and might have gone another way."
+)
+STAND_IN = (
+    "{summaries} would have come at another place; no model wrote {them}, so a text of about {tokens} "
+    "tokens stands in."
+)
+TOO_SMALL = "No request would have been sent: {problem}"
+
+
+def compared(whatif: "WhatIf") -> Comparison:
+    """Return the comparison of a what-if."""
+    was, other = whatif.recorded, whatif.other
+    lines = _lines(was, other)
+    left_out = len(lines) - MOST_LINES
+    return Comparison(
+        title=f"{len(was.steps):,} steps as recorded, and under {policy_name(other.policy)}",
+        was="recorded",
+        other="what if",
+        totals=_totals(was, other),
+        lines=lines[:MOST_LINES],
+        more=f"{left_out:,} more steps are not shown." if left_out > 0 else "",
+        notes=_notes(whatif),
+    )
+
+
+def policy_name(policy: Policy | None) -> str:
+    """Name a policy with what differs from its preset."""
+    if policy is None:
+        return "the policy of each step"
+    found = [f"{key}={now}" for key, (_, now) in differences(policy).items()]
+    return f"{policy.name} with {', '.join(found)}" if found else policy.name
+
+
+def _totals(was: Replay, other: Replay) -> tuple[Total, ...]:
+    return (
+        Total("input tokens of all steps", was.tokens, other.tokens),
+        Total("of them in common with the step before", was.cached, other.cached),
+        Total("new to a cache", was.tokens - was.cached, other.tokens - other.cached),
+        Total("largest request", was.peak, other.peak),
+        Total("outputs cut or cleared", len(was.decisions), len(other.decisions)),
+        Total("summaries", len(was.compactions), len(other.compactions)),
+        Total("requests that do not fit", was.overflows, other.overflows),
+    )
+
+
+def _lines(was: Replay, other: Replay) -> tuple[Line, ...]:
+    return tuple(
+        Line(
+            number=one.number,
+            was=one.tokens,
+            other=two.tokens,
+            was_cached=one.cached,
+            other_cached=two.cached,
+            words=_otherwise(one, two),
+        )
+        for one, two in zip(was.steps, other.steps, strict=True)
+    )
+
+
+def _otherwise(was: Step, other: Step) -> str:
+    """Say what would have been done before a step, where that was not done, or the other way round."""
+    done, would = _done(was), _done(other)
+    words = [f"without {_times(name, number)}" for name, number in sorted((done - would).items())]
+    words += [f"with {_times(name, number)}" for name, number in sorted((would - done).items())]
+    if not other.fits or other.refused:
+        words.append("would not fit")
+    return "; ".join(words)
+
+
+def _times(name: str, number: int) -> str:
+    return name if number == 1 else f"{number} times {name}"
+
+
+def _done(step: Step) -> Counter[str]:
+    found: Counter[str] = Counter(one.rule for one in step.decisions)
+    for one in step.compactions:
+        found["a stand-in summary" if one.stand_in else "a summary"] += 1
+    return found
+
+
+def _notes(whatif: "WhatIf") -> tuple[str, ...]:
+    first = whatif.first_difference
+    if first is None:
+        return (NOTHING,)
+    notes = [COUNTERFACTUAL.format(number=first)]
+    moved = sum(one.stand_in for one in whatif.other.compactions)
+    if moved:
+        summaries = "1 summary" if moved == 1 else f"{moved} summaries"
+        them = "it" if moved == 1 else "them"
+        size = count(whatif.summary_tokens)
+        notes.append(STAND_IN.format(summaries=summaries, them=them, tokens=size))
+    refused = next((step.refused for step in whatif.other.steps if step.refused), "")
+    if refused:
+        notes.append(TOO_SMALL.format(problem=refused))
+    return tuple(notes)

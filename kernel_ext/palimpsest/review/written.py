@@ -1,0 +1,160 @@
+"""Write the requests of a replay as a provider would be sent them, and say what they share.
+
+Requests of one session share most of their messages, so each message is kept once.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from palimpsest.context.estimate import (
+    MESSAGE_TOKENS,
+    Count,
+    block_tokens,
+    message_tokens,
+    tools_tokens,
+)
+from palimpsest.context.kinds import by_kind
+from palimpsest.context.marks import marks
+from palimpsest.context.projection import Projection
+from palimpsest.context.route import Route
+from palimpsest.model.model import ModelRequest
+from palimpsest.model.wire import (
+    ProviderMessage,
+    convert,
+    message_hash,
+    prompt_text,
+    request_hash,
+    with_marks,
+)
+from palimpsest.review.other import Asking
+from palimpsest.transcript.decisions import Facts, StepRequest
+from palimpsest.transcript.flat import FlatMessages, ResultBlock
+from palimpsest.transcript.messages import AssistantMessage, Messages
+
+
+@dataclass(frozen=True, slots=True)
+class Prefix:
+    """What stands in a provider's cache after a request: model and tools, then the messages."""
+
+    fixed: tuple[str, str] | None = None
+    messages: tuple[tuple[str, int], ...] = ()
+    """Hash and tokens of each."""
+    tools_tokens: int = 0
+
+    def shared(self, before: "Prefix") -> int:
+        """Return the tokens in common with the request before, from the beginning on."""
+        if self.fixed != before.fixed:
+            return 0
+        tokens = 0
+        for (ours, weight), (theirs, _) in zip(self.messages, before.messages, strict=False):
+            if ours != theirs:
+                break
+            tokens += weight
+        return tokens + self.tools_tokens if tokens else 0
+
+
+def prefix_of(
+    request: StepRequest, messages: Sequence[tuple[str, int]], tools_tokens: int
+) -> Prefix:
+    """Return what a request leaves in the cache of its model."""
+    return Prefix((request.model.ref.id, request.tools.sha256), tuple(messages), tools_tokens)
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """One request in a provider's words."""
+
+    asking: Asking
+    sent: tuple[dict[str, Any], ...]
+    sha256: str
+    prefix: tuple[tuple[str, int], ...]
+    tools_tokens: int
+    tokens: int
+    kinds: dict[str, int]
+
+    def request(
+        self, recorded: StepRequest, route: Route, facts: Facts, session_id: str
+    ) -> ModelRequest:
+        """Return the request, with the recorded parameters and as many tokens as there is room for."""
+        model, policy = self.asking.model, self.asking.policy
+        room = max(facts.window - route.tokens, facts.reserve)
+        longest = min(model.output_limit, policy.overflow.output_cap, room)
+        places = marks([message["role"] for message in self.sent], model)
+        return ModelRequest(
+            model=model,
+            messages=with_marks(self.sent, places),
+            tools=self.asking.tools,
+            parameters=dict(recorded.parameters) | {"max_tokens": longest},
+            session_id=session_id,
+            purpose=recorded.purpose,
+            refusals=policy.overflow.refusals,
+        )
+
+
+class Writer:
+    """Writes requests, and keeps each message once."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, dict[str, Any]] = {}
+        self._weights: dict[str, int] = {}
+
+    def weight(self, sha256: str, otherwise: int) -> int:
+        """Return what a message of the newest request weighs."""
+        return self._weights.get(sha256, otherwise)
+
+    def write(
+        self, projection: Projection, asking: Asking, count: Count, messages: Messages
+    ) -> Written:
+        """Write a projection; ``count`` is the counter that both sides are compared with."""
+        written = convert(projection.messages, asking.model)
+        hashes = tuple(message_hash(one.body) for one in written)
+        sent = tuple(
+            self._known.setdefault(sha256, one.body)
+            for sha256, one in zip(hashes, written, strict=True)
+        )
+        tools = tools_tokens(asking.tools, count)
+        flat = projection.messages
+        weights = _part_weights(flat, count)
+        self._weights = {
+            sha256: _weight(one, weights, count)
+            for sha256, one in zip(hashes, written, strict=True)
+        }
+        return Written(
+            asking=asking,
+            sent=sent,
+            sha256=request_hash(hashes),
+            prefix=tuple((sha256, self._weights[sha256]) for sha256 in hashes),
+            tools_tokens=tools,
+            tokens=sum(message_tokens(message, count) for message in flat) + tools,
+            kinds=_kinds(flat, tools, count, messages),
+        )
+
+
+def _kinds(flat: FlatMessages, tools: int, count: Count, messages: Messages) -> dict[str, int]:
+    summaries = {
+        message.id
+        for message in messages
+        if isinstance(message.info, AssistantMessage) and message.info.summary
+    }
+    weights = [[block_tokens(block, count) for block in message.blocks] for message in flat]
+    return by_kind(flat, weights, tools, summaries)
+
+
+def _part_weights(flat: FlatMessages, count: Count) -> dict[tuple[bool, str], int]:
+    """Return what each part weighs, its result apart from its call."""
+    weights: dict[tuple[bool, str], int] = {}
+    for message in flat:
+        for block in message.blocks:
+            if block.part_id is not None:
+                key = (isinstance(block, ResultBlock), block.part_id)
+                weights[key] = weights.get(key, 0) + block_tokens(block, count)
+    return weights
+
+
+def _weight(one: ProviderMessage, weights: dict[tuple[bool, str], int], count: Count) -> int:
+    """Return what a provider message weighs, as the live loop records it."""
+    role = str(one.body["role"])
+    if role == "system":
+        return MESSAGE_TOKENS + count(prompt_text((one.body,)))
+    return MESSAGE_TOKENS + sum(weights.get((role == "tool", part), 0) for part in one.part_ids)
