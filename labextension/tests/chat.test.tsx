@@ -58,6 +58,7 @@ function doing(more: Partial<IChatActions> = {}) {
     restart: vi.fn<IChatActions['restart']>(),
     send: vi.fn<IChatActions['send']>(() => Promise.resolve()),
     sendNow: vi.fn<IChatActions['sendNow']>(),
+    choose: vi.fn<IChatActions['choose']>(() => Promise.resolve('')),
     withdraw: vi.fn<IChatActions['withdraw']>(() => Promise.resolve(true)),
     retry: vi.fn(() => Promise.resolve('')),
     choices: vi.fn<IChatActions['choices']>(() => Promise.resolve(CHOICES)),

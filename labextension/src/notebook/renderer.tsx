@@ -13,9 +13,11 @@ import type { ILink } from '../kernel/link';
 import { readSegment, SEGMENT_MIME, type ISegment } from '../protocol/segment';
 import { drawn, type IDrawn } from '../state/live';
 import type { IKernelView } from '../state/store';
+import type { WishAction } from '../state/wishes';
 import { ActionsProvider, type IActions } from '../views/actions';
 import { HostProvider, type IHost } from '../views/host';
 import { Segment } from '../views/segment';
+import { ChooseProvider } from '../views/wish';
 import { labHost } from './host';
 import { Slots } from './slots';
 
@@ -113,18 +115,27 @@ function Live({ segment, link }: { segment: ISegment; link: ILink }) {
     }),
     [link, segment]
   );
+  const choose = useMemo(
+    () => async (action: WishAction, target: string) => {
+      const fields = { session: segment.session, action, target };
+      return (await link.outcome('choose', fields)).error ?? '';
+    },
+    [link, segment]
+  );
   return (
     <ActionsProvider
       value={shown.live || shown.again === true ? actions : null}
     >
-      <Segment
-        segment={shown.segment}
-        live={shown.live}
-        status={shown.status}
-        interrupted={shown.interrupted}
-        stray={shown.stray}
-        again={shown.again}
-      />
+      <ChooseProvider value={choose}>
+        <Segment
+          segment={shown.segment}
+          live={shown.live}
+          status={shown.status}
+          interrupted={shown.interrupted}
+          stray={shown.stray}
+          again={shown.again}
+        />
+      </ChooseProvider>
     </ActionsProvider>
   );
 }

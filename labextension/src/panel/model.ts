@@ -13,6 +13,7 @@ import type {
 } from '../protocol/generated';
 import type { IReadable, ISessionView } from '../state/store';
 import { EMPTY } from '../state/transcript';
+import type { WishAction } from '../state/wishes';
 import type { ReplyAnswer } from '../views/actions';
 import {
   LOAD,
@@ -114,6 +115,12 @@ export class PanelModel implements IChatActions, IReadable<IChatState> {
     const { link } = this._front;
     return (await link?.outcome('retry', this._named({})))?.error ?? '';
   }
+
+  // Handed down by itself, so it is bound to the model.
+  choose = async (action: WishAction, target: string): Promise<string> => {
+    const fields = this._named({ action, target });
+    return (await this._front.link?.outcome('choose', fields))?.error ?? '';
+  };
 
   sendNow(prompt: PromptAdmitted): void {
     void this._sendNow(prompt);

@@ -32,7 +32,14 @@ export type Line =
   /** The newest failed attempt, and how many came right before it. */
   | { kind: 'retry'; key: string; part: RetryPart; before: number }
   | { kind: 'step'; key: string; part: StepFinishPart; number: number }
-  | { kind: 'compaction'; key: string; part: CompactionPart; summary: string }
+  | {
+      kind: 'compaction';
+      key: string;
+      part: CompactionPart;
+      summary: string;
+      /** The id of the message that holds the summary; none before there is one. */
+      written: string;
+    }
   | { kind: 'error'; key: string; error: ErrorValue };
 
 /** From this many on, successful reads in a row are one line. */
@@ -108,7 +115,7 @@ function partLine(part: Part, role: string): Line | null {
     case 'retry':
       return { kind: 'retry', key, part, before: 0 };
     case 'compaction':
-      return { kind: 'compaction', key, part, summary: '' };
+      return { kind: 'compaction', key, part, summary: '', written: '' };
     default:
       return null;
   }
@@ -140,6 +147,7 @@ function addSummary(found: Line[], id: string, summary: string): void {
   const last = found.at(-1);
   if (last?.kind === 'compaction' && last.summary === '') {
     last.summary = summary;
+    last.written = id;
   } else if (summary !== '') {
     const part: CompactionPart = {
       id,
@@ -149,7 +157,7 @@ function addSummary(found: Line[], id: string, summary: string): void {
       auto: false,
       overflow: false
     };
-    found.push({ kind: 'compaction', key: id, part, summary });
+    found.push({ kind: 'compaction', key: id, part, summary, written: id });
   }
 }
 

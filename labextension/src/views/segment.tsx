@@ -6,6 +6,7 @@ import type { Ask, ReasoningPart, Status } from '../protocol/generated';
 import { SEGMENT_VERSION, type ISegment } from '../protocol/segment';
 import { seconds } from '../state/format';
 import { lines, type Line } from '../state/lines';
+import { about } from '../state/wishes';
 import { Compaction } from './compaction';
 import { Failure, Retry, Stopped } from './error';
 import { File } from './file';
@@ -126,16 +127,14 @@ function LineView({ line, segment, live, newest, again }: ILineProps) {
           part={line.part}
           ask={segment.asks.find(ask => ask.call_id === line.part.call_id)}
           reply={segment.replies[line.part.call_id]}
-          decisions={segment.decisions.filter(
-            decision => decision.part_id === line.part.id
-          )}
+          decisions={about(segment.decisions, line.part)}
           over={!live && !segment.open}
           newest={newest}
           live={live}
         />
       );
     case 'reads':
-      return <Reads parts={line.parts} />;
+      return <Reads parts={line.parts} decisions={segment.decisions} />;
     case 'file':
       return <File file={line.part} />;
     case 'patch':
@@ -156,7 +155,12 @@ function LineView({ line, segment, live, newest, again }: ILineProps) {
       return <Step part={line.part} number={line.number} />;
     case 'compaction':
       return (
-        <Compaction summary={line.summary} overflow={line.part.overflow} />
+        <Compaction
+          summary={line.summary}
+          overflow={line.part.overflow}
+          written={line.written}
+          decisions={segment.decisions}
+        />
       );
     case 'error':
       return <Failure error={line.error} again={again} />;

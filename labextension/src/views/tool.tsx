@@ -10,6 +10,7 @@ import {
   output,
   subject
 } from '../state/subject';
+import { about, standing } from '../state/wishes';
 import { showsAll } from './diff';
 import { Elapsed } from './elapsed';
 import { Attachments } from './file';
@@ -17,6 +18,7 @@ import { Fold } from './fold';
 import { useHost, type IWords } from './host';
 import { Question } from './question';
 import { Sign, type State } from './sign';
+import { Wish } from './wish';
 
 export interface IToolProps {
   part: ToolPart;
@@ -51,6 +53,7 @@ export function Tool({
   const state = stateOf(part, ask, over);
   const spent = duration(part);
   const works = subject(part);
+  const { wish, reduction } = standing(decisions);
   const isBrief =
     part.tool.length + works.length <= BRIEF &&
     reply === undefined &&
@@ -66,6 +69,11 @@ export function Tool({
           <span className="plm-Tool-reply">{answered(reply, words)}</span>
         )}
         <span data-remark={state}>{remark(state, words)}</span>
+        {wish !== null && (
+          <span className="plm-Tool-wish">
+            {wish === 'pin' ? words.__('pinned') : words.__('left out')}
+          </span>
+        )}
         {spent !== null && <span>{seconds(spent)}</span>}
         {live && state === 'running' && part.state.status === 'running' && (
           <span>
@@ -86,16 +94,23 @@ export function Tool({
           <Question ask={ask} above={!asksByDiff} />
         )}
         <Output part={part} state={state} />
-        {decisions.map(decision => (
-          <Scraped key={decision.id} decision={decision} />
-        ))}
+        {reduction !== null && <Scraped decision={reduction} />}
+        {['completed', 'error'].includes(part.state.status) && (
+          <Wish target={part.id} decisions={decisions} />
+        )}
       </div>
     </Fold>
   );
 }
 
 /** Draws a run of reads as one row. */
-export function Reads({ parts }: { parts: ToolPart[] }) {
+export function Reads({
+  parts,
+  decisions
+}: {
+  parts: ToolPart[];
+  decisions: readonly Decision[];
+}) {
   const { words } = useHost();
   const spent = parts.reduce((sum, part) => sum + (duration(part) ?? 0), 0);
   const head = (
@@ -111,7 +126,13 @@ export function Reads({ parts }: { parts: ToolPart[] }) {
   return (
     <Fold className="plm-Tool plm-Reads" head={head}>
       {parts.map(part => (
-        <Tool key={part.id} part={part} over={true} newest={false} />
+        <Tool
+          key={part.id}
+          part={part}
+          decisions={about(decisions, part)}
+          over={true}
+          newest={false}
+        />
       ))}
     </Fold>
   );
@@ -180,10 +201,7 @@ function remark(state: State, words: IWords): string {
 /** The sign of what the model no longer sees of an output. */
 function Scraped({ decision }: { decision: Decision }) {
   const { words } = useHost();
-  const { action, rule, tokens_after, tokens_before } = decision;
-  if (!['truncate', 'clear', 'summarise'].includes(action)) {
-    return null;
-  }
+  const { rule, tokens_after, tokens_before } = decision;
   return (
     <p className="plm-Strip plm-Strip-line">
       {words.__(

@@ -11,6 +11,7 @@ import {
 import { isBusy } from '../../state/standing';
 import { ActionsProvider } from '../actions';
 import { useHost } from '../host';
+import { ChooseProvider } from '../wish';
 import { answerOfKey } from '../question';
 import { Announcements } from './announcements';
 import { Composer } from './composer';
@@ -48,22 +49,24 @@ export function Chat({ state, actions }: IChatProps) {
           {ready ? (
             <>
               <Head transcript={transcript} />
-              <Transcript
-                key={state.key}
-                transcript={transcript}
-                readOnly={state.readOnly}
-              >
-                <Queued
-                  prompts={transcript.inbox}
-                  running={isBusy(transcript)}
-                  onEdit={prompt => {
-                    drafts.giveBack(prompt.text, chosenFor(prompt));
-                    place.current
-                      ?.querySelector<HTMLElement>('.plm-Composer-field')
-                      ?.focus();
-                  }}
-                />
-              </Transcript>
+              <ChooseProvider value={state.readOnly ? null : actions.choose}>
+                <Transcript
+                  key={state.key}
+                  transcript={transcript}
+                  readOnly={state.readOnly}
+                >
+                  <Queued
+                    prompts={transcript.inbox}
+                    running={isBusy(transcript)}
+                    onEdit={prompt => {
+                      drafts.giveBack(prompt.text, chosenFor(prompt));
+                      place.current
+                        ?.querySelector<HTMLElement>('.plm-Composer-field')
+                        ?.focus();
+                    }}
+                  />
+                </Transcript>
+              </ChooseProvider>
               <Announcements transcript={transcript} />
             </>
           ) : (

@@ -9,6 +9,7 @@ import type {
 } from '../../protocol/generated';
 import type { ITranscript } from '../../state/transcript';
 import type { IActions } from '../actions';
+import type { Choose } from '../wish';
 
 /** The one line that a person's click runs in the kernel. */
 export const LOAD = '%load_ext palimpsest';
@@ -61,6 +62,8 @@ export interface IChatActions extends IActions {
   /** Takes a waiting prompt back; false when it was too late. */
   withdraw(promptId: string): Promise<boolean>;
   stop(): void;
+  /** Chooses what the model sees of a part; resolves to what hindered it, or to nothing. */
+  choose: Choose;
   /** Tells which models and agents there are. */
   choices(): Promise<Choices | null>;
   sessions(): Promise<readonly SessionRow[]>;

@@ -1,0 +1,135 @@
+/**
+ * What a person chose of a part, and the buttons to choose otherwise.
+ */
+import { createContext, useContext, useState } from 'react';
+import type { Decision } from '../protocol/generated';
+import { standing, type WishAction } from '../state/wishes';
+import { useHost } from './host';
+
+/** Tells the kernel a choice; resolves to what hindered it, or to nothing. */
+export type Choose = (action: WishAction, target: string) => Promise<string>;
+
+const ChooseContext = createContext<Choose | null>(null);
+
+export const ChooseProvider = ChooseContext.Provider;
+
+/** Returns how to choose what the model sees, or null where nobody listens. */
+export function useChoose(): Choose | null {
+  return useContext(ChooseContext);
+}
+
+export interface IChoiceProps {
+  /** The id of the part or message. */
+  target: string;
+  decisions: readonly Decision[];
+}
+
+/** Draws what holds for a part by a person's wish, and what can be chosen. */
+export function Wish({ target, decisions }: IChoiceProps) {
+  const { words } = useHost();
+  const choose = useChoose();
+  const { wish, reduction } = standing(decisions);
+  if (wish === 'pin') {
+    return (
+      <p className="plm-Wish" data-wish="pin">
+        <span>
+          {words.__(
+            'Pinned: it stays in every request, also after a compaction.'
+          )}
+        </span>
+        <Buttons target={target} offered={[['unpin', words.__('Unpin'), '']]} />
+      </p>
+    );
+  }
+  if (wish === 'drop') {
+    return (
+      <p className="plm-Wish plm-Strip" data-wish="drop">
+        <span>{words.__('Left out of every request, as you asked.')}</span>
+        <Buttons
+          target={target}
+          offered={[['restore', words.__('Restore'), '']]}
+        />
+      </p>
+    );
+  }
+  if (choose === null) {
+    return null;
+  }
+  return (
+    <p className="plm-Wish">
+      <Buttons
+        target={target}
+        offered={[
+          [
+            'pin',
+            words.__('Pin'),
+            words.__('Keep it in every request, also after a compaction')
+          ],
+          [
+            'exclude',
+            words.__('Leave out'),
+            words.__('Take it out of every request; it stays here')
+          ],
+          ...(reduction?.action === 'clear'
+            ? [
+                [
+                  'restore',
+                  words.__('Restore'),
+                  words.__('Show the model its output again')
+                ] as const
+              ]
+            : [])
+        ]}
+      />
+    </p>
+  );
+}
+
+type Offer = readonly [action: WishAction, name: string, title: string];
+
+/** Draws a button for each choice, and what hindered the last one. */
+export function Buttons({
+  target,
+  offered
+}: {
+  target: string;
+  offered: readonly Offer[];
+}) {
+  const choose = useChoose();
+  const [waits, setWaits] = useState(false);
+  const [hindered, setHindered] = useState('');
+  if (choose === null) {
+    return null;
+  }
+  const onChoose = async (action: WishAction) => {
+    setWaits(true);
+    const problem = await choose(action, target).catch((error: unknown) =>
+      String(error)
+    );
+    setHindered(problem);
+    setWaits(false);
+  };
+  return (
+    <span className="plm-Wish-buttons">
+      {offered.map(([action, name, title]) => (
+        <button
+          key={action}
+          type="button"
+          className="plm-Button plm-Button-small"
+          title={title === '' ? undefined : title}
+          disabled={waits}
+          onClick={() => {
+            void onChoose(action);
+          }}
+        >
+          {name}
+        </button>
+      ))}
+      {hindered !== '' && (
+        <span className="plm-Wish-hindered" role="alert">
+          {hindered}
+        </span>
+      )}
+    </span>
+  );
+}

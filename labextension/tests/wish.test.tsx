@@ -1,0 +1,140 @@
+// @vitest-environment jsdom
+/** What the model sees of a part is told and chosen where the part stands. */
+import { cleanup, fireEvent, render, screen } from '@testing-library/react';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import type { Decision } from '../src/protocol/generated';
+import { about, isUndone, standing } from '../src/state/wishes';
+import { HostProvider } from '../src/views/host';
+import { Segment } from '../src/views/segment';
+import { ChooseProvider, type Choose } from '../src/views/wish';
+import * as build from './builders';
+import { HOST } from './host';
+
+afterEach(cleanup);
+
+let made = 0;
+
+function decided(more: Partial<Decision>): Decision {
+  made += 1;
+  return {
+    id: `dec_${made}`,
+    action: 'keep',
+    rule: '',
+    numbers: {},
+    tokens_before: 10,
+    tokens_after: 0,
+    ...more
+  };
+}
+
+const PART = { id: 'prt_a', message_id: 'msg_1' };
+const of = { part_id: 'prt_a', message_id: 'msg_1' };
+const PIN = decided({ action: 'pin', rule: 'user/pin', ...of });
+const DROP = decided({ action: 'drop', rule: 'user/exclude', ...of });
+const CLEAR = decided({ action: 'clear', rule: 'prune/batch', ...of });
+const restored = (rule: string) => decided({ action: 'restore', rule, ...of });
+
+describe('what holds for a part', () => {
+  it.each([
+    [[], null, false],
+    [[PIN], 'pin', false],
+    [[DROP], 'drop', false],
+    [[PIN, DROP], 'drop', false],
+    [[DROP, PIN], 'pin', false],
+    [[DROP, restored('user/restore')], null, false],
+    [[PIN, restored('user/unpin')], null, false],
+    [[CLEAR], null, true],
+    [[CLEAR, PIN], 'pin', false],
+    [[CLEAR, PIN, restored('user/unpin')], null, true],
+    [[CLEAR, restored('user/restore')], null, false],
+    [[PIN, CLEAR, restored('user/restore')], 'pin', false]
+  ])('after %j', (decisions, wish, cleared) => {
+    const found = standing(decisions);
+
+    expect(found.wish).toBe(wish);
+    expect(found.reduction?.action === 'clear').toBe(cleared);
+  });
+
+  it('is what was decided about its whole message, too', () => {
+    const whole = decided({
+      action: 'drop',
+      rule: 'user/exclude',
+      message_id: 'msg_1'
+    });
+
+    expect(standing(about([whole], PART)).wish).toBe('drop');
+    expect(standing(about([whole, PIN], PART)).wish).toBe('pin');
+    expect(about([whole], { id: 'prt_b', message_id: 'msg_2' })).toEqual([]);
+  });
+
+  it('knows which summary was undone', () => {
+    const undo = decided({
+      action: 'restore',
+      rule: 'user/undo-compaction',
+      message_id: 'msg_9'
+    });
+
+    expect(isUndone([undo], 'msg_9')).toBe(true);
+    expect(isUndone([undo], 'msg_8')).toBe(false);
+  });
+});
+
+function show(decisions: Decision[], choose: Choose | null) {
+  const part = { ...build.ran('read', { path: 'a.csv' }, 'x,y'), ...PART };
+  const segment = build.segment([build.assistant([part])], { decisions });
+  render(
+    <HostProvider value={HOST}>
+      <ChooseProvider value={choose}>
+        <Segment segment={segment} />
+      </ChooseProvider>
+    </HostProvider>
+  );
+  fireEvent.click(screen.getByRole('button', { name: /read/ }));
+}
+
+describe('a call', () => {
+  it('is pinned and left out by a button', () => {
+    const choose = vi.fn<Choose>(() => Promise.resolve(''));
+    show([], choose);
+
+    fireEvent.click(screen.getByRole('button', { name: 'Leave out' }));
+
+    expect(choose).toHaveBeenCalledWith('exclude', 'prt_a');
+    expect(screen.getByRole('button', { name: 'Pin' })).toBeDefined();
+  });
+
+  it('says that it is pinned, also while it is folded', () => {
+    show([PIN], vi.fn<Choose>());
+
+    expect(screen.getByRole('button', { name: /pinned/ })).toBeDefined();
+    expect(screen.getByText(/stays in every request/)).toBeDefined();
+    expect(screen.getByRole('button', { name: 'Unpin' })).toBeDefined();
+  });
+
+  it('comes back by Restore', () => {
+    const choose = vi.fn<Choose>(() => Promise.resolve(''));
+    show([DROP], choose);
+
+    fireEvent.click(screen.getByRole('button', { name: 'Restore' }));
+
+    expect(screen.getByText(/Left out of every request/)).toBeDefined();
+    expect(choose).toHaveBeenCalledWith('restore', 'prt_a');
+  });
+
+  it('says what hindered a choice', async () => {
+    show([], () => Promise.resolve('Another kernel writes this session.'));
+
+    fireEvent.click(screen.getByRole('button', { name: 'Pin' }));
+
+    expect((await screen.findByRole('alert')).textContent).toBe(
+      'Another kernel writes this session.'
+    );
+  });
+
+  it('offers nothing where nobody listens, and still says what holds', () => {
+    show([DROP], null);
+
+    expect(screen.getByText(/Left out of every request/)).toBeDefined();
+    expect(screen.queryByRole('button', { name: 'Restore' })).toBeNull();
+  });
+});
