@@ -14,6 +14,7 @@ from typing import Any
 from palimpsest.context.convert import convert
 from palimpsest.context.families import provider_family
 from palimpsest.context.hygiene import clean
+from palimpsest.context.limit import limit
 from palimpsest.context.marks import marks
 from palimpsest.context.presets import PRESETS
 from palimpsest.context.projection import project
@@ -70,10 +71,14 @@ class Road:
         sight = "" if self.info.vision else ", blind"
         return f"{self.info.ref.id}{sight}{', thinking' if self.info.ref.variant else ''}"
 
-    def mended(self, history: FlatMessages) -> list[Body]:
-        """Return the messages of a flat history after the default policy."""
-        ref = self.info.ref
-        flat = clean(history, lambda newest: newest, POLICY.hygiene.rule, provider_family(ref))
+    def mended(self, history: FlatMessages, turns: int | None = None) -> list[Body]:
+        """Return the messages of a flat history after the default policy, so many turns kept."""
+        flat = clean(
+            history,
+            lambda messages: limit(messages, turns, POLICY.limit),
+            POLICY.hygiene.rule,
+            provider_family(self.info.ref),
+        )
         return self._marked(transform(head() + flat, self.info, POLICY.transform))
 
     def unmended(self, history: FlatMessages) -> list[Body]:
@@ -166,24 +171,27 @@ class Road:
 
     async def learn(self) -> None:
         """See in real requests what surrounds the messages."""
-        for can, history in ((True, (_hello(),)), (False, (_hello(), *_looked()))):
+        for can, history in ((True, (hello(),)), (False, (hello(), *_looked()))):
             (asked,) = await self.sent([to_provider((*head(), *history), self.info)])
             self._around[can] = {
                 k: v for k, v in asked.body.items() if k not in {"messages", "contents"}
             }
 
-    async def sent(self, requests: Iterable[Iterable[Body]]) -> list[Request]:
+    async def sent(
+        self, requests: Iterable[Iterable[Body]], tools: tuple[ToolSpec, ...] = (READ,)
+    ) -> list[Request]:
         """Send requests through the adapter to a strict server, and return what arrived there."""
         asked = list(requests)
         async with FaultServer(*(says("Hi.") for _ in asked), strict=True) as server:
             base = server.base(self.dialect)
             info = self.info.model_copy(update={"api_base": base})
             for messages in asked:
-                await _send(ModelRequest(model=info, messages=tuple(messages), tools=(READ,)))
+                await _send(ModelRequest(model=info, messages=tuple(messages), tools=tools))
             return server.requests
 
 
-def _hello() -> FlatMessage:
+def hello() -> FlatMessage:
+    """Return a short question."""
     return FlatMessage(role="user", blocks=(TextBlock(text="Hello."),))
 
 

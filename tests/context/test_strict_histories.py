@@ -30,6 +30,8 @@ SAMPLE = 100
 ALL = 10_000
 EACH_SESSION = 4
 """Every fourth seed of the long run makes a session, too: they hold more."""
+EACH_LIMITED = 4
+"""A history limit of one to three turns cuts all but every fourth history."""
 OVER_HTTP = 8
 REFUSED_SHARE = 0.5
 """At least so many histories are refused as they are."""
@@ -73,7 +75,8 @@ def walk(road: Road, seeds: range) -> tuple[Tally, Tally]:
     flat, sessions = Tally(), Tally()
     for seed in seeds:
         history = flat_history(seed)
-        flat.add(road, f"flat {seed}", road.mended(history), road.unmended(history))
+        mended = road.mended(history, seed % EACH_LIMITED or None)
+        flat.add(road, f"flat {seed}", mended, road.unmended(history))
         if len(seeds) == SAMPLE or seed % EACH_SESSION == 0:
             view = session(seed)
             sessions.add(road, f"session {seed}", road.projected(view), road.unprojected(view))

@@ -370,6 +370,13 @@ GEMINI_CASES: dict[str, tuple[Break, str]] = {
         ),
         "items is missing",
     ),
+    "a choice of types that says more": (
+        sets(
+            *("tools", 0, "functionDeclarations", 0, "parameters", "properties", "path"),
+            to={"anyOf": [{"type": "string"}], "description": "x"},
+        ),
+        "the only field",
+    ),
     "a required property that is none": (
         sets("tools", 0, "functionDeclarations", 0, "parameters", "required", to=["x"]),
         "no property",
