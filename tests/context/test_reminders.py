@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.builders import Builder
+from tests.builders import MODEL, Builder
 from tests.loop.studio import Studio, ask, until
 
 from palimpsest.context.apply import apply
+from palimpsest.context.convert import convert
 from palimpsest.context.policy import policy
 from palimpsest.context.reminders import STEERED, last_step, remind, wrapped
 from palimpsest.context.view import View
@@ -137,6 +138,17 @@ def test_the_last_step_is_told_by_the_user_or_by_the_assistant() -> None:
     assert last_step(3, OURS).role == "user"
     assert last_step(3, SEEDS).role == "assistant"
     assert "step limit of 3" in last_step(3, SEEDS).text
+
+
+@pytest.mark.parametrize(("rule", "role"), [(OURS, "user"), (SEEDS, "assistant")])
+def test_the_last_step_is_sent_in_its_name(rule: ReminderPolicy, role: str) -> None:
+    build = Builder()
+    told = last_step(3, rule)
+    part = build.text(told.text, synthetic=True, metadata=told.metadata)
+
+    (message,) = convert((build.user(part),), MODEL)
+
+    assert message.role == role
 
 
 def said_by_users(request: Any) -> list[str]:

@@ -43,6 +43,8 @@ COMPACTED = "What did we do so far?"
 SUBTASK = "The following tool was executed by the user"
 FAILED_ATTEMPT = "failed_attempt"
 """Key in a part's metadata: it belongs to a request that failed and was sent again."""
+SAID_AS = "said_as"
+"""Key in the metadata of what the engine says: in whose name the model is sent it."""
 ATTACHED = "[Attached {mime}: {name}]"
 SHORTENED = "[Tool output truncated for compaction: omitted {chars} chars]"
 INLINED_TYPES = {"text/plain", "application/x-directory"}
@@ -77,8 +79,21 @@ def convert(
         else:
             blocks = tuple(block for part in message.parts if (block := _user_block(part, terms)))
             if blocks:
-                flat.append(FlatMessage(role="user", blocks=blocks, message_id=message.id))
+                role: Literal["user", "assistant"] = (
+                    "assistant" if _is_the_models(message) else "user"
+                )
+                flat.append(FlatMessage(role=role, blocks=blocks, message_id=message.id))
     return tuple(flat)
+
+
+def _is_the_models(message: Message) -> bool:
+    """Say whether the engine said this in the model's name."""
+    return all(
+        isinstance(part, TextPart)
+        and part.synthetic
+        and (part.metadata or {}).get(SAID_AS) == "assistant"
+        for part in message.parts
+    )
 
 
 def _user_block(part: Part, terms: Terms) -> Block | None:

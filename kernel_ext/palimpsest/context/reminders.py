@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from palimpsest.context.convert import SAID_AS
 from palimpsest.context.estimate import Count
 from palimpsest.context.view import View
 from palimpsest.transcript.decisions import Decision
@@ -32,6 +33,11 @@ class LastStep:
 
     role: Literal["user", "assistant"]
     text: str
+
+    @property
+    def metadata(self) -> dict[str, str] | None:
+        """What the synthetic part that says it carries."""
+        return {SAID_AS: self.role} if self.role == "assistant" else None
 
 
 def last_step(limit: int, policy: ReminderPolicy) -> LastStep:

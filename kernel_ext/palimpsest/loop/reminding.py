@@ -1,11 +1,13 @@
-"""Decide before a request what is said around words that came in the middle of a turn."""
+"""Say before a request what the model is reminded of: why words come now, and that it is the last."""
 
 import functools
 
-from palimpsest.context.reminders import remind
+from palimpsest.context.reminders import last_step, remind
 from palimpsest.context.view import View
+from palimpsest.loop.saying import say
 from palimpsest.loop.stage import Setup, Stage
 from palimpsest.transcript.events import DecisionMade
+from palimpsest.transcript.messages import UserMessage
 
 
 def remind_model(stage: Stage, setup: Setup) -> None:
@@ -15,3 +17,9 @@ def remind_model(stage: Stage, setup: Setup) -> None:
     new_id = functools.partial(stage.ids.new, "dec")
     for decision in remind(view, setup.policy.reminders, new_id, setup.count):
         stage.write(DecisionMade(decision=decision))
+
+
+def say_last_step(stage: Stage, setup: Setup, user: UserMessage) -> UserMessage:
+    """Write that the turn has reached its step limit, in the name that the policy says."""
+    told = last_step(setup.max_steps, setup.policy.reminders)
+    return say(stage, user, told.text, told.metadata)
