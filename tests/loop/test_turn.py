@@ -324,7 +324,7 @@ async def test_asks_for_no_longer_an_answer_than_the_window_holds(tmp_path: Path
     session = await studio.session()
 
     await ask(session, "Hi")
-    await ask(session, "word " * 40_000)
+    await ask(session, "word " * 52_000)
 
     short, long = (event.request for event in requested(await studio.records(session)))
     assert short.parameters["max_tokens"] == 32_000
@@ -499,7 +499,7 @@ async def test_plan_cannot_change_anything(tmp_path: Path) -> None:
     await ask(session, "Plan it.", agent="plan")
 
     offered = {spec.name for spec in model.requests[0].tools}
-    assert offered == {"read", "list", "glob", "grep"}
+    assert offered == {"read", "list", "glob", "grep", "recall"}
 
 
 async def test_only_the_tools_that_were_named_are_offered(tmp_path: Path) -> None:
