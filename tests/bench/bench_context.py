@@ -135,7 +135,7 @@ class Kernel:
         call = ToolPart(
             **base,
             id=self.stage.ids.new("prt"),
-            call_id=f"toolu_{self.number}",
+            call_id=f"toolu_{answer.id}",
             tool="python",
             state=ToolCompleted(input=code, output=f"mean {self.number}", time=Span(start=now)),
         )

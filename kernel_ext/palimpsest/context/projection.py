@@ -56,11 +56,8 @@ def project(
     version: int = PROJECTION_VERSION,
 ) -> Projection:
     """Project a session to one request; an older version gives what that version gave."""
-    head = tuple(
-        FlatMessage(role="system", blocks=(TextBlock(text=text),)) for text in system if text
-    )
     road = _first if version == 1 else _second
-    everything = road(view, head, model, policy)
+    everything = road(view, head(system), model, policy)
     return Projection(
         messages=everything,
         tokens=tuple(message_tokens(message, count) for message in everything),
@@ -68,12 +65,19 @@ def project(
     )
 
 
-def _first(view: View, head: FlatMessages, model: ModelInfo, policy: Policy) -> FlatMessages:
+def head(system: tuple[str, ...]) -> FlatMessages:
+    """Return the system messages, which stand before all others."""
+    return tuple(
+        FlatMessage(role="system", blocks=(TextBlock(text=text),)) for text in system if text
+    )
+
+
+def _first(view: View, opening: FlatMessages, model: ModelInfo, policy: Policy) -> FlatMessages:
     flat = convert(apply(fold(view.messages), view), model.ref)
-    return head + pair(limit(flat, policy.history_limit, policy.limit))
+    return opening + pair(limit(flat, policy.history_limit, policy.limit))
 
 
-def _second(view: View, head: FlatMessages, model: ModelInfo, policy: Policy) -> FlatMessages:
+def _second(view: View, opening: FlatMessages, model: ModelInfo, policy: Policy) -> FlatMessages:
     messages = apply(folded(view, policy.compact), view)
     flat = clean(
         convert(messages, model.ref, policy.convert),
@@ -81,4 +85,4 @@ def _second(view: View, head: FlatMessages, model: ModelInfo, policy: Policy) ->
         policy.hygiene.rule,
         provider_family(model.ref),
     )
-    return transform(head + flat, model, policy.transform)
+    return transform(opening + flat, model, policy.transform)

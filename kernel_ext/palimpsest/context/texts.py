@@ -5,7 +5,8 @@ function.
 """
 
 import base64
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
+from functools import cached_property
 
 from palimpsest.context.fold import fold
 from palimpsest.context.standing import pinned_parts
@@ -15,16 +16,20 @@ from palimpsest.transcript.decisions import Decision
 from palimpsest.transcript.errors import NotFound
 from palimpsest.transcript.messages import Messages
 
+Read = Callable[[str], bytes]
+
 
 def load_texts(
-    messages: Messages, read: Callable[[str], bytes], decisions: tuple[Decision, ...] = ()
-) -> dict[str, str]:
+    messages: Messages, read: Read, decisions: tuple[Decision, ...] = ()
+) -> Mapping[str, str]:
+    """Return text by hash, read when the first is asked for: most sessions need none of them."""
+    return _Texts(messages, read, decisions)
+
+
+def read_texts(messages: Messages, read: Read) -> dict[str, str]:
     """Return text by hash; for a blob that is gone, the head and tail in the log must do."""
     texts: dict[str, str] = {}
-    pinned = pinned_parts(messages, decisions)
-    kept = (one for one in messages if any(part.id in pinned for part in one.parts))
-    needed = (*fold(without_undone(messages, decisions)), *(kept if pinned else ()))
-    for sha256, mime in blobs_needed(needed).items():
+    for sha256, mime in blobs_needed(messages).items():
         try:
             content = read(sha256)
         except NotFound:
@@ -34,3 +39,28 @@ def load_texts(
         else:
             texts[sha256] = f"data:{mime};base64,{base64.b64encode(content).decode('ascii')}"
     return texts
+
+
+class _Texts(Mapping[str, str]):
+    """The texts of what is folded and of what is pinned."""
+
+    def __init__(self, messages: Messages, read: Read, decisions: tuple[Decision, ...]) -> None:
+        self._messages = messages
+        self._read = read
+        self._decisions = decisions
+
+    def __getitem__(self, sha256: str) -> str:
+        return self._texts[sha256]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._texts)
+
+    def __len__(self) -> int:
+        return len(self._texts)
+
+    @cached_property
+    def _texts(self) -> dict[str, str]:
+        pinned = pinned_parts(self._messages, self._decisions)
+        kept = [one for one in self._messages if any(part.id in pinned for part in one.parts)]
+        shown = fold(without_undone(self._messages, self._decisions))
+        return read_texts((*shown, *kept), self._read)

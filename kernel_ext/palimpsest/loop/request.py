@@ -1,38 +1,27 @@
 """Build one model request from the session, and record everything needed to build it again."""
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from palimpsest.context.estimate import MESSAGE_TOKENS, block_tokens
-from palimpsest.context.kinds import by_kind
 from palimpsest.context.marks import marks
 from palimpsest.context.policy import reserve
 from palimpsest.context.projection import PROJECTION_VERSION, Projection, project
 from palimpsest.context.route import Route, route
+from palimpsest.context.route import calibration as ratio
 from palimpsest.context.summary import project_summary
 from palimpsest.context.texts import load_texts
 from palimpsest.context.view import View
+from palimpsest.loop.assembly import Assembly, assemble
+from palimpsest.loop.pile import Terms
 from palimpsest.loop.stage import Setup, Stage, StateView
 from palimpsest.model.model import ModelRequest
-from palimpsest.model.wire import (
-    ProviderMessage,
-    convert,
-    message_hash,
-    prompt_text,
-    request_hash,
-    with_marks,
-)
+from palimpsest.model.wire import request_hash, with_marks
 from palimpsest.transcript.decisions import ContextItem, Facts, Purpose, StepRequest
-from palimpsest.transcript.flat import ResultBlock
 from palimpsest.transcript.messages import AssistantMessage, Message, Messages
 from palimpsest.transcript.parts import StepFinishPart, StepStartPart
 from palimpsest.transcript.values import ModelInfo, Usage
-
-CALIBRATION_RANGE = (0.5, 4.0)
-"""A ratio outside of this says that the report is wrong rather than our estimate."""
-
 
 OUTPUT_TOKENS = 32_000
 """Most tokens asked of one answer (spec/session-engine.md 1.12): providers count them against the
@@ -81,10 +70,7 @@ def calibration(state: StateView, info: ModelInfo) -> float:
     if message is None or not isinstance(message.info, AssistantMessage):
         return 1.0
     usage = _reported(message, message.info, request.id)
-    if usage.estimated or not usage.prompt:
-        return 1.0
-    low, high = CALIBRATION_RANGE
-    return round(min(max(usage.prompt / request.tokens, low), high), 4)
+    return ratio(usage, request.tokens)
 
 
 def _reported(message: Message, info: AssistantMessage, request_id: str) -> Usage:
@@ -115,20 +101,13 @@ def build(
     """
     state = stage.log.state
     messages = state.messages()
-    view = View(
-        messages, state.decisions, load_texts(messages, stage.blobs.get_blob, state.decisions)
-    )
-    projection = _projected(view, setup, marker_id)
+    assembly = None if marker_id else _remembered(stage, setup, messages)
+    if assembly is None:
+        projection = _projected(_view(stage, messages), setup, marker_id)
+        assembly = assemble(projection, setup.info, setup.count, messages)
+    projection, items = assembly.projection, assembly.items
     facts = facts or facts_for(stage, setup, projection.total)
-    written = convert(projection.messages, setup.info)
-    sent = tuple(message.body for message in written)
-    hashes = tuple(message_hash(message) for message in sent)
-    cache_marks = marks([message["role"] for message in sent], setup.info)
-    weights = tuple(
-        tuple(block_tokens(block, setup.count) for block in message.blocks)
-        for message in projection.messages
-    )
-    items = _items(written, hashes, projection, weights, setup.count)
+    cache_marks = marks([message["role"] for message in assembly.sent], setup.info)
     same = _same(state.items, items)
     decided = route(projection.total, facts)
     room = max(facts.window - decided.tokens, facts.reserve)
@@ -149,13 +128,13 @@ def build(
         same=same,
         items=items[same:],
         marks=cache_marks,
-        sha256=request_hash(hashes),
+        sha256=request_hash(assembly.hashes),
         tokens=projection.total,
-        kinds=by_kind(projection.messages, weights, projection.tools_tokens, _summaries(messages)),
+        kinds=assembly.kinds,
     )
     request = ModelRequest(
         model=setup.info,
-        messages=with_marks(sent, cache_marks),
+        messages=with_marks(assembly.sent, cache_marks),
         tools=setup.specs,
         parameters=parameters,
         session_id=stage.session_id,
@@ -163,6 +142,16 @@ def build(
         refusals=setup.policy.overflow.refusals,
     )
     return Assembled(request, record, decided, projection)
+
+
+def _remembered(stage: Stage, setup: Setup, messages: Messages) -> Assembly | None:
+    terms = Terms(setup.system, setup.specs, setup.info, setup.policy, setup.count)
+    return stage.memory.assembly(messages, stage.log.state.decisions, terms, stage.blobs.get_blob)
+
+
+def _view(stage: Stage, messages: Messages) -> View:
+    decisions = stage.log.state.decisions
+    return View(messages, decisions, load_texts(messages, stage.blobs.get_blob, decisions))
 
 
 def _projected(view: View, setup: Setup, marker_id: str) -> Projection:
@@ -185,15 +174,6 @@ def _projected(view: View, setup: Setup, marker_id: str) -> Projection:
     )
 
 
-def _summaries(messages: Messages) -> set[str]:
-    """Return the messages that compactions wrote."""
-    return {
-        message.id
-        for message in messages
-        if isinstance(message.info, AssistantMessage) and message.info.summary
-    }
-
-
 def _json(value: Any) -> bytes:
     return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":")).encode()
 
@@ -205,35 +185,3 @@ def _same(before: Sequence[ContextItem], now: Sequence[ContextItem]) -> int:
             break
         same += 1
     return same
-
-
-def _items(
-    written: Sequence[ProviderMessage],
-    hashes: Sequence[str],
-    projection: Projection,
-    weighed: Sequence[Sequence[int]],
-    count: Callable[[str], int],
-) -> tuple[ContextItem, ...]:
-    """Say of each provider message where it came from and what it weighs."""
-    weights: dict[tuple[bool, str], int] = {}
-    for message, tokens_of in zip(projection.messages, weighed, strict=True):
-        for block, tokens in zip(message.blocks, tokens_of, strict=True):
-            if block.part_id is not None:
-                key = (isinstance(block, ResultBlock), block.part_id)
-                weights[key] = weights.get(key, 0) + tokens
-    items = []
-    for sent, sha256 in zip(written, hashes, strict=True):
-        role = str(sent.body["role"])
-        tokens = sum(weights.get((role == "tool", part), 0) for part in sent.part_ids)
-        if role == "system":
-            tokens = count(prompt_text((sent.body,)))
-        items.append(
-            ContextItem(
-                role=role,
-                message_id=sent.message_id,
-                part_ids=sent.part_ids,
-                sha256=sha256,
-                tokens=MESSAGE_TOKENS + tokens,
-            )
-        )
-    return tuple(items)

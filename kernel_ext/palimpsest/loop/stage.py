@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from palimpsest.loop.compaction_state import CompactionState
+from palimpsest.loop.remembered import Memory
 from palimpsest.model.model import Model, ToolCalled
 from palimpsest.processor.recorder import Recorder
 from palimpsest.processor.toolcalls import Offer
@@ -144,6 +145,8 @@ class Stage:
     """A number from 0 to 1, for the wait before a retry."""
     python: PythonRunner | None = None
     namespace: Namespace | None = None
+    memory: Memory = field(default_factory=Memory)
+    """What the session's newest request was made of."""
     compactions: CompactionState = field(default_factory=CompactionState)
     """Says whether a compaction runs, to whoever waits for it."""
     extra: dict[str, Any] = field(default_factory=dict)

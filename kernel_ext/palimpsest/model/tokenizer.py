@@ -41,6 +41,7 @@ SHA256 = {
 
 _lock = threading.Lock()
 _encodings: dict[str, Any] = {}
+_counters: "dict[str, tuple[Any, Cached]]" = {}
 
 
 def counter(estimator: str) -> Callable[[str], int]:
@@ -51,8 +52,17 @@ def counter(estimator: str) -> Callable[[str], int]:
     if kind != "tiktoken" or name not in RANK_FILES:
         known = ", ".join(["chars/4", *(f"tiktoken/{known}" for known in RANK_FILES)])
         raise ConfigError(f"There is no token estimator {estimator!r}. Known: {known}.")
-    encoding = load(name)
-    return Cached(rough if encoding is None else _exact(encoding))
+    return _cached(name, load(name))
+
+
+def _cached(name: str, encoding: Any) -> "Cached":
+    """Return the one counter of an encoding, so that no text is counted again for the next step."""
+    with _lock:
+        known, found = _counters.get(name, (None, None))
+        if found is None or known is not encoding:
+            found = Cached(rough if encoding is None else _exact(encoding))
+            _counters[name] = (encoding, found)
+        return found
 
 
 def chars_over_four(text: str) -> int:

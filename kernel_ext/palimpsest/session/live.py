@@ -21,6 +21,7 @@ from palimpsest.context.system import system
 from palimpsest.context.texts import load_texts
 from palimpsest.context.undo import suspended
 from palimpsest.context.view import View
+from palimpsest.loop.remembered import Memory
 from palimpsest.loop.request import calibration
 from palimpsest.loop.stage import Setup, Stage, Summariser
 from palimpsest.model.model import Model, ToolCalled
@@ -154,6 +155,7 @@ class LiveSession:
         )
         self._news = News(self.log, services.ids, services.clock, services.environment)
         self._systems: dict[tuple[str, str, str | None], tuple[str, ...]] = {}
+        self._memory = Memory()
         self._loop_answers: set[tuple[str, str]] = set()
         journal.subscribe(self._watch)
 
@@ -355,6 +357,7 @@ class LiveSession:
             ask=lambda message_id, call_id, tool: self._asker(run, message_id, call_id, tool),
             guard=lambda message_id, call: self._guard(run, message_id, call),
             jitter=services.jitter,
+            memory=self._memory,
             python=services.python(self.id) if services.python else None,
             namespace=self._namespace(),
             compactions=self.runner.compactions,

@@ -1,0 +1,220 @@
+"""A request as a pile of pieces, each written alone, as it would be written among the others.
+
+Border: pure. Every rule of the default policy looks at one message, at a call and its results, or
+at two neighbours. So a piece ends where no neighbours are merged, holds the results of its calls,
+and shares no call id with another; where it cannot be so, ``Unsure`` is raised, and the whole
+session is looked at instead.
+"""
+
+from dataclasses import dataclass
+
+from palimpsest.context.convert import convert
+from palimpsest.context.estimate import MESSAGE_TOKENS, Count, tools_tokens
+from palimpsest.context.families import provider_family
+from palimpsest.context.hygiene import CLOSING, clean
+from palimpsest.context.kinds import KINDS, by_kind
+from palimpsest.context.projection import Projection, head
+from palimpsest.context.valid import MERGES_ANSWERS, MERGES_QUESTIONS, USER_SPEAKS_LAST
+from palimpsest.loop.assembly import Assembly, Written, summaries, write
+from palimpsest.model.wire import Body
+from palimpsest.transcript.decisions import ContextItem
+from palimpsest.transcript.flat import (
+    CallBlock,
+    FlatMessage,
+    FlatMessages,
+    ResultBlock,
+    TextBlock,
+)
+from palimpsest.transcript.messages import Messages
+from palimpsest.transcript.policies import Policy
+from palimpsest.transcript.values import ModelInfo, ToolSpec
+
+LEAD_ID = "palimpsest-lead"
+LEAD: FlatMessages = (
+    FlatMessage(role="user", blocks=(TextBlock(text="lead"),)),
+    FlatMessage(role="assistant", blocks=(CallBlock(call_id=LEAD_ID, tool="lead", input={}),)),
+    FlatMessage(role="tool", blocks=(ResultBlock(call_id=LEAD_ID, tool="lead", text="lead"),)),
+)
+"""Stands for all that came before a piece, so that it is not repaired as an opening."""
+CLOSED = FlatMessage(role="user", blocks=(TextBlock(text=CLOSING),))
+"""What the rules put behind an answer that is last; in a piece it is not the last."""
+
+
+class Unsure(Exception):
+    """A piece cannot be written alone."""
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """What holds for all pieces of a request; where it changes, nothing is kept."""
+
+    system: tuple[str, ...]
+    tools: tuple[ToolSpec, ...]
+    model: ModelInfo
+    policy: Policy
+    count: Count
+
+    @property
+    def local(self) -> bool:
+        """Whether every rule looks at neighbours at most."""
+        policy = self.policy
+        return (
+            policy.hygiene.rule == "palimpsest"
+            and policy.transform.rule == "writer"
+            and policy.history_limit is None
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Some messages of a session that follow each other, and what is sent of them."""
+
+    messages: Messages
+    """As the session holds them."""
+    applied: Messages
+    """As decisions leave them."""
+    flat: FlatMessages
+    written: Written
+    calls: tuple[str, ...]
+    shown: tuple[str, ...]
+    """The parts of which something is shown."""
+
+
+class Pile:
+    """The pieces of a request, the newest on top."""
+
+    def __init__(self, terms: Terms) -> None:
+        self.shown: set[str] = set()
+        """The parts of which something is shown."""
+        self._terms = terms
+        self._family = provider_family(terms.model.ref)
+        self._pieces: list[Piece] = []
+        self._calls: set[str] = {LEAD_ID}
+        self._length = 0
+        self._tools_tokens = tools_tokens(terms.tools, terms.count)
+        first = head(terms.system)
+        # Something else is said, or a provider's words for nothing would be put behind it.
+        written = write(first + LEAD[:1], terms.model, terms.count, frozenset())
+        self._heads = len(first)
+        self._sent_heads = len(written.sent) - 1
+        self._flat: list[FlatMessage] = list(first)
+        self._tokens: list[int] = list(written.tokens[:-1])
+        self._sent: list[Body] = list(written.sent[:-1])
+        self._hashes: list[str] = list(written.hashes[:-1])
+        self._items: list[ContextItem] = list(written.items[:-1])
+        weights = [(tokens - MESSAGE_TOKENS,) for tokens in self._tokens]
+        self._kinds = dict.fromkeys(KINDS, 0)
+        self._kinds |= by_kind(first, weights, self._tools_tokens, frozenset())
+
+    def take(self, kept: int) -> int:
+        """Take pieces off until none holds more than the first messages; return how many are left."""
+        while self._length > kept:
+            self._take()
+        return self._length
+
+    def put(self, messages: Messages, applied: Messages) -> None:
+        """Put messages on top, with what decisions leave of them; raises Unsure."""
+        flat = convert(applied, self._terms.model.ref, self._terms.policy.convert)
+        calls = self._checked(flat)
+        cleaned = self._cleaned(flat)
+        terms = self._terms
+        written = write(cleaned, terms.model, terms.count, summaries(messages))
+        if _ids_sent(written) != {
+            block.call_id for one in cleaned for block in one.blocks if isinstance(block, CallBlock)
+        }:
+            raise Unsure
+        if self._pieces and not self._may_follow(cleaned, written):
+            below = self._take()
+            self.put(below.messages + messages, below.applied + applied)
+            return
+        shown = tuple({b.part_id for one in flat for b in one.blocks if b.part_id is not None})
+        self._add(Piece(messages, applied, cleaned, written, calls, shown))
+
+    def assembly(self) -> Assembly | None:
+        """Return the whole request; None where its end would have to be closed."""
+        closes = self._speaks_last("assistant") and self._family in USER_SPEAKS_LAST
+        if closes or len(self._flat) == self._heads or len(self._sent) == self._sent_heads:
+            return None
+        projection = Projection(tuple(self._flat), tuple(self._tokens), self._tools_tokens)
+        return Assembly(
+            projection,
+            tuple(self._sent),
+            tuple(self._hashes),
+            tuple(self._items),
+            {kind: tokens for kind, tokens in self._kinds.items() if tokens},
+        )
+
+    def _add(self, piece: Piece) -> None:
+        self._pieces.append(piece)
+        self._length += len(piece.messages)
+        self._calls.update(piece.calls)
+        self.shown.update(piece.shown)
+        self._flat += piece.flat
+        self._tokens += piece.written.tokens
+        self._sent += piece.written.sent
+        self._hashes += piece.written.hashes
+        self._items += piece.written.items
+        for kind, tokens in piece.written.kinds.items():
+            self._kinds[kind] = self._kinds.get(kind, 0) + tokens
+
+    def _take(self) -> Piece:
+        piece = self._pieces.pop()
+        self._length -= len(piece.messages)
+        self._calls.difference_update(piece.calls)
+        self.shown.difference_update(piece.shown)
+        del self._flat[len(self._flat) - len(piece.flat) :]
+        del self._tokens[len(self._tokens) - len(piece.flat) :]
+        sent = len(self._sent) - len(piece.written.sent)
+        del self._sent[sent:], self._hashes[sent:], self._items[sent:]
+        for kind, tokens in piece.written.kinds.items():
+            self._kinds[kind] -= tokens
+        return piece
+
+    def _checked(self, flat: FlatMessages) -> tuple[str, ...]:
+        """Return the ids of the calls: each its own, and its results are here."""
+        blocks = [block for message in flat for block in message.blocks]
+        calls = tuple(block.call_id for block in blocks if isinstance(block, CallBlock))
+        results = {block.call_id for block in blocks if isinstance(block, ResultBlock)}
+        own = set(calls)
+        if (
+            len(own) < len(calls)
+            or not results <= own
+            or not own.isdisjoint(self._calls)
+            or any(not one.strip() for one in calls)
+        ):
+            raise Unsure
+        return calls
+
+    def _cleaned(self, flat: FlatMessages) -> FlatMessages:
+        if not flat:
+            return flat
+        lead = LEAD if len(self._flat) > self._heads else ()
+        rule = self._terms.policy.hygiene.rule
+        found = clean(lead + flat, lambda messages: messages, rule, self._family)
+        if found[: len(lead)] != lead:
+            raise Unsure
+        if found and found[-1] == CLOSED:
+            found = found[:-1]
+        return found[len(lead) :]
+
+    def _may_follow(self, flat: FlatMessages, written: Written) -> bool:
+        """Say whether nothing would be put between, or merged with, what is on top."""
+        if not flat:
+            return True
+        first = flat[0].role
+        if self._speaks_last(first) and (
+            (first == "assistant" and self._family in MERGES_ANSWERS)
+            or (first == "user" and self._family in MERGES_QUESTIONS)
+        ):
+            return False
+        if self._family != "mistral" or not written.sent or not self._sent:
+            return True
+        after_result = self._sent[-1]["role"] == "tool"
+        return not after_result or bool(written.sent[0]["role"] != "user")
+
+    def _speaks_last(self, role: str) -> bool:
+        return len(self._flat) > self._heads and self._flat[-1].role == role
+
+
+def _ids_sent(written: Written) -> set[str]:
+    return {call["id"] for body in written.sent for call in body.get("tool_calls", ())}

@@ -1,0 +1,231 @@
+"""Assemble the next request from what the last one was made of, and from what is new.
+
+Border: invisible. What comes out equals ``assemble(project(...))``, the road that starts from the
+whole session and is taken wherever this one is not sure. What changed since the last request is
+taken off the pile and put on again, so that a step costs what is new in it and not what the
+window is long. One memory belongs to one session and holds what its newest request held.
+"""
+
+from collections.abc import Iterable, Iterator
+from operator import is_
+
+from palimpsest.context.apply import apply, newest_prompt
+from palimpsest.context.fold import marker
+from palimpsest.context.standing import Standing
+from palimpsest.context.texts import Read, read_texts
+from palimpsest.context.undo import CONTINUES, folded
+from palimpsest.context.view import View
+from palimpsest.loop.assembly import Assembly
+from palimpsest.loop.pile import Pile, Terms, Unsure
+from palimpsest.transcript.decisions import Decision
+from palimpsest.transcript.messages import AssistantMessage, Message, Messages, UserMessage
+from palimpsest.transcript.parts import TextPart
+
+NEWEST = 64
+"""Where two states of a session differ, it is nearly always among so many newest messages."""
+
+REST = 20
+"""Requests that are assembled from the whole session, after pieces could not be made."""
+
+
+class Memory:
+    """What the newest request of a session was made of."""
+
+    def __init__(self) -> None:
+        self._past: _Past | None = None
+        self._rest = 0
+
+    def assembly(
+        self, messages: Messages, decisions: tuple[Decision, ...], terms: Terms, read: Read
+    ) -> Assembly | None:
+        """Return the request of a session; None where only the whole session can tell."""
+        past, self._past = self._past, None
+        if self._rest or not terms.local:
+            self._rest = max(0, self._rest - 1)
+            return None
+        if past is None or not past.goes_on(terms, decisions):
+            past = _Past(terms)
+        try:
+            found = past.assembly(messages, decisions, read)
+        except Unsure:
+            self._rest = REST
+            return None
+        self._past = past
+        return found
+
+
+class _Past:
+    """A session as it was at its newest request, and the pile that was made of it."""
+
+    def __init__(self, terms: Terms) -> None:
+        self._terms = terms
+        self._pile = Pile(terms)
+        self._messages: Messages = ()
+        self._folded: Messages = ()
+        self._names: dict[str, int] = {}
+        """Where each message and part stands in what is folded."""
+        self._decisions: tuple[Decision, ...] = ()
+        self._about: dict[str, list[tuple[int, Decision]]] = {}
+        """Decisions by the part or message they are about, with their place."""
+        self._pinned: list[tuple[int, str]] = []
+        """Parts that say themselves that they are pinned, with the place of their message."""
+        self._prompt: str | None = None
+        """The newest prompt, which is said although it was left out."""
+
+    def goes_on(self, terms: Terms, decisions: tuple[Decision, ...]) -> bool:
+        """Say whether the next request is for the same model, and no decision was taken away."""
+        same = all(
+            one is other or one == other
+            for one, other in zip(_fields(self._terms), _fields(terms), strict=True)
+        )
+        return same and decisions[: len(self._decisions)] == self._decisions
+
+    def assembly(
+        self, messages: Messages, decisions: tuple[Decision, ...], read: Read
+    ) -> Assembly | None:
+        """Return the request of the session as it is now."""
+        same = same_until(self._messages, messages)
+        names = self._decide(decisions)
+        shown = self._fold(messages, decisions, same, decided=bool(names))
+        names |= self._prompts(shown, decisions)
+        kept = min(
+            (self._names[name] for name in names if name in self._names),
+            default=len(self._folded),
+        )
+        kept = self._pile.take(min(kept, same_until(self._folded, shown)))
+        self._forget(kept)
+        self._folded = shown
+        self._note_pins(messages, same)
+        self._messages = messages
+        self._put(shown[kept:], kept, read)
+        if not self._pins() <= self._pile.shown:
+            raise Unsure
+        return self._pile.assembly()
+
+    def _decide(self, decisions: tuple[Decision, ...]) -> set[str]:
+        """Take in new decisions, and return what they are about."""
+        names = set()
+        for at in range(len(self._decisions), len(decisions)):
+            decision = decisions[at]
+            if decision.until_part_id is not None:
+                raise Unsure
+            name = decision.part_id or decision.message_id
+            if name is not None:
+                self._about.setdefault(name, []).append((at, decision))
+                names.add(name)
+        self._decisions = decisions
+        return names
+
+    def _fold(
+        self, messages: Messages, decisions: tuple[Decision, ...], same: int, *, decided: bool
+    ) -> Messages:
+        """Return what stands for the whole history; what is plain follows where it always does."""
+        before, now = self._messages[same:], messages[same:]
+        replaced = now[: len(before)]
+        if (
+            self._messages
+            and not decided
+            and [one.id for one in before] == [one.id for one in replaced]
+            and all(map(is_plain, before))
+            and all(map(is_plain, now))
+        ):
+            end = len(self._folded) - len(before)
+            if end >= 0 and all(map(is_, self._folded[end:], before)):
+                return self._folded[:end] + now
+        return folded(View(messages, decisions), self._terms.policy.compact)
+
+    def _prompts(self, shown: Messages, decisions: tuple[Decision, ...]) -> set[str]:
+        """Return the prompts that are, or no longer are, the newest, where that makes a difference."""
+        if not any(one.action == "drop" for found in self._about.values() for _, one in found):
+            return set()
+        newest = newest_prompt(shown, Standing(decisions))
+        before, self._prompt = self._prompt, newest.id if newest is not None else None
+        return {one for one in (before, self._prompt) if one is not None} - (
+            {before} & {self._prompt}
+        )
+
+    def _forget(self, kept: int) -> None:
+        for message in self._folded[kept:]:
+            for name in _names_of(message):
+                self._names.pop(name, None)
+
+    def _note_pins(self, messages: Messages, same: int) -> None:
+        while self._pinned and self._pinned[-1][0] >= same:
+            self._pinned.pop()
+        for at in range(same, len(messages)):
+            for part in messages[at].parts:
+                if getattr(part, "pinned", False):
+                    self._pinned.append((at, part.id))
+
+    def _pins(self) -> set[str]:
+        """Return the parts that may have to be said again where they are not shown."""
+        pinned = {part_id for _, part_id in self._pinned}
+        for name, found in self._about.items():
+            if any(decision.action == "pin" for _, decision in found):
+                if found[0][1].part_id is None:
+                    raise Unsure
+                pinned.add(name)
+        return pinned
+
+    def _put(self, messages: Messages, start: int, read: Read) -> None:
+        if not messages:
+            return
+        for at, message in enumerate(messages, start):
+            for name in _names_of(message):
+                if name in self._names:
+                    raise Unsure
+                self._names[name] = at
+        about = sorted(
+            (
+                found
+                for message in messages
+                for name in _names_of(message)
+                for found in self._about.get(name, ())
+            ),
+            key=lambda found: found[0],
+        )
+        decisions = tuple(decision for _, decision in about)
+        view = View(messages, decisions, read_texts(messages, read))
+        applied = apply(messages, view)
+        for begin, end in _turns(messages):
+            self._pile.put(messages[begin:end], applied[begin:end])
+
+
+def is_plain(message: Message) -> bool:
+    """Say whether a message has no say in what a summary stands for."""
+    if isinstance(message.info, AssistantMessage):
+        return not message.info.summary
+    if marker(message) is not None:
+        return False
+    return not any(
+        isinstance(part, TextPart) and part.metadata and CONTINUES in part.metadata
+        for part in message.parts
+    )
+
+
+def same_until(before: Messages, now: Messages) -> int:
+    """Return how many messages from the first on are the same."""
+    most = min(len(before), len(now))
+    start = max(0, most - NEWEST)
+    if before[:start] != now[:start]:
+        start = 0
+    changed = (
+        at for at in range(start, most) if before[at] is not now[at] and before[at] != now[at]
+    )
+    return next(changed, most)
+
+
+def _fields(terms: Terms) -> tuple[object, ...]:
+    return (terms.model, terms.policy, terms.count, terms.system, terms.tools)
+
+
+def _names_of(message: Message) -> Iterable[str]:
+    yield message.id
+    for part in message.parts:
+        yield part.id
+
+
+def _turns(messages: Messages) -> Iterator[tuple[int, int]]:
+    """Yield where each turn begins and ends."""
+    starts = [at for at, one in enumerate(messages) if at and isinstance(one.info, UserMessage)]
+    yield from zip([0, *starts], [*starts, len(messages)], strict=True)
