@@ -172,16 +172,18 @@ class Scribe:
             self._decide({"result_chars": chars})
             await self._request(quiet, last=True)
         elif compact.stages > 1:
-            await self._write_in_parts(quiet, chars, limit)
+            await self._write_in_parts(quiet, chars)
         else:
             raise _too_long(quiet, tokens, limit)
 
-    async def _write_in_parts(self, quiet: Setup, result_chars: int, limit: int) -> None:
+    async def _write_in_parts(self, quiet: Setup, result_chars: int) -> None:
         seen = seen_at(view_of(self._stage), self._marker_id, quiet.policy)
         head = planned(seen, quiet.policy.compact).head
         told = (serialize_message(message, result_chars) for message in head)
         parts = Parts(head, tuple(quiet.count(text) + SEPARATOR_TOKENS for text in told))
         while True:
+            # Each answer tells anew how our estimate compares with what is counted.
+            limit = self._limit(quiet)
             around = self._tokens(quiet, {"result_chars": result_chars, **parts.empty.numbers()})
             room = limit - around
             if room < LEAST_SHARE * limit or parts.hopeless(room):
