@@ -32,7 +32,8 @@ def expected_bodies(requests: Sequence[ModelRequest]) -> list[dict[str, Any]]:
 
 
 def _redirected(request: ModelRequest, server: FaultServer) -> ModelRequest:
-    base = server.anthropic_base if family(request.model.ref) == "anthropic" else server.openai_base
+    dialect = family(request.model.ref)
+    base = server.openai_base if dialect == "deepseek" else server.base(dialect)
     return ModelRequest(
         model=request.model.model_copy(update={"api_base": base}),
         messages=request.messages,
