@@ -1,0 +1,84 @@
+"""A history too long for one request is told in stretches, each message once."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.builders import Builder
+
+from palimpsest.context.stages import NOTE_TOKENS, Parts, Stretch, fill
+from palimpsest.transcript.messages import Messages
+
+
+def messages(count: int) -> Messages:
+    build = Builder()
+    return tuple(build.user(f"Question {number}") for number in range(count))
+
+
+def told(weights: list[int], room: int) -> list[Stretch]:
+    parts = Parts(messages(len(weights)), tuple(weights))
+    found = []
+    while True:
+        stretch = parts.next(room)
+        found.append(stretch)
+        if stretch.final:
+            return found
+        parts = parts.after(stretch, f"req_{stretch.number}")
+
+
+def test_a_stretch_takes_as_much_as_fits() -> None:
+    assert fill([30, 30, 30, 30], 0, 100) == (3, ())
+    assert fill([30, 30, 30, 30], 3, 100) == (4, ())
+
+
+def test_what_fits_into_no_stretch_is_left_out() -> None:
+    assert fill([30, 500, 30], 0, 100) == (3, (1,))
+
+
+def test_a_message_left_out_still_leaves_a_note() -> None:
+    assert fill([100 - NOTE_TOKENS, 500, 1], 0, 100) == (2, (1,))
+    assert fill([101 - NOTE_TOKENS, 500, 1], 0, 100) == (1, ())
+
+
+def test_each_stretch_goes_on_with_the_summary_before() -> None:
+    first, second = told([60, 60], 100)
+
+    assert (first.number, first.prior, first.final) == (1, None, False)
+    assert (second.number, second.prior, second.final) == (2, "req_1", True)
+
+
+@given(st.lists(st.integers(1, 300), min_size=1, max_size=40), st.integers(50, 200))
+def test_every_message_is_told_or_left_out_exactly_once(weights: list[int], room: int) -> None:
+    given_messages = messages(len(weights))
+    found = told(weights, room)
+
+    stretches = [stretch.told(given_messages) for stretch in found]
+    assert tuple(one for stretch in stretches for one in stretch) == given_messages
+    for stretch, these in zip(found, stretches, strict=True):
+        assert these
+        ids = {message.id: weight for message, weight in zip(given_messages, weights, strict=True)}
+        kept = [ids[one.id] for one in these if one.id not in stretch.left_out]
+        assert all(weight <= room for weight in kept)
+        assert all(ids[name] == tokens > room for name, tokens in stretch.left_out.items())
+        if len(these) > 1:
+            assert sum(kept) + NOTE_TOKENS * len(stretch.left_out) <= room
+    assert len(found) >= Parts(given_messages, tuple(weights)).requests(room) - sum(
+        weight > room for weight in weights
+    )
+
+
+@given(st.lists(st.integers(1, 300), min_size=1, max_size=20), st.integers(50, 200))
+def test_a_stretch_is_read_back_from_a_decision(weights: list[int], room: int) -> None:
+    for stretch in told(weights, room):
+        assert Stretch.of({"result_chars": 100, **stretch.numbers()}) == stretch
+
+
+def test_numbers_without_a_stage_tell_everything_at_once() -> None:
+    assert Stretch.of({"result_chars": 2_000}) is None
+
+
+def test_messages_that_are_gone_are_no_stretch() -> None:
+    assert Stretch(1, "msg_gone", "msg_gone", final=True).told(messages(2)) == ()
+
+
+def test_where_no_message_fits_there_is_no_hope() -> None:
+    assert Parts(messages(2), (300, 400)).hopeless(100)
+    assert not Parts(messages(2), (300, 40)).hopeless(100)
