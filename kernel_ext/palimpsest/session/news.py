@@ -13,7 +13,6 @@ from palimpsest.context.view import View
 from palimpsest.session.log import SessionLog
 from palimpsest.session.surroundings import day_of
 from palimpsest.tools.tool import Namespace, VariableInfo
-from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.events import PartUpdated
 from palimpsest.transcript.ids import Ids
 from palimpsest.transcript.messages import AssistantMessage, Messages, UserMessage
@@ -84,7 +83,7 @@ class News:
             return None
         try:
             found = await asyncio.wait_for(namespace.list(), LOOK_SECONDS)
-        except (TimeoutError, UserError):
+        except Exception:  # noqa: BLE001 - a kernel that cannot be looked at is not worth a turn
             return None
         return {one.name: self._line(one) for one in found}
 
