@@ -107,7 +107,7 @@ describe('a call', () => {
     show([PIN], vi.fn<Choose>());
 
     expect(screen.getByRole('button', { name: /pinned/ })).toBeDefined();
-    expect(screen.getByText(/stays in every request/)).toBeDefined();
+    expect(screen.getByText(/kept in every request/)).toBeDefined();
     expect(screen.getByRole('button', { name: 'Unpin' })).toBeDefined();
   });
 
@@ -117,7 +117,7 @@ describe('a call', () => {
 
     fireEvent.click(screen.getByRole('button', { name: 'Restore' }));
 
-    expect(screen.getByText(/Left out of every request/)).toBeDefined();
+    expect(screen.getByText(/Left out, as you asked/)).toBeDefined();
     expect(choose).toHaveBeenCalledWith('restore', 'prt_a');
   });
 
@@ -134,7 +134,7 @@ describe('a call', () => {
   it('offers nothing where nobody listens, and still says what holds', () => {
     show([DROP], null);
 
-    expect(screen.getByText(/Left out of every request/)).toBeDefined();
+    expect(screen.getByText(/Left out, as you asked/)).toBeDefined();
     expect(screen.queryByRole('button', { name: 'Restore' })).toBeNull();
   });
 });

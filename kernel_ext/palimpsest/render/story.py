@@ -4,6 +4,7 @@ Border: pure; nothing is escaped yet, each view does that. Scrubbing and caps ha
 so that no view can forget them. What is left out is counted and the reader is told where it is.
 """
 
+import functools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -48,6 +49,7 @@ from palimpsest.transcript.parts import (
     ToolPending,
     ToolRunning,
 )
+from palimpsest.transcript.piles import Standing
 from palimpsest.transcript.values import Ask, Reply
 
 Scrub = Callable[[str], str]
@@ -77,7 +79,7 @@ class Caps:
         return replace(self, turn=max(0, self.turn - spent))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Notes:
     """What the journal says about parts that the parts themselves do not say."""
 
@@ -98,6 +100,11 @@ class Notes:
             tuple((e.ask_id, e.reply) for e in events if isinstance(e, PermissionReplied)),
             tuple(e.decision for e in events if isinstance(e, DecisionMade)),
         )
+
+    @functools.cached_property
+    def standing(self) -> Standing:
+        """What the decisions come to."""
+        return Standing(self.decisions)
 
     def asked(self, part: ToolPart) -> tuple[Ask | None, Reply | None]:
         """Return the newest question of a tool call, and its answer."""
@@ -343,15 +350,23 @@ class _Teller:
         )
 
     def _strips(self, part: ToolPart) -> tuple[str, ...]:
-        return tuple(
+        holding = self.notes.standing
+        pinned = (PINNED,) if holding.pinned(part.id, part.message_id) else ()
+        d = holding.reduction(part.id, part.message_id)
+        if d is None:
+            return pinned
+        if d.action == "drop":
+            return (LEFT_OUT,)
+        words = (
             f"{_ACTIONS[d.action]} for the model: {count(d.tokens_before)} → "
             f"{count(d.tokens_after)} tokens, by rule {one_line(d.rule)}; the whole text is kept"
-            for d in self.notes.decisions
-            if d.part_id == part.id and d.action in _ACTIONS
         )
+        return (*pinned, words)
 
 
-_ACTIONS = {"truncate": "Truncated", "clear": "Cleared", "summarise": "Summarised"}
+_ACTIONS = {"truncate": "Truncated", "clear": "Cleared"}
+PINNED = "Pinned: kept in every request"
+LEFT_OUT = "Left out of every request, as asked; it is kept here"
 
 
 def _is_open(part: ToolPart) -> bool:

@@ -32,11 +32,7 @@ export function Wish({ target, decisions }: IChoiceProps) {
   if (wish === 'pin') {
     return (
       <p className="plm-Wish" data-wish="pin">
-        <span>
-          {words.__(
-            'Pinned: it stays in every request, also after a compaction.'
-          )}
-        </span>
+        <span>{words.__('Pinned: kept in every request.')}</span>
         <Buttons target={target} offered={[['unpin', words.__('Unpin'), '']]} />
       </p>
     );
@@ -44,7 +40,7 @@ export function Wish({ target, decisions }: IChoiceProps) {
   if (wish === 'drop') {
     return (
       <p className="plm-Wish plm-Strip" data-wish="drop">
-        <span>{words.__('Left out of every request, as you asked.')}</span>
+        <span>{words.__('Left out, as you asked.')}</span>
         <Buttons
           target={target}
           offered={[['restore', words.__('Restore'), '']]}

@@ -1,0 +1,70 @@
+"""Pinning, leaving out and restoring where a part stands: in the panel, by keyboard, in both looks."""
+
+import pytest
+from playwright.sync_api import Page, expect
+from tests.e2e.lab import Lab, Seen, choose_theme, photograph
+from tests.e2e.test_panel import AXE, VIOLATIONS, at_rest, room, send, story
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300), pytest.mark.usefixtures("patient")]
+
+SUMMARY = "## Goal\n- know the penguins\n\n## Numbers and facts\n- 43.92\n" + "- none\n" * 30
+ANSWERS = (
+    "calls('list', path='.'), says('There is one notebook. ' * 300), says('Two.'), says('Three.'),"
+    f"says({SUMMARY!r}), says('Four.')"
+)
+
+
+def test_a_call_is_pinned_left_out_and_restored(page: Page, lab: Lab, seen: Seen) -> None:
+    panel = room(page, lab, "panel-wishes.ipynb", ANSWERS, "%agent compact")
+    send(panel, "What is here?")
+    expect(story(panel).get_by_text("There is one notebook.").first).to_be_visible()
+    at_rest(panel)
+    row = story(panel).get_by_role("button", name="list")
+    row.press("Enter")
+
+    story(panel).get_by_role("button", name="Leave out").press("Enter")
+    expect(row).to_contain_text("left out")
+    expect(story(panel).get_by_text("Left out, as you asked.")).to_be_visible()
+    row.scroll_into_view_if_needed()
+    photograph(page, "panel-left-out")
+    story(panel).get_by_role("button", name="Restore").click()
+    expect(row).not_to_contain_text("left out")
+    story(panel).get_by_role("button", name="Pin", exact=True).click()
+    expect(row).to_contain_text("pinned")
+    row.scroll_into_view_if_needed()
+    photograph(page, "panel-pinned")
+    choose_theme(page, "JupyterLab Dark")
+    photograph(page, "panel-pinned-dark")
+
+    page.add_script_tag(path=AXE)
+    assert page.evaluate(VIOLATIONS, "#jupyter-palimpsest-panel") == []
+    assert seen.errors == []
+
+
+def test_a_compaction_is_undone_where_it_stands(page: Page, lab: Lab, seen: Seen) -> None:
+    panel = room(page, lab, "panel-undo.ipynb", ANSWERS, "%agent compact")
+    for words, answer in (
+        ("First", "There is one notebook."),
+        ("Second", "Two."),
+        ("Third", "Three."),
+    ):
+        send(panel, words)
+        expect(story(panel).get_by_text(answer).first).to_be_visible()
+        at_rest(panel)
+    page.evaluate(
+        "() => { const { content } = window.jupyterapp.shell.currentWidget; content.activeCellIndex = 1;"
+        " void window.jupyterapp.commands.execute('notebook:run-cell'); }"
+    )
+    strip = story(panel).get_by_role("button", name="Compacted")
+    expect(strip).to_be_visible()
+    at_rest(panel)
+
+    strip.click()
+    photograph(page, "panel-undo")
+    story(panel).get_by_role("button", name="Undo the compaction").click()
+
+    expect(
+        story(panel).get_by_text("the model sees again what this summary stood for")
+    ).to_be_visible()
+    photograph(page, "panel-undone")
+    assert seen.errors == []

@@ -1,0 +1,54 @@
+"""A reader is told what a person pinned or left out, and what holds of earlier decisions."""
+
+import pytest
+from tests.builders import Builder
+
+from palimpsest.render.story import Call, Notes, tell
+from palimpsest.transcript.decisions import Decision
+from palimpsest.transcript.parts import ToolPart
+
+
+def strips(*decided: tuple[str, str]) -> tuple[str, ...]:
+    """Return what is told of a call after decisions, each an action and a rule."""
+    part: ToolPart = Builder().ran("read", "x,y")
+    decisions = tuple(
+        Decision(
+            id=f"dec_{number}",
+            action=action,  # type: ignore[arg-type]
+            rule=rule,
+            message_id=part.message_id,
+            part_id=part.id,
+            tokens_before=200,
+            tokens_after=10,
+        )
+        for number, (action, rule) in enumerate(decided)
+    )
+    [call] = tell([part], notes=Notes(decisions=decisions))
+    assert isinstance(call, Call)
+    return call.strips
+
+
+CUT = "Truncated for the model: 200 → 10 tokens, by rule truncate; the whole text is kept"
+CLEARED = "Cleared for the model: 200 → 10 tokens, by rule prune/batch; the whole text is kept"
+
+
+@pytest.mark.parametrize(
+    ("decided", "told"),
+    [
+        ((), ()),
+        ((("pin", "user/pin"),), ("Pinned: kept in every request",)),
+        (
+            (("drop", "user/exclude"),),
+            ("Left out of every request, as asked; it is kept here",),
+        ),
+        ((("drop", "user/exclude"), ("restore", "user/restore")), ()),
+        ((("clear", "prune/batch"),), (CLEARED,)),
+        ((("clear", "prune/batch"), ("restore", "user/restore")), ()),
+        (
+            (("truncate", "truncate"), ("pin", "user/pin")),
+            ("Pinned: kept in every request", CUT),
+        ),
+    ],
+)
+def test_tells_what_holds(decided: tuple[tuple[str, str], ...], told: tuple[str, ...]) -> None:
+    assert strips(*decided) == told
