@@ -4,13 +4,14 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
-from tests.loop.studio import Studio, ask
+from tests.loop.studio import Studio, ask, until
 from tests.loop.test_room import SUMMARY, reads, room
 
 from palimpsest.context.changes import changed
 from palimpsest.context.presets import PRESETS
-from palimpsest.model.script import calls, overflows, says
+from palimpsest.model.script import calls, overflows, says, stalls
 from palimpsest.session.live import LiveSession
+from palimpsest.transcript.parts import ToolPart
 from palimpsest.transcript.policies import Policy
 
 Scene = Callable[[Path], Awaitable[tuple[Studio, LiveSession]]]
@@ -146,12 +147,65 @@ async def refused(tmp_path: Path) -> tuple[Studio, LiveSession]:
 async def changed_policy(tmp_path: Path) -> tuple[Studio, LiveSession]:
     """A person changed the policy between two prompts."""
     answers = [*reads(0, 1, 2), says("Well."), *reads(3, 4, 5), says("Well."), says("Yes.")]
-    studio, _ = room(tmp_path, *answers, window=40_000)
+    studio, _ = room(tmp_path, *answers, window=36_000)
     session = await studio.session()
     await ask(session, "Read the logs.")
     await session.use_policy("opencode-1.18")
     await ask(session, "Read the others.")
     await session.use_policy("default", "prune.protect_tokens=1000", "prune.minimum_tokens=100")
+    await ask(session, "Sure?")
+    return studio, session
+
+
+async def wished(tmp_path: Path) -> tuple[Studio, LiveSession]:
+    """Outputs pinned, left out and brought back by hand, and a compaction undone."""
+    answers = [*reads(0, 1, 2), says("Well."), *reads(3), says("Well."), says(SUMMARY)]
+    studio, _ = room(tmp_path, *answers, *[says("Yes.")] * 4, window=60_000)
+    session = await studio.session()
+    await ask(session, "Read the logs.")
+    found = [p for m in session.snapshot().messages for p in m.parts if isinstance(p, ToolPart)]
+    session.wish("exclude", found[0].id)
+    session.wish("pin", found[1].id)
+    await ask(session, "Read one more.")
+    session.wish("restore", found[0].id)
+    await asyncio.wait_for(session.compact(), 20)
+    await ask(session, "Sure?")
+    session.wish("undo")
+    await ask(session, "Really?")
+    return studio, session
+
+
+async def reported_full(tmp_path: Path) -> tuple[Studio, LiveSession]:
+    """OpenCode's rule, which compacts when the tokens of an answer are too many."""
+    answers = [
+        *reads(0, 1),
+        calls("read", path="log2.txt").reports(input=39_000, output=20),
+        says(SUMMARY),
+        says("Well."),
+        says("Yes.").reports(input=39_500, output=10),
+        says(SUMMARY),
+        says("I stop here."),
+        says("Yes."),
+    ]
+    studio, _ = room(tmp_path, *answers, window=40_000, policy="opencode-1.18")
+    session = await studio.session()
+    await ask(session, "Read the logs.")
+    await ask(session, "Sure?")
+    await ask(session, "Really?")
+    return studio, session
+
+
+async def stopped_summary(tmp_path: Path) -> tuple[Studio, LiveSession]:
+    """A person stopped the summary, and went on."""
+    answers = [*reads(0, 1, 2, 3, 4, 5), stalls(), says("Well."), says(SUMMARY), says("Yes.")]
+    studio, model = room(tmp_path, *answers, policy=NO_PRUNE)
+    session = await studio.session()
+    running = asyncio.create_task(ask(session, "Read the logs."))
+    await until(lambda: model.requests and model.requests[-1].purpose == "compaction")
+    session.cancel()
+    await running
+    session.wish("exclude", "last")
+    await ask(session, "Go on.")
     await ask(session, "Sure?")
     return studio, session
 
@@ -170,5 +224,8 @@ SCENES: dict[str, Scene] = {
         failed_summary,
         refused,
         changed_policy,
+        wished,
+        reported_full,
+        stopped_summary,
     )
 }

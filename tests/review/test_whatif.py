@@ -39,3 +39,156 @@ async def test_the_own_policy_gives_every_recorded_step(tmp_path: Path, name: st
     sent = [one.request for one in rebuild_all(studio.store, session.id, records)]
     steps = [one for one in sent if one.purpose == "step"]
     assert [step.request for step in other.steps if step.request] == steps
+
+
+async def replayed(tmp_path: Path, name: str, policy: Policy) -> WhatIf:
+    studio, session = await SCENES[name](tmp_path)
+    await session.journal.flush()
+    return whatif(studio.store, session.id, policy)
+
+
+def words(step: Step) -> str:
+    assert step.request is not None
+    return str(step.request.messages)
+
+
+async def test_without_pruning_the_outputs_stay(tmp_path: Path) -> None:
+    found = await replayed(tmp_path, "cold", changed(Policy(), {"prune.rule": "none"}))
+
+    assert found.first_difference == 10
+    assert found.other.decisions == ()
+    assert [step.tokens for step in found.other.steps[:9]] == [
+        step.tokens for step in found.recorded.steps[:9]
+    ]
+    last, was = found.other.steps[9], found.recorded.steps[9]
+    assert last.tokens > was.tokens
+    # Nothing was cleared, so all but the newest words is what the cache holds already.
+    assert last.cached > was.cached
+    assert "0 249 all is well" in words(last)
+
+
+async def test_other_numbers_prune_at_another_step_and_say_so(tmp_path: Path) -> None:
+    eager = changed(
+        Policy(), {"prune.start_share": 0.3, "prune.target_share": 0.2, "prune.protect_tokens": 500}
+    )
+
+    found = await replayed(tmp_path, "pruned", eager)
+
+    assert found.first_difference is not None
+    assert found.first_difference < 5
+    step = found.other.steps[found.first_difference - 1]
+    assert {one.rule for one in step.decisions} == {"prune/batch"}
+    assert "[Old tool result content cleared" in words(step)
+    assert sum(step.kinds.values()) == step.tokens
+
+
+async def test_an_output_is_cut_by_the_other_policys_caps(tmp_path: Path) -> None:
+    small = changed(Policy(), {"truncate.max_lines": 10, "truncate.direction": "tail"})
+
+    found = await replayed(tmp_path, "truncated", small)
+
+    first = found.other.steps[1]
+    assert [one.numbers["max_lines"] for one in first.decisions] == [10]
+    assert "\\n3999\\n4000" in words(first)
+    assert "\\n1999\\n2000" not in words(first)
+
+
+async def test_a_moved_compaction_has_a_stand_in_of_the_stated_size(tmp_path: Path) -> None:
+    studio, session = await compacted(tmp_path)
+    await session.journal.flush()
+    early = changed(Policy(), {"prune.rule": "none", "reserved": 10_000})
+    early = changed(early, {"compact.tail_turns": 0})
+
+    sizes = [whatif(studio.store, session.id, early, summary_tokens=size) for size in (800, 3_000)]
+
+    [before] = sizes[0].recorded.compactions
+    assert not before.stand_in
+    for found, size in zip(sizes, (800, 3_000), strict=True):
+        moved = found.other.compactions[0]
+        assert moved.stand_in
+        step = next(step for step in found.other.steps if step.compactions)
+        assert STAND_IN in words(step)
+        assert abs(step.kinds["summary"] - size) < 40
+        assert "no model wrote it" in found.text or "no model wrote them" in found.text
+        assert f"{size:,} tokens stands in" in found.text
+
+
+async def test_a_compaction_that_would_have_been_the_same_keeps_its_recorded_summary(
+    tmp_path: Path,
+) -> None:
+    later = changed(Policy(), {"prune.rule": "none", "truncate.max_lines": 1_999})
+
+    found = await replayed(tmp_path, "compacted", later)
+
+    assert found.same
+    assert [one.stand_in for one in found.other.compactions] == [False]
+
+
+async def test_a_compaction_undone_by_hand_stays_undone_where_it_has_a_stand_in(
+    tmp_path: Path,
+) -> None:
+    found = await replayed(tmp_path, "wished", OPENCODE_1_18)
+
+    assert [one.stand_in for one in found.other.compactions] == [True]
+    assert STAND_IN in words(found.other.steps[-2])
+    assert STAND_IN not in words(found.other.steps[-1])
+
+
+async def test_what_would_be_refused_by_the_provider_is_compacted_or_said_not_to_fit(
+    tmp_path: Path,
+) -> None:
+    blind = changed(
+        OPENCODE_1_18,
+        {"overflow.output_cap": 10, "overflow.auto": False, "prune.rule": "none"},
+    )
+
+    found = await replayed(tmp_path, "pruned", blind)
+
+    over = [step for step in found.other.steps if not step.fits]
+    assert over
+    assert all(step.tokens > 24_000 for step in over)
+    assert found.other.overflows == len(over)
+    assert "would not fit" in found.text
+
+
+async def test_a_window_below_the_guard_is_said_to_be_refused(tmp_path: Path) -> None:
+    strict = changed(Policy(), {"guard.hard_minimum": 50_000})
+
+    found = await replayed(tmp_path, "pruned", strict)
+
+    assert all("50,000" in step.refused or "50000" in step.refused for step in found.other.steps)
+
+
+async def test_the_comparison_is_said_to_be_counterfactual_in_every_form(tmp_path: Path) -> None:
+    found = await replayed(tmp_path, "pruned", PRESETS["openclaw-2026.9"])
+
+    for form in (found.text, found.markdown, found.html, found._repr_html_()):
+        assert "Counterfactual: no model was asked." in form
+        assert "12 steps as recorded, and under openclaw-2026.9" in form
+        assert f"{found.recorded.tokens:,}" in form
+        assert f"{found.other.tokens:,}" in form
+    assert found.other.counterfactual
+    assert not found.recorded.counterfactual
+    assert "<script" not in found.html
+
+
+async def test_the_same_policy_is_said_to_change_nothing(tmp_path: Path) -> None:
+    studio, session = await truncated(tmp_path)
+    await session.journal.flush()
+
+    found = whatif(studio.store, session.id)
+
+    assert "Every request would have been the recorded one, to the byte." in found.text
+    assert found.other == replay(studio.store, session.id)
+
+
+async def test_a_session_without_requests_has_no_steps(tmp_path: Path) -> None:
+    studio, session = await pruned(tmp_path)
+    empty = await studio.workspace.new("b.ipynb")
+    await session.journal.flush()
+
+    found = whatif(studio.store, empty.id)
+
+    assert found.other.steps == ()
+    assert found.same
+    assert "0 steps" in found.text

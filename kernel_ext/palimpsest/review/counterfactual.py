@@ -154,7 +154,8 @@ class Walk:
         if decision.rule in REDUCERS or decision.rule.startswith(PRUNE_RULE):
             self.recorded_since.decisions.append(decision)
         elif decision.rule != COMPACT and (decision.rule != ASIDE or self._aside):
-            self._other.decisions.append(decision)
+            name = self._other.replaced.get(decision.message_id or "", decision.message_id)
+            self._other.decisions.append(decision.model_copy(update={"message_id": name}))
 
     def _tool_ended(self, part: ToolPart) -> None:
         known = self._state.part(part.message_id, part.id)

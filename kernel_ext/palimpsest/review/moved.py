@@ -139,6 +139,8 @@ def _stand_in(
     if policy.compact.judge and tokens_after > policy.compact.max_share_after * tokens_before:
         return None
     other.add(_last(other, marked, asking), added.messages)
+    if marked is not None:
+        other.replaced |= dict.fromkeys(marked.recorded.summaries, added.summary.id)
     other.touched = asking.now
     return Compaction(
         marker_id=name,

@@ -97,6 +97,8 @@ class Other:
     """The newest recorded request that would have been made, too."""
     weights: dict[str, int] = field(default_factory=dict)
     """Tokens of recorded requests by another counter than the recorded one."""
+    replaced: dict[str, str] = field(default_factory=dict)
+    """Stand-in summaries by the recorded ones whose place they take."""
     touched: int | None = None
     """When the provider's cache was last touched."""
     _hidden: set[str] = field(default_factory=set)
