@@ -191,7 +191,9 @@ def _open(info: object, parts: tuple[object, ...]) -> str | None:
 def _hole(part: object) -> str | None:
     """Say where streamed numbers are not 0 1 2 3 ... up to somewhere."""
     words = ""
-    if isinstance(part, TextPart | ReasoningPart) and not part.text.startswith("go on"):
+    if isinstance(part, TextPart) and (part.synthetic or part.text.startswith("go on")):
+        return None  # words of the engine, or of the person
+    if isinstance(part, TextPart | ReasoningPart):
         words = part.text
     elif isinstance(part, ToolPart) and isinstance(part.state, ToolPending):
         words = part.state.raw

@@ -1,0 +1,85 @@
+"""A kernel that is killed in the middle of a compaction goes on with the whole history."""
+
+import os
+import random
+import signal
+from pathlib import Path
+
+import pytest
+from tests.kill.harness import Nursery, examine
+
+from palimpsest.context.fold import good_summaries, marker
+from palimpsest.context.undo import folded
+from palimpsest.context.view import View
+from palimpsest.review.requests import rebuild_all
+from palimpsest.store.jsonl import JsonlStore
+from palimpsest.store.layout import prepare
+from palimpsest.transcript.events import SessionCompacted
+from palimpsest.transcript.messages import AssistantMessage, Message
+
+KILLS = max(int(os.environ.get("PALIMPSEST_KILLS", "200")) // 20, 5)
+LONGEST_LIFE_SECONDS = 0.2
+"""Parts, their drafts, the judgement and what is said afterwards take about that long."""
+SESSION = "ses_victim"
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(60 + 10 * KILLS)
+def test_a_kill_in_the_middle_of_a_compaction_cuts_nothing(tmp_path: Path) -> None:
+    rng, wrong = random.Random(4), []
+    halves = between = 0
+    with Nursery("tests.kill.compactions:compactions") as nursery:
+        for number in range(KILLS):
+            project = tmp_path / f"project{number // 3}"
+            project.mkdir(exist_ok=True)
+            life = nursery.kill_one(project, SESSION, number, rng.uniform(0, LONGEST_LIFE_SECONDS))
+            assert life.status == signal.SIGKILL
+            faults, _, interrupted = examine(project, SESSION, life.acknowledged)
+            wrong += faults
+            store = JsonlStore(prepare(project))
+            wrong += seen_wrongly(store)
+            halves += interrupted > 0
+            between += stopped_between_parts(store)
+
+    assert wrong == []
+    assert halves > KILLS // 4
+    assert between > 0
+
+
+def seen_wrongly(store: JsonlStore) -> list[str]:
+    """Say what of the history the model would miss, or would see though it came to nothing."""
+    wrong = []
+    state = store.load(SESSION)
+    messages = state.messages()
+    shown = folded(View(messages, state.decisions))
+    good = good_summaries(messages)
+    newest = max((at for at, one in enumerate(messages) if one.id in good), default=None)
+    first = 0 if newest is None else tail_of(messages, newest)
+    missing = {one.id for one in messages[first:]} - {one.id for one in shown}
+    if missing:
+        wrong.append(f"messages are not shown: {sorted(missing)[:3]}")
+    events = [record.event for record in store.read(SESSION)]
+    claimed = {event.message_id for event in events if isinstance(event, SessionCompacted)}
+    if not claimed <= set(good):
+        wrong.append("a compaction was called complete that has no good summary")
+    if not all(one.matches for one in rebuild_all(store, SESSION, store.read(SESSION))):
+        wrong.append("a request is rebuilt otherwise than it was sent")
+    return wrong
+
+
+def tail_of(messages: tuple[Message, ...], at: int) -> int:
+    """Return where the tail of the compaction begins that this marker asked for."""
+    asked = marker(messages[at])
+    ids = [one.id for one in messages]
+    return ids.index(asked.tail_start_id) if asked and asked.tail_start_id in ids else at
+
+
+def stopped_between_parts(store: JsonlStore) -> bool:
+    """Tell whether a summary was interrupted after its first part was told."""
+    return any(
+        isinstance(message.info, AssistantMessage)
+        and message.info.summary
+        and message.info.error is not None
+        and any(getattr(part, "ignored", False) for part in message.parts)
+        for message in store.load(SESSION).messages()
+    )
