@@ -2,7 +2,7 @@
  * A tool call: one row that opens to its input and output, and its question while it waits.
  */
 import type { Ask, Decision, Reply, ToolPart } from '../protocol/generated';
-import { count, seconds } from '../state/format';
+import { seconds } from '../state/format';
 import {
   attachments,
   duration,
@@ -17,6 +17,7 @@ import { Attachments } from './file';
 import { Fold } from './fold';
 import { useHost, type IWords } from './host';
 import { Question } from './question';
+import { Scraped, trimmed } from './scraped';
 import { Sign, type State } from './sign';
 import { Wish } from './wish';
 
@@ -73,6 +74,9 @@ export function Tool({
           <span className="plm-Tool-wish">
             {wish === 'pin' ? words.__('pinned') : words.__('left out')}
           </span>
+        )}
+        {wish === null && reduction !== null && (
+          <span className="plm-Tool-trimmed">{trimmed(reduction, words)}</span>
         )}
         {spent !== null && <span>{seconds(spent)}</span>}
         {live && state === 'running' && part.state.status === 'running' && (
@@ -196,22 +200,6 @@ function remark(state: State, words: IWords): string {
     default:
       return '';
   }
-}
-
-/** The sign of what the model no longer sees of an output. */
-function Scraped({ decision }: { decision: Decision }) {
-  const { words } = useHost();
-  const { rule, tokens_after, tokens_before } = decision;
-  return (
-    <p className="plm-Strip plm-Strip-line">
-      {words.__(
-        'The model sees %1 of %2 tokens of this output, by the rule %3. The whole text is kept.',
-        count(tokens_after),
-        count(tokens_before),
-        rule
-      )}
-    </p>
-  );
 }
 
 function answered(reply: Reply, words: IWords): string {
