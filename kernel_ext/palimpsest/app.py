@@ -347,7 +347,7 @@ class Session:
             request_id = request if isinstance(request, str) else request.id
             store = self._app.services.store
             return weigh_recorded(store, self.id, request_id, counter, clean)
-        return weigh(self._live.basis(), lambda: self._live.records_after(0), clean)
+        return weigh(self._live.basis(), lambda only: self._live.records_after(0, only), clean)
 
     def whatif(self, *words: str | Policy, summary_tokens: int = SUMMARY_TOKENS) -> WhatIf:
         """Say what would have been sent under another policy; no model is asked.

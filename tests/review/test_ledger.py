@@ -1,25 +1,27 @@
 """A ledger tells what fills a context window, to the token, and what is gone from it."""
 
+import asyncio
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.loop.studio import Studio, ask, requested
 from tests.loop.compacting import LONG, SUMMARY
+from tests.loop.studio import Studio, ask, requested, until
 
 from palimpsest.context.policy import POLICIES
 from palimpsest.context.route import route
-from palimpsest.model.script import Answer, calls, fails, says, thinks
+from palimpsest.model.script import Answer, calls, fails, says, stalls, thinks
 from palimpsest.model.scripted import ScriptedModel
 from palimpsest.model.tokenizer import counter
 from palimpsest.review.ledger import Item, Ledger, Reduction
 from palimpsest.review.weighing import _calibrated, weigh, weigh_recorded
+from palimpsest.session.followed import FollowedSession
 from palimpsest.session.live import LiveSession
 from palimpsest.store.jsonl import JsonlStore
 from palimpsest.store.layout import prepare
-from palimpsest.transcript.errors import ContentFilterError, NotFound
+from palimpsest.transcript.errors import ContentFilterError, NotFound, SessionHeld
 from palimpsest.transcript.policies import Policy
 from palimpsest.transcript.values import ModelInfo, ModelRef
 
@@ -61,7 +63,7 @@ def studio(root: Path, *answers: Answer, policy: Policy = DEFAULT, **more: Any) 
 
 async def look(session: LiveSession) -> Ledger:
     await session.journal.flush()
-    return weigh(session.basis(), lambda: session.records_after(0))
+    return weigh(session.basis(), lambda only: session.records_after(0, only))
 
 
 def read(number: int) -> Answer:
@@ -218,6 +220,49 @@ async def test_a_window_that_is_assumed_is_said_to_be(tmp_path: Path) -> None:
     assert "this window is assumed" in ledger.markdown
 
 
+async def test_a_turn_that_runs_is_weighed_with_its_prompt_and_its_options(tmp_path: Path) -> None:
+    room = studio(tmp_path, stalls())
+    session = await room.session()
+    asking = asyncio.ensure_future(ask(session, "How many?", tools=(), system="Speak Dutch."))
+    await until(lambda: session.snapshot().request is not None)
+
+    ledger = await look(session)
+
+    assert ledger.items[-1].words == "How many?"
+    assert "tools" not in ledger.kinds
+    assert named(ledger, "instructions") == ["further words"]
+    [sent] = requested(await room.records(session))
+    then = weigh_recorded(room.store, session.id, sent.request.id, counter)
+    assert (then.items, then.window, then.reserve) == (ledger.items, ledger.window, ledger.reserve)
+    session.cancel()
+    await asking
+
+
+@pytest.mark.slow
+async def test_a_session_of_another_kernel_is_weighed_as_its_newest_step(tmp_path: Path) -> None:
+    store = JsonlStore(prepare(tmp_path), heartbeat_seconds=0.1, watch_seconds=2.5)
+    room = studio(tmp_path, read(0), says("Read."), store=store, policy=SHORT)
+    session = await room.session()
+    await session.journal.flush()
+    theirs = JsonlStore(prepare(tmp_path), heartbeat_seconds=0.1, watch_seconds=2.5)
+    other = studio(tmp_path, store=theirs, kernel_id="kernel-b")
+    followed = await other.workspace.open(session.id)
+    assert isinstance(followed, FollowedSession)
+
+    with pytest.raises(SessionHeld, match="has asked nothing yet"):
+        followed.basis()
+    await ask(session, "Read it.")
+    ours = await look(session)
+    await until(lambda: followed.snapshot().seq == session.snapshot().seq)
+
+    seen = weigh(followed.basis(), lambda only: followed.records_after(0, only))
+    assert without_tokens(seen.items) == without_tokens(ours.items)
+    assert [one.way for one in seen.gone] == ["truncate"]
+    assert seen.gone[0].since == ours.gone[0].since
+    await other.workspace.close()
+    await room.workspace.close()
+
+
 @pytest.mark.slow
 async def test_what_does_not_fit_is_said(tmp_path: Path) -> None:
     room = studio(tmp_path, says("word " * 70_000))
@@ -305,6 +350,7 @@ async def test_a_summary_tells_what_it_stands_for_also_when_reopened(tmp_path: P
     reopened = await look(await again.session())
     await again.workspace.close()
 
+    assert "1 prompt, 1 note by the engine" in ledger.text
     [summary] = of(ledger, "summarise")
     assert summary.words == "4 messages told in a summary, as asked"
     assert summary.saved > 3_000
@@ -438,7 +484,9 @@ async def test_keys_reach_no_view(tmp_path: Path) -> None:
     session = await room.session()
     await ask(session, "My key is abc12345.")
 
-    ledger = weigh(session.basis(), tuple, lambda words: words.replace("abc12345", "hidden words"))
+    ledger = weigh(
+        session.basis(), lambda _only: (), lambda words: words.replace("abc12345", "hidden words")
+    )
 
     for view in (ledger.text, ledger.html, ledger.markdown, str(ledger.items)):
         assert "abc12345" not in view

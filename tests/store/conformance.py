@@ -59,6 +59,18 @@ class StoreConformance:
         assert list(store.read(SESSION, after=3)) == records(TALK)[3:]
         assert list(store.read(SESSION, after=5)) == []
 
+    def test_reads_only_the_types_that_are_asked_for(self, store: Store) -> None:
+        begin(store)
+        whole = records(TALK)
+
+        assert list(store.read(SESSION, only=("message.updated",))) == [whole[1], whole[3]]
+        assert list(store.read(SESSION, after=2, only=("message.part.updated",))) == [
+            *whole[2:3],
+            whole[4],
+        ]
+        assert list(store.read(SESSION, only=("session.created",))) == whole[:1]
+        assert list(store.read(SESSION, only=("decision",))) == []
+
     def test_streams_newest_first(self, store: Store) -> None:
         begin(store)
 

@@ -167,7 +167,7 @@ class Commands:
         if session is None:
             return sentence(NO_SESSION)
         clean = functools.partial(scrub, values=secret_values(os.environ))
-        ledger = weigh(session.basis(), lambda: session.records_after(0), clean)
+        ledger = weigh(session.basis(), lambda only: session.records_after(0, only), clean)
         return Text(ledger.markdown, ledger.text, ledger.html)
 
     def _models(self, _argument: str, _place: Place) -> Text:

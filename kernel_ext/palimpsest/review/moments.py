@@ -5,16 +5,14 @@ A decision itself names no time; its record in the log does. Order is the log's.
 
 from collections.abc import Iterable, Set
 
+from palimpsest.context.summary import RULE as COMPACT
 from palimpsest.review.ledger import Moment
-from palimpsest.transcript.events import (
-    DecisionMade,
-    MessageUpdated,
-    PartUpdated,
-    Record,
-    StepRequested,
-)
+from palimpsest.transcript.decisions import Decision
+from palimpsest.transcript.events import DecisionMade, MessageUpdated, Record, StepRequested
 from palimpsest.transcript.messages import UserMessage
-from palimpsest.transcript.parts import CompactionPart
+
+TYPES = ("message.updated", "step.requested", "decision")
+"""The records that are looked at."""
 
 AT_ONCE = frozenset({"truncate"})
 """Rules that decide when a tool ends: the step is the one that ran it."""
@@ -48,18 +46,22 @@ class _Clock:
         match record.event:
             case MessageUpdated(info=UserMessage() as info):
                 self._said(info)
-            case PartUpdated(part=CompactionPart(message_id=marker_id)):
-                self._was_marker(marker_id)
             case StepRequested(request=request) if request.purpose == "step":
                 self._stepped()
-            case DecisionMade(decision=decision) if decision.id in self._wanted:
-                at_once = decision.rule in AT_ONCE
-                step = self._step if at_once else None
-                self.found[decision.id] = Moment(record.ts, self._turn, step)
-                if not at_once:
-                    self._waiting.append(decision.id)
+            case DecisionMade(decision=decision):
+                self._decided(decision, record.ts)
             case _:
                 pass
+
+    def _decided(self, decision: Decision, time: int) -> None:
+        if decision.rule == COMPACT and decision.message_id is not None:
+            self._was_marker(decision.message_id)
+        if decision.id not in self._wanted:
+            return
+        at_once = decision.rule in AT_ONCE
+        self.found[decision.id] = Moment(time, self._turn, self._step if at_once else None)
+        if not at_once:
+            self._waiting.append(decision.id)
 
     def _said(self, info: UserMessage) -> None:
         if info.id in self._known:

@@ -95,8 +95,17 @@ def _remark(ledger: "Ledger", kind: str) -> str:
     if kind == "output":
         return _outputs(items)
     if kind == "user":
-        return _many(len({item.message_id for item in items}), "message", "messages")
+        return _said(items)
     return _many(len(items), "tool", "tools") if kind == "tools" else ""
+
+
+def _said(items: "Sequence[Item]") -> str:
+    """Tell a person's prompts from what the engine says in the user's place."""
+    asked = {item.message_id for item in items if item.name != "note"}
+    noted = {item.message_id for item in items} - asked
+    words = [_many(len(asked), "prompt", "prompts")] if asked else []
+    notes = [f"{_many(len(noted), 'note', 'notes')} by the engine"] if noted else []
+    return ", ".join([*words, *notes])
 
 
 def _outputs(items: "Sequence[Item]") -> str:

@@ -19,7 +19,7 @@ from palimpsest.context.texts import load_texts
 from palimpsest.context.view import View
 from palimpsest.render.escape import one_line
 from palimpsest.review.ledger import Item, Ledger, Moment, Shown
-from palimpsest.review.moments import moments
+from palimpsest.review.moments import TYPES, moments
 from palimpsest.review.reductions import Scrub, decisions_to_date, named, reductions
 from palimpsest.store.state import State
 from palimpsest.store.store import Store
@@ -36,10 +36,12 @@ ROOT = re.compile(r"^  Project root: (.+)$", re.MULTILINE)
 SPEAKERS = {"user": "prompt", "assistant": "answer", "reasoning": "thoughts", "output": "output"}
 
 
-def weigh(basis: Basis, records: Callable[[], Iterable[Record]], scrub: Scrub = str) -> Ledger:
-    """Return what a request holds; ``records`` are read only when something was decided."""
+def weigh(
+    basis: Basis, records: Callable[[Sequence[str]], Iterable[Record]], scrub: Scrub = str
+) -> Ledger:
+    """Return what a request holds; ``records`` of some types are read when something was decided."""
     wanted = decisions_to_date(basis)
-    dated: dict[str, Moment] = moments(records(), wanted) if wanted else {}
+    dated: dict[str, Moment] = moments(records(TYPES), wanted) if wanted else {}
     return Ledger(
         session_id=basis.session_id,
         request_id=basis.request_id,
@@ -71,7 +73,7 @@ def weigh_recorded(
         past.append(record)
         if isinstance(record.event, StepRequested) and record.event.request.id == request_id:
             basis = _recorded(store, session_id, state, record.event.request, counter)
-            return weigh(basis, lambda: past, scrub)
+            return weigh(basis, lambda _types: past, scrub)
     raise NotFound(f"There is no request {request_id!r} in session {session_id!r}.")
 
 
@@ -100,7 +102,7 @@ def _policy_words(policy: Policy) -> str:
 def _reported(basis: Basis) -> int | None:
     """Return what the provider counted of the newest answered request."""
     for message in reversed(basis.view.messages):
-        if isinstance(message.info, AssistantMessage):
+        if isinstance(message.info, AssistantMessage) and not message.info.summary:
             usage = message.info.tokens
             if usage.prompt and not usage.estimated:
                 return usage.prompt

@@ -4,7 +4,7 @@ Border: everything here may be called from any thread unless it is a coroutine; 
 on the engine thread (``EngineThread.submit``).
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, Protocol
@@ -186,8 +186,11 @@ class LiveSession(Protocol):
         """
         ...
 
-    def records_after(self, seq: int) -> Sequence[Record]:
-        """Return the records after a sequence number (what is not yet written is left out)."""
+    def records_after(self, seq: int, only: Collection[str] = ()) -> Sequence[Record]:
+        """Return the records after a sequence number (what is not yet written is left out).
+
+        ``only`` names types of records, where not all are wanted.
+        """
         ...
 
     async def close(self) -> None:

@@ -5,7 +5,7 @@ Everything that would change it is refused with one sentence that says what can 
 
 import threading
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 
 from palimpsest.context.basis import Basis, recorded
@@ -146,9 +146,9 @@ class FollowedSession:
         basis = recorded(newest[0], view, read, counter, self.id)
         return replace(basis, request_id="", version=PROJECTION_VERSION, older=older)
 
-    def records_after(self, seq: int) -> Sequence[Record]:
-        """Return the records after a sequence number."""
-        return tuple(self._store.read(self.id, after=seq))
+    def records_after(self, seq: int, only: Collection[str] = ()) -> Sequence[Record]:
+        """Return the records after a sequence number, of some types or of all."""
+        return tuple(self._store.read(self.id, after=seq, only=only))
 
     async def close(self) -> None:
         """Stop following."""

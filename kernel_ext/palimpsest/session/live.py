@@ -8,7 +8,7 @@ import dataclasses
 import datetime
 import functools
 import json
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -279,9 +279,9 @@ class LiveSession:
             older=older,
         )
 
-    def records_after(self, seq: int) -> Sequence[Record]:
-        """Return the records after a sequence number."""
-        return tuple(self._services.store.read(self.id, after=seq))
+    def records_after(self, seq: int, only: Collection[str] = ()) -> Sequence[Record]:
+        """Return the records after a sequence number, of some types or of all."""
+        return tuple(self._services.store.read(self.id, after=seq, only=only))
 
     async def close(self) -> None:
         """Stop what runs, write a checkpoint, give the session back."""
@@ -489,7 +489,7 @@ class LiveSession:
             info.ref.id,
             services.cwd,
             services.root,
-            session.notebook if session else None,
+            from_start(session.notebook if session else None, services.cwd, services.root),
             session.time.created if session else services.clock(),
             services.instruction_files,
         )

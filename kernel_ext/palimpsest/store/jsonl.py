@@ -7,7 +7,7 @@ and a curious person with an editor. Everything else in the folder is derived fr
 import os
 import shutil
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from itertools import chain
 from pathlib import Path
@@ -29,7 +29,7 @@ from palimpsest.store.lease import (
     started,
     this_owner,
 )
-from palimpsest.store.lines import Unreadable, record_of, seq_of
+from palimpsest.store.lines import Unreadable, record_of, seq_of, type_of
 from palimpsest.store.live import live_state, whole_state
 from palimpsest.store.pause import collector_paused
 from palimpsest.store.segments import (
@@ -308,7 +308,7 @@ class JsonlStore:
 
     # Reading
 
-    def read(self, session_id: str, after: int = 0) -> Iterator[Record]:
+    def read(self, session_id: str, after: int = 0, only: Collection[str] = ()) -> Iterator[Record]:
         """Yield the records after a sequence number."""
         pieces = self.segments.pieces(session_id)
         found = self.segments.locate(session_id, after + 1) if after > 0 else None
@@ -317,7 +317,7 @@ class JsonlStore:
         start: int | None = None
         if found is not None:
             pieces, start = pieces[pieces.index(found[0]) :], found[1]
-        return _records(pieces, start, after)
+        return _records(pieces, start, after, only)
 
     def stream(self, session_id: str) -> Iterator[Record]:
         """Yield the records newest first, reading no more than asked for."""
@@ -386,10 +386,15 @@ def _readable(line: bytes) -> Record | None:
         return None
 
 
-def _records(pieces: Sequence[Piece], start: int | None, after: int) -> Iterator[Record]:
+def _records(
+    pieces: Sequence[Piece], start: int | None, after: int, only: Collection[str] = ()
+) -> Iterator[Record]:
     last = after
+    wanted = frozenset(only)
     for piece in pieces:
         for _, line in forward(piece, start):
+            if wanted and type_of(line) not in wanted:
+                continue
             record = _readable(line)
             if record is not None and record.seq > last:
                 last = record.seq

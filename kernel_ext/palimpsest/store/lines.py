@@ -30,6 +30,8 @@ PART, DELTA, INFO, OTHER = 4, 6, 7, 8
 """``lastindex`` of a head: a part (groups 2 to 4: id, message, type), new words (5 and 6: message,
 part), a message's info (7: id), anything else (8: its type)."""
 
+_TYPES = {PART: "message.part.updated", DELTA: "message.part.delta", INFO: "message.updated"}
+
 
 def head_of(line: bytes) -> Head | None:
     """Read the head of a line in our own form, or return None."""
@@ -45,6 +47,16 @@ def seq_of(line: bytes) -> int | None:
     data = load_line(line)
     seq = None if data is None else data.get("seq")
     return seq if isinstance(seq, int) else None
+
+
+def type_of(line: bytes) -> str:
+    """Return the type of a line's record, whatever the line's form; empty when it has none."""
+    found = HEAD.match(line)
+    if found is not None:
+        kind = found.lastindex or 0
+        return _TYPES[kind] if kind in _TYPES else found[OTHER].decode("ascii")
+    data = load_line(line)
+    return "" if data is None else str(data.get("type", ""))
 
 
 def load_line(line: bytes) -> dict[str, Any] | None:

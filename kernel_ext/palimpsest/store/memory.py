@@ -5,7 +5,7 @@ Promises what every store promises, and forgets everything when the process ends
 
 import hashlib
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from uuid import uuid4
 
@@ -89,11 +89,13 @@ class MemoryStore:
             log.owner, log.epoch = owner, log.epoch + 1
             return MemoryWriter(self, session_id, log)
 
-    def read(self, session_id: str, after: int = 0) -> Iterator[Record]:
+    def read(self, session_id: str, after: int = 0, only: Collection[str] = ()) -> Iterator[Record]:
         """Yield the records after a sequence number, those of the fork's parent first."""
         with self.lock:
             records = self._records(session_id)
-        return iter([record for record in records if record.seq > after])
+        return iter(
+            [one for one in records if one.seq > after and (not only or one.event.type in only)]
+        )
 
     def stream(self, session_id: str) -> Iterator[Record]:
         """Yield the records newest first."""

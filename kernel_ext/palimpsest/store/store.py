@@ -3,7 +3,7 @@
 One conformance suite (tests/store/conformance.py) runs over every implementation.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -114,8 +114,11 @@ class Store(Protocol):
         """Become the writer; raises SessionHeld while another kernel's lease is fresh, unless ``steal``."""
         ...
 
-    def read(self, session_id: str, after: int = 0) -> Iterator[Record]:
-        """Yield the records after a sequence number; raises NotFound."""
+    def read(self, session_id: str, after: int = 0, only: Collection[str] = ()) -> Iterator[Record]:
+        """Yield the records after a sequence number; raises NotFound.
+
+        ``only`` names types of records; the others are passed over, which is faster.
+        """
         ...
 
     def stream(self, session_id: str) -> Iterator[Record]:
