@@ -85,3 +85,79 @@ def test_is_stopped_like_any_turn(kernel: Kernel) -> None:
     run = kernel.client.finish(cell)
 
     assert "Stopped." in str(run.of("error"))
+
+
+NARROW = """
+from palimpsest.context.policy import policy
+from tests.frontends.room import INFO
+chosen = policy('palimpsest')
+def use(window=8_000, recovery={}, **compact):
+    info = INFO.model_copy(update={'window': window, 'output_limit': 1_000})
+    object.__setattr__(room.services, 'info', lambda name, variant: info)
+    guard = chosen.guard.model_copy(update={'hard_minimum': 4_000})
+    update = {
+        'guard': guard,
+        'compact': chosen.compact.model_copy(update=compact),
+        'recovery': chosen.recovery.model_copy(update=recovery),
+    }
+    object.__setattr__(room.services, 'policy', chosen.model_copy(update=update))
+"""
+
+
+def test_what_parts_were_summarised_as_can_be_looked_at(kernel: Kernel) -> None:
+    run = kernel.client.run
+    run(NARROW)
+    run("use(window=60_000)")
+    run(
+        "room.script(*[says('The mean is 43.92. ' * 800).in_pieces(4_000)] * 3, "
+        f"says('{SUMMARY}- of the first part'), says('{SUMMARY}- of all'), says('Yes.'))"
+    )
+    for number in range(3):
+        run(f"%agent What is mean {number}?")
+    run("use(window=12_000)")
+
+    shown = run("%agent compact").story()
+
+    assert shown.index("Summary so far, of a part of it") < shown.index(
+        "Summary of what came before"
+    )
+    after = kernel.client.run("%agent Well?")
+    assert "Yes." in after.story()
+    assert "of the first part" not in sent(kernel, 5)
+    assert "of all" in sent(kernel, 5)
+
+
+def test_a_summary_that_does_not_come_is_given_up_with_a_sentence(kernel: Kernel) -> None:
+    run = kernel.client.run
+    run(NARROW)
+    run("use(window=100_000, recovery={'compaction_seconds': 0.3})")
+    run("room.script(says('The mean is 43.92. ' * 400), stalls(), says('Still here.'))")
+    run("%agent What is the mean?")
+
+    shown = run("%agent compact").story()
+
+    assert "did not come within 0.3 seconds" in shown
+    assert "compaction.model" in shown
+    run("%agent And now?")
+    assert "What is the mean?" in sent(kernel, 2)
+
+
+def test_a_model_for_summaries_that_is_not_there_is_told_in_the_cell(kernel: Kernel) -> None:
+    run = kernel.client.run
+    run(NARROW)
+    run("use(window=100_000, model='nobody')")
+    run("""
+from palimpsest.transcript.errors import ConfigError
+known = room.services.info
+def info(name, variant):
+    if name == 'nobody':
+        raise ConfigError("There is no model 'nobody'.")
+    return known(name, variant)
+object.__setattr__(room.services, 'info', info)
+""")
+    run("%agent What is the mean?")
+
+    shown = run("%agent compact").story()
+
+    assert "nobody cannot write this summary, so the session's model does" in shown
+    assert "know the penguins" in shown
