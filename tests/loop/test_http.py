@@ -6,7 +6,7 @@ adapter makes of the rebuilt request. The server is strict: what the provider wo
 
 import asyncio
 import time
-from collections.abc import Iterator
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
@@ -25,13 +25,16 @@ from palimpsest.transcript.parts import ReasoningPart, RetryPart, TextPart, Tool
 
 
 @pytest.fixture(params=PROVIDERS)
-def house(
+async def house(
     request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[House]:
+) -> AsyncIterator[House]:
+    """A house whose every request is compared, when its test has ended, with what arrived."""
     monkeypatch.setenv("OPENAI_API_KEY", "sk-test-openai")
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-test")
     with FaultServer(strict=True) as server:
-        yield House(request.param, tmp_path, server)
+        house = House(request.param, tmp_path, server)
+        yield house
+        await house.check_requests()
 
 
 async def test_streams_an_answer_with_thinking_and_usage(house: House) -> None:
@@ -45,7 +48,6 @@ async def test_streams_an_answer_with_thinking_and_usage(house: House) -> None:
     kinds = [part.type for part in answer.messages[0].parts]
     assert kinds == ["step-start", "reasoning", "text", "step-finish"]
     assert (answer.usage.input, answer.usage.output, answer.usage.cache_read) == (50, 5, 10)
-    await house.check_requests()
 
 
 async def test_runs_tools_and_sends_their_results_back(house: House) -> None:
@@ -63,7 +65,6 @@ async def test_runs_tools_and_sends_their_results_back(house: House) -> None:
     assert (answer.text, answer.steps, again.text) == ("Two.", 3, "Still two.")
     states = [p.state.status for m in answer.messages for p in m.parts if isinstance(p, ToolPart)]
     assert states == ["completed"] * 3
-    await house.check_requests()
 
 
 async def test_tool_calls_with_finish_stop_are_still_run(house: House) -> None:
@@ -73,7 +74,6 @@ async def test_tool_calls_with_finish_stop_are_still_run(house: House) -> None:
     answer = await house.ask("Look.")
 
     assert (answer.text, answer.steps) == ("Empty.", 2)
-    await house.check_requests()
 
 
 @pytest.mark.parametrize("status", [429, 500, 503, 529])
@@ -86,7 +86,6 @@ async def test_a_refusal_that_may_pass_is_retried(house: House, status: int) -> 
     retries = [part for part in answer.messages[0].parts if isinstance(part, RetryPart)]
     assert [retry.attempt for retry in retries] == [1]
     assert retries[0].error.status in {status, 500}
-    await house.check_requests()
 
 
 async def test_retry_after_is_obeyed_as_sent(house: House) -> None:
@@ -113,7 +112,6 @@ async def test_an_answer_that_breaks_off_is_never_taken_for_whole(
     texts = [p for p in answer.messages[0].parts if isinstance(p, TextPart)]
     assert [(p.metadata or {}).get("failed_attempt") for p in texts] == [1, None]
     assert not (house.root / "ran").exists()
-    await house.check_requests()
 
 
 async def test_a_silent_server_is_given_up_and_asked_again(
@@ -125,7 +123,6 @@ async def test_a_silent_server_is_given_up_and_asked_again(
     answer = await house.ask("Hi")
 
     assert answer.text == "Here."
-    await house.check_requests()
 
 
 async def test_a_slow_drip_is_not_a_stall(house: House) -> None:
@@ -197,4 +194,3 @@ async def test_thinking_travels_back_with_its_signature(house: House) -> None:
     assert thought.text == "hm"
     body = str(house.server.bodies[1])
     assert ("sig-9" in body) == house.id.startswith("anthropic")
-    await house.check_requests()
