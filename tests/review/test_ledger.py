@@ -476,6 +476,16 @@ async def test_long_lists_are_capped_and_counted(tmp_path: Path) -> None:
     assert "and 18 more," in ledger.text
     assert f"and {len(ledger.items) - 40} smaller items," in ledger.text
     assert ledger.html.count('class="strip"') == 12
+    steps = [one.since.step for one in ledger.gone if one.since is not None]
+    assert steps == list(range(1, 31))
+    # Those that saved most are shown, in their order.
+    most = sorted(ledger.gone, key=lambda one: -one.saved)[:12]
+    shown = [
+        ledger.text.index(f"step {one.since.step} ")
+        for one in ledger.gone
+        if one in most and one.since
+    ]
+    assert shown == sorted(shown)
     assert len(ledger.markdown) < 30_000
 
 

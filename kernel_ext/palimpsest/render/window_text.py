@@ -112,7 +112,7 @@ def _mark_text(mark: Mark) -> str:
 def _mark_markdown(mark: Mark) -> str:
     head = " ".join(piece for piece in (code_span(mark.name), inline(mark.words)) if piece)
     facts = inline(" · ".join(one for one in mark.facts if one))
-    why = f" {inline(mark.reason)}" if mark.reason else ""
+    why = f": {inline(mark.reason)}" if mark.reason else ""
     return f"╌╌╌ ⧄ {head} · *{facts}*{why}"
 
 

@@ -39,14 +39,14 @@ FAILED = "failed answers"
 
 
 def reductions(basis: Basis, dated: Mapping[str, Moment], scrub: Scrub) -> tuple[Reduction, ...]:
-    """Return what the request does not show, or not whole: what takes most first of each way."""
+    """Return what the request does not show, or not whole: whole messages first, then parts in order."""
     seen = folded(basis.view, basis.policy.compact)
     teller = _Teller(basis, dated, scrub)
     found = [
         *teller.summarised(seen),
         *teller.limited(seen),
         *teller.failed(seen),
-        *sorted(teller.of_parts(seen), key=lambda one: -one.saved),
+        *teller.of_parts(seen),
     ]
     return tuple(found)
 

@@ -44,6 +44,7 @@ _DONE = {
 def sheet(ledger: "Ledger") -> Sheet:
     """Return the ledger in words."""
     entries = sorted(ledger.items, key=lambda item: -item.tokens)
+    marked, others = _parted(ledger.gone)
     return Sheet(
         title=f"Context window of {ledger.model}",
         head=_head(ledger),
@@ -55,8 +56,8 @@ def sheet(ledger: "Ledger") -> Sheet:
         entries=tuple(map(_entry, entries[:MOST_ENTRIES])),
         more_entries=_more(entries[MOST_ENTRIES:]),
         marks_title=_marks_title(ledger),
-        marks=tuple(map(_mark, ledger.gone[:MOST_MARKS])),
-        more_marks=_more_marks(ledger.gone[MOST_MARKS:]),
+        marks=tuple(map(_mark, marked)),
+        more_marks=_more_marks(others),
     )
 
 
@@ -165,6 +166,20 @@ def _marks_title(ledger: "Ledger") -> str:
     saved = sum(one.saved for one in ledger.gone)
     spared = f", {count(saved)} tokens saved" if saved > 0 else ""
     return f"What the model no longer sees whole{spared}; the session keeps all of it"
+
+
+def _parted(
+    gone: "Sequence[Reduction]",
+) -> "tuple[list[Reduction], list[Reduction]]":
+    """Take what saved most, in order, from the rest; whole messages stay in front."""
+    places = sorted(
+        range(len(gone)), key=lambda at: (gone[at].part_id is not None, -gone[at].saved)
+    )
+    shown = frozenset(places[:MOST_MARKS])
+    return (
+        [one for at, one in enumerate(gone) if at in shown],
+        [one for at, one in enumerate(gone) if at not in shown],
+    )
 
 
 def _mark(one: "Reduction") -> Mark:
