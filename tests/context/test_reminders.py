@@ -20,6 +20,7 @@ from palimpsest.context.view import View
 from palimpsest.model.script import calls, says
 from palimpsest.model.scripted import ScriptedModel
 from palimpsest.render.reasons import reason
+from palimpsest.review.redecide import redecide
 from palimpsest.review.requests import rebuild_all
 from palimpsest.transcript.decisions import Decision
 from palimpsest.transcript.messages import Messages
@@ -181,3 +182,8 @@ async def test_a_live_turn_reminds_and_every_request_is_rebuilt(
     rebuilt = list(rebuild_all(studio.store, session.id, await studio.records(session)))
     assert len(rebuilt) == 4
     assert all(one.matches for one in rebuilt)
+    again = redecide(studio.store, session.id)
+    reminders = [one for one in again.occasions if one.decider == "remind"]
+    assert again.same, again.text
+    expected = {"plain": 0, "once": 1, "until-answered": 2}[rule.steered]
+    assert sum(len(one.recorded) for one in reminders) == expected

@@ -4,6 +4,7 @@ import functools
 
 from palimpsest.context.reminders import last_step, remind
 from palimpsest.context.view import View
+from palimpsest.loop.request import facts_for
 from palimpsest.loop.saying import say
 from palimpsest.loop.stage import Setup, Stage
 from palimpsest.transcript.events import DecisionMade
@@ -15,8 +16,11 @@ def remind_model(stage: Stage, setup: Setup) -> None:
     state = stage.log.state
     view = View(state.messages(), state.decisions)
     new_id = functools.partial(stage.ids.new, "dec")
-    for decision in remind(view, setup.policy.reminders, new_id, setup.count):
-        stage.write(DecisionMade(decision=decision))
+    found = remind(view, setup.policy.reminders, new_id, setup.count)
+    request = state.request
+    for decision in found:
+        facts = facts_for(stage, setup, request.tokens if request is not None else 0)
+        stage.write(DecisionMade(decision=decision, facts=facts if decision is found[0] else None))
 
 
 def say_last_step(stage: Stage, setup: Setup, user: UserMessage) -> UserMessage:

@@ -6,8 +6,9 @@ from typing import Literal
 
 from palimpsest.transcript.decisions import Decision
 
-Decider = Literal["truncate", "prune", "shorten", "compact"]
-"""``shorten`` cuts oversized results; ``compact`` is the plan of a compaction."""
+Decider = Literal["truncate", "prune", "shorten", "compact", "remind"]
+"""``shorten`` cuts oversized results; ``compact`` is the plan of a compaction; ``remind`` says around
+a user's words why they come now."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from palimpsest.context.estimate import Count
 from palimpsest.context.oversized import RULE as OVERSIZED
 from palimpsest.context.oversized import truncate_oversized
 from palimpsest.context.prune import BEFORE_REQUESTS, prune
+from palimpsest.context.reminders import STEERED, remind
 from palimpsest.context.standing import PRUNE_RULE
 from palimpsest.context.texts import load_texts
 from palimpsest.context.truncate import truncate
@@ -214,10 +215,16 @@ class _Walk:
             yield self._again(batch, request or self._newest)
         if request is None or request.purpose != "step":
             return
+        if self._before is None:
+            return
         policy = self._policy(request)
-        looked = any(batch.decider == "prune" for batch in batches)
-        if policy.prune.rule in BEFORE_REQUESTS and not looked and self._before is not None:
+        looked = {batch.decider for batch in batches}
+        if policy.prune.rule in BEFORE_REQUESTS and "prune" not in looked:
             yield self._again(_Batch("prune", seq, self._before, request.facts), request)
+        if "remind" not in looked:
+            reminded = self._again(_Batch("remind", seq, self._before, request.facts), request)
+            # Nearly always nobody said anything into the turn, which is no occasion to tell of.
+            yield from () if reminded.same else (reminded,)
 
     def _turn_ended(self, seq: int) -> Iterator[Occasion]:
         """Decide again what was decided when a turn had ended."""
@@ -253,6 +260,8 @@ class _Walk:
                     batch.view, seen, policy.recovery, facts, lambda: next(names, NOT_ASKED), count
                 )
             )
+        if batch.decider == "remind":
+            return remind(batch.view, policy.reminders, lambda: next(names, NOT_ASKED), count)
         return prune(batch.view, policy, facts, lambda: next(names, NOT_ASKED), count)
 
     def _view(self) -> View:
@@ -274,7 +283,10 @@ class _Walk:
 def _decider(rule: str) -> Decider | None:
     if rule.startswith(PRUNE_RULE):
         return "prune"
-    return "shorten" if rule == OVERSIZED else None
+    return _DECIDERS.get(rule)
+
+
+_DECIDERS: dict[str, Decider] = {OVERSIZED: "shorten", STEERED: "remind"}
 
 
 def _by_engine(info: UserMessage) -> bool:
