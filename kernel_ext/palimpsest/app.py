@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from palimpsest.context.changes import names, possible_values
+from palimpsest.context.guard import remark
 from palimpsest.context.presets import PRESETS
 from palimpsest.model import catalog, ollama
 from palimpsest.model.litellm_model import LitellmModel, preload
@@ -164,7 +165,7 @@ class App:
         if default not in found:
             found[default] = (self.info(default), "configured as the default")
         return [
-            (name, f"{info.window:,}{' (assumed)' if info.window_assumed else ''}", because)
+            (name, f"{info.window:,}{remark(info, self.services.policy.guard)}", because)
             for name, (info, because) in found.items()
         ]
 

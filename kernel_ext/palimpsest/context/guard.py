@@ -120,14 +120,28 @@ TOO_SMALL = (
 )
 
 
+def remark(model: ModelInfo, policy: GuardPolicy) -> str:
+    """Return what is to be known of a window beside its size, in brackets; mostly nothing."""
+    found = _found(model, policy)
+    if found.blocks:
+        return f" (too small: an agent needs {found.hard_minimum:,})"
+    if found.warns:
+        return f" (small: it is summarised often below {found.warn_below:,})"
+    return " (assumed)" if model.window_assumed else ""
+
+
 def refusal(model: ModelInfo, policy: GuardPolicy) -> str | None:
     """Return why nothing may be sent to a model; None when its window is large enough, or unknown."""
-    source: WindowSource = "default" if model.window_assumed else "model"
-    found = evaluate_guard(Window(model.window, source), policy)
+    found = _found(model, policy)
     if not found.blocks:
         return None
     numbers = {"tokens": found.tokens, "minimum": found.hard_minimum, "source": found.source}
     return (policy.refusal or TOO_SMALL).format(model=model.ref.id, **numbers)
+
+
+def _found(model: ModelInfo, policy: GuardPolicy) -> Guard:
+    source: WindowSource = "default" if model.window_assumed else "model"
+    return evaluate_guard(Window(model.window, source), policy)
 
 
 def _configured(
