@@ -13,6 +13,7 @@ from palimpsest.context.basis import Basis
 from palimpsest.session.wishes import Wish, WishAction
 from palimpsest.store.state import State
 from palimpsest.store.store import SessionSummary
+from palimpsest.store.sweep import Sweep, Unneeded
 from palimpsest.transcript.decisions import Decision, StepRequest
 from palimpsest.transcript.errors import ErrorValue
 from palimpsest.transcript.events import PromptAdmitted, Record
@@ -231,6 +232,16 @@ class Workspace(Protocol):
 
     def sessions(self) -> Sequence[SessionSummary]:
         """List the sessions of the project, newest first."""
+        ...
+
+    async def cleanup(
+        self, days: float, *, delete: bool = False
+    ) -> tuple[Sweep, tuple[Unneeded, ...]]:
+        """Look for long texts that no session has needed for so many days.
+
+        With ``delete`` they are deleted; returns what was found, and what went. Raises UserError
+        where nothing is kept on a disk.
+        """
         ...
 
     async def close(self) -> None:

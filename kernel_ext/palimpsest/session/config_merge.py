@@ -36,7 +36,6 @@ NOT_USED_YET = frozenset(
         "hooks",
         "share",
         "snapshot",
-        "retention",
         "budget",
     }
 )

@@ -16,6 +16,7 @@ Tokens = Annotated[int, Field(ge=0)]
 Turns = Annotated[int, Field(ge=0)]
 """0 means all of them."""
 Cost = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+Days = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 PermissionTable = Action | dict[str, Action | dict[str, Action]]
 """A word for everything, or by permission, or by permission and pattern; the last match wins."""
 
@@ -162,3 +163,5 @@ class Config(Settings):
     """Model requests in one turn."""
     system: str | None = None
     """Words added to every system prompt."""
+    retention: Days = 7.0
+    """Days for which long texts are kept after no session needs them any more."""

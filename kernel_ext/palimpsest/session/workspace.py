@@ -8,6 +8,7 @@ withdrawn, to be read in the transcript.
 """
 
 import asyncio
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TypeVar
@@ -19,10 +20,13 @@ from palimpsest.session.live import LiveSession, Services, default_title
 from palimpsest.session.notebooks import in_project
 from palimpsest.store.journal import Journal
 from palimpsest.store.jsonl import JsonlStore
+from palimpsest.store.layout import Layout
 from palimpsest.store.recovery import close_interrupted
 from palimpsest.store.state import State
 from palimpsest.store.store import Owner, SessionSummary, Store
-from palimpsest.transcript.errors import NotFound, SessionHeld
+from palimpsest.store.sweep import Sweep, Unneeded, survey
+from palimpsest.store.sweep import delete as delete_blobs
+from palimpsest.transcript.errors import NotFound, SessionHeld, UserError
 from palimpsest.transcript.events import PromptDelivered, SessionCreated, SessionUpdated
 from palimpsest.transcript.sessions import Session, SessionTime
 
@@ -101,6 +105,17 @@ class Workspace:
     def sessions(self) -> Sequence[SessionSummary]:
         """List the sessions of the project, newest first."""
         return self._store.list()
+
+    async def cleanup(
+        self, days: float, *, delete: bool = False
+    ) -> tuple[Sweep, tuple[Unneeded, ...]]:
+        """Look for long texts that no session has needed for so many days, and delete them if asked to."""
+        store = self._store
+        if not isinstance(store, JsonlStore):
+            raise UserError(
+                "This kernel keeps its sessions in memory only, so there is nothing to clean up."
+            )
+        return await asyncio.to_thread(_swept, store.layout, days, delete=delete)
 
     async def close(self) -> None:
         """Close every open session."""
@@ -213,3 +228,8 @@ class Workspace:
                 return before
             before = record.seq
         raise NotFound(f"There is no message {message_id!r} in session {session_id!r}.")
+
+
+def _swept(layout: Layout, days: float, *, delete: bool) -> tuple[Sweep, tuple[Unneeded, ...]]:
+    found = survey(layout, time.time(), days)
+    return found, delete_blobs(layout, found.due) if delete else ()

@@ -2,7 +2,9 @@
 
 import base64
 import hashlib
+import os
 import re
+import time
 from pathlib import Path
 from typing import Protocol
 
@@ -15,6 +17,9 @@ INLINE_BYTES = 32_000
 
 EDGE_BYTES = 12_000
 """Head and tail that the log keeps of a large output: enough to see what it was about."""
+
+FRESH_SECONDS = 600.0
+"""A blob that was put so lately needs no new time: a cleanup looks at hours."""
 
 HASH = re.compile(r"[0-9a-f]{64}")
 
@@ -90,7 +95,16 @@ class BlobFolder:
 
     @staticmethod
     def _is_whole(path: Path, size: int) -> bool:
+        """Tell whether the blob is there; one that was put long ago is put again by its time.
+
+        So a cleanup sees that it is about to be needed, and leaves it alone.
+        """
         try:
-            return path.stat().st_size == size
+            known = path.stat()
+            if known.st_size == size and abs(time.time() - known.st_mtime) > FRESH_SECONDS:
+                os.utime(path)
         except FileNotFoundError:
             return False
+        except PermissionError:
+            return True
+        return known.st_size == size

@@ -7,6 +7,7 @@ and a curious person with an editor. Everything else in the folder is derived fr
 import os
 import shutil
 import threading
+import time
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from itertools import chain
@@ -44,6 +45,7 @@ from palimpsest.store.segments import (
 )
 from palimpsest.store.state import State
 from palimpsest.store.store import Owner, Problem, SessionSummary, TakenOver
+from palimpsest.store.sweep import note_unneeded
 from palimpsest.store.takeover import fork_of, forked_session, refusal, shifted
 from palimpsest.store.writer import JsonlWriter, encode
 from palimpsest.transcript.errors import NotFound, SessionHeld
@@ -293,6 +295,7 @@ class JsonlStore:
     def _remove(self, session_id: str) -> None:
         directory = self.layout.session(session_id)
         place = self.segments.forked_from(session_id, self.segments.own(session_id))
+        note_unneeded(self.layout, directory, time.time())
         grave = directory.with_name(f".{session_id}.{uuid4().hex[:8]}")
         directory.rename(grave)
         shutil.rmtree(grave, ignore_errors=True)

@@ -1,0 +1,143 @@
+"""A cleanup deletes what no session needs any more, and nothing that one does."""
+
+import os
+from pathlib import Path
+
+import pytest
+from tests.store.builders import OWNER, SESSION, records, session, tool, user
+from tests.store.conformance import begin
+
+from palimpsest.store.jsonl import JsonlStore
+from palimpsest.store.layout import prepare
+from palimpsest.store.sweep import DAY, LEAST_SECONDS, delete, survey
+from palimpsest.transcript.errors import NotFound
+from palimpsest.transcript.events import SessionCreated
+from palimpsest.transcript.parts import Span, ToolCompleted
+from palimpsest.transcript.values import BlobRef
+
+NOW = 1_700_000_000.0
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> JsonlStore:
+    return JsonlStore(prepare(tmp_path))
+
+
+def put(store: JsonlStore, content: str, *, at: float = NOW - 30 * DAY) -> BlobRef:
+    """Put a blob as if it was long ago."""
+    ref = store.put_blob(content.encode())
+    os.utime(store.layout.blobs / ref.sha256[:2] / ref.sha256, (at, at))
+    return ref
+
+
+def use(store: JsonlStore, name: str, ref: BlobRef) -> None:
+    """Write a session whose one call returned the blob."""
+    writer = store.acquire(name, OWNER, create=True)
+    state = ToolCompleted(input={}, output="...", blob=ref, time=Span(start=1, end=2))
+    writer.append(
+        records([SessionCreated(session=session(name)), user("m"), tool("t", "m", state)])
+    )
+    writer.close()
+
+
+def names(found: object) -> list[str]:
+    return [one.sha256 for one in found]  # type: ignore[attr-defined]
+
+
+def test_what_a_session_names_is_needed(store: JsonlStore) -> None:
+    needed, unneeded = put(store, "needed"), put(store, "unneeded")
+    use(store, SESSION, needed)
+
+    first = survey(store.layout, NOW, 7)
+    later = survey(store.layout, NOW + 8 * DAY, 7)
+
+    assert (names(first.due), names(first.waiting), first.needed) == ([], [unneeded.sha256], 1)
+    assert names(later.due) == [unneeded.sha256]
+    assert names(delete(store.layout, later.due)) == [unneeded.sha256]
+    assert store.get_blob(needed.sha256) == b"needed"
+    with pytest.raises(NotFound):
+        store.get_blob(unneeded.sha256)
+
+
+def test_a_look_deletes_nothing(store: JsonlStore) -> None:
+    unneeded = put(store, "unneeded")
+    survey(store.layout, NOW, 7)
+
+    assert names(survey(store.layout, NOW + 8 * DAY, 7).due) == [unneeded.sha256]
+    assert store.get_blob(unneeded.sha256) == b"unneeded"
+
+
+def test_the_time_begins_when_the_session_is_deleted(store: JsonlStore) -> None:
+    ref = put(store, "output")
+    use(store, SESSION, ref)
+    store.delete(SESSION)
+    noted = (store.layout.blobs / "unneeded.json").stat().st_mtime
+
+    assert names(survey(store.layout, noted + 6 * DAY, 7).waiting) == [ref.sha256]
+    assert names(survey(store.layout, noted + 8 * DAY, 7).due) == [ref.sha256]
+
+
+def test_a_fork_needs_what_its_deleted_parent_named(store: JsonlStore) -> None:
+    ref = put(store, "output")
+    use(store, SESSION, ref)
+    store.fork(SESSION, session("ses_fork"))
+    store.delete(SESSION)
+
+    found = survey(store.layout, NOW + 30 * DAY, 7)
+
+    assert (found.due, found.waiting, found.needed) == ((), (), 1)
+    store.delete("ses_fork")
+    assert survey(store.layout, NOW + 30 * DAY, 7).needed == 0
+
+
+def test_what_is_needed_again_begins_anew(store: JsonlStore) -> None:
+    ref = put(store, "output")
+    survey(store.layout, NOW, 7)
+    use(store, SESSION, ref)
+    survey(store.layout, NOW + 8 * DAY, 7)
+    store.delete(SESSION)
+    (store.layout.blobs / "unneeded.json").write_text("{}")
+
+    assert names(survey(store.layout, NOW + 9 * DAY, 7).waiting) == [ref.sha256]
+
+
+def test_what_was_put_again_meanwhile_stays(store: JsonlStore) -> None:
+    ref = put(store, "output")
+    survey(store.layout, NOW, 0)
+    due = survey(store.layout, NOW + DAY, 0).due
+
+    store.put_blob(b"output")
+
+    assert names(due) == [ref.sha256]
+    assert delete(store.layout, due) == ()
+    assert store.get_blob(ref.sha256) == b"output"
+
+
+def test_even_without_retention_a_fresh_blob_stays(store: JsonlStore) -> None:
+    ref = put(store, "output", at=NOW)
+    survey(store.layout, NOW, 0)
+
+    assert names(survey(store.layout, NOW + LEAST_SECONDS / 2, 0).waiting) == [ref.sha256]
+    assert names(survey(store.layout, NOW + LEAST_SECONDS, 0).due) == [ref.sha256]
+
+
+def test_a_cleanup_that_was_killed_loses_nothing(store: JsonlStore) -> None:
+    ref = put(store, "output")
+    path = store.layout.blobs / ref.sha256[:2] / ref.sha256
+    path.rename(path.with_name(f".{ref.sha256}.12345678"))
+
+    survey(store.layout, NOW, 7)
+
+    assert store.get_blob(ref.sha256) == b"output"
+
+
+def test_a_name_that_lies_across_two_reads_is_found(
+    store: JsonlStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begin(store)
+    ref = put(store, "output")
+    use(store, "ses_other", ref)
+
+    for size in range(65, 130, 7):
+        monkeypatch.setattr("palimpsest.store.sweep.CHUNK_BYTES", size)
+        assert survey(store.layout, NOW, 7).needed == 1
