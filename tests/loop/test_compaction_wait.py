@@ -23,6 +23,7 @@ from tests.loop.studio import Studio, ask, until
 
 from palimpsest.model.script import says, stalls
 from palimpsest.model.scripted import ScriptedModel
+from palimpsest.review.weighing import weigh
 from palimpsest.session.live import LiveSession
 from palimpsest.store.state import State
 from palimpsest.transcript.errors import AbortedError, ApiError, SessionBusy
@@ -312,3 +313,13 @@ async def test_the_limit_waits_no_second_time(tmp_path: Path) -> None:
     decisions = [one.numbers for one in session.decisions() if one.rule == "compact/aside"]
     assert decisions
     assert all(one["timed_out"] and one["source"] == "pre-compaction" for one in decisions)
+
+
+async def test_what_was_taken_out_is_explained(tmp_path: Path) -> None:
+    policy = with_recovery(compaction_seconds=0.1)
+    _, _, session = await talked(tmp_path, says("## Goal").stalls(), policy=policy)
+    await asyncio.wait_for(session.compact(), 5)
+
+    seen = str(weigh(session.basis(), lambda only: session.records_after(0, only)))
+
+    assert "It belongs to a compaction that took too long, so the history goes on" in seen

@@ -76,7 +76,8 @@ def go_back(
         if message.id not in names:
             for one in message.parts:
                 if not isinstance(one, StepStartPart):
-                    _decide(stage, "drop", one, numbers)
+                    text = one.text if isinstance(one, TextPart) else ""
+                    _decide(stage, "drop", one, numbers, setup.count(text) if text else 0)
 
 
 def _chosen(
@@ -107,7 +108,11 @@ def _ran_out(error: ErrorValue) -> bool:
 
 
 def _decide(
-    stage: Stage, action: Literal["drop", "restore"], part: Part, numbers: dict[str, Any]
+    stage: Stage,
+    action: Literal["drop", "restore"],
+    part: Part,
+    numbers: dict[str, Any],
+    tokens_before: int = 0,
 ) -> None:
     decision = Decision(
         id=stage.ids.new("dec"),
@@ -116,5 +121,6 @@ def _decide(
         message_id=part.message_id,
         part_id=part.id,
         numbers=numbers,
+        tokens_before=tokens_before,
     )
     stage.write(DecisionMade(decision=decision))

@@ -150,6 +150,11 @@ def _steered(numbers: Numbers) -> str:
     return "It was answered, so nothing is said around it any more."
 
 
+def _aside(numbers: Numbers) -> str:
+    why = "took too long" if numbers.get("timed_out") else "came to nothing"
+    return f"It belongs to a compaction that {why}, so the history goes on as it was before."
+
+
 _RULES: Mapping[str, Callable[[Numbers], str]] = {
     "truncate": _truncate,
     EXCLUDE: _by_hand,
@@ -159,5 +164,6 @@ _RULES: Mapping[str, Callable[[Numbers], str]] = {
     "recover/oversized": _oversized,
     "remind/steered": _steered,
     "compact": _summary,
+    "compact/aside": _aside,
 }
 """By the decider's name."""
