@@ -22,7 +22,10 @@ LEAST_SECONDS = 3_600.0
 
 NOTES = "unneeded.json"
 CHUNK_BYTES = 1 << 20
-NAMED = re.compile(rb"[0-9a-f]{64}")
+NAMED = re.compile(rb':[\\" ]{0,4}([0-9a-f]{64})')
+"""How logs name a blob: ``"sha256":"..."`` or ``blob:...``. Every hash of another kind counts as well."""
+OVERLAP_BYTES = 68
+"""A name may lie across two reads."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +126,7 @@ def _matches(path: Path) -> Iterator[bytes]:
         while chunk := file.read(CHUNK_BYTES):
             text = rest + chunk
             yield from NAMED.findall(text)
-            rest = text[-63:]
+            rest = text[-OVERLAP_BYTES:]
 
 
 def _blobs(layout: Layout) -> Iterator[tuple[str, Path]]:
