@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from palimpsest.context.system import Surroundings, sections, system
+from palimpsest.context.system import Surroundings, sections, shared, system
 
 WORDS = st.text(st.sampled_from("ab \n</>env:Instructions from"), min_size=1, max_size=30)
 
@@ -48,6 +48,11 @@ def test_nothing_is_lost_and_files_are_never_taken_for_the_system(
         found = sections(part)
 
         assert "\n\n".join(section.text for section in found) == part
+        for tokens in (0, 1, 7, 1_000):
+            shares = shared(part, tokens)
+            assert [section for section, _ in shares] == list(found)
+            assert sum(share for _, share in shares) == tokens
+            assert all(share >= 0 for _, share in shares)
         assert [section.kind for section in found[1:]] == ["instructions"] * (len(found) - 1)
 
 

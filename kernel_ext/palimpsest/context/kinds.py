@@ -7,9 +7,10 @@ of the whole request, so that a gauge drawn from them is as long as the number b
 from collections.abc import Sequence, Set
 
 from palimpsest.context.estimate import MESSAGE_TOKENS
-from palimpsest.transcript.flat import Block, FlatMessage, ReasoningBlock, ResultBlock
+from palimpsest.context.system import shared
+from palimpsest.transcript.flat import Block, FlatMessage, ReasoningBlock, ResultBlock, TextBlock
 
-KINDS = ("system", "tools", "summary", "user", "assistant", "reasoning", "output")
+KINDS = ("system", "tools", "instructions", "summary", "user", "assistant", "reasoning", "output")
 """In the order in which a gauge draws them."""
 
 
@@ -25,7 +26,11 @@ def by_kind(
     for message, weighed in zip(messages, weights, strict=True):
         found[kind_of(message, None, summaries)] += MESSAGE_TOKENS
         for block, tokens in zip(message.blocks, weighed, strict=True):
-            found[kind_of(message, block, summaries)] += tokens
+            if message.role == "system" and isinstance(block, TextBlock):
+                for section, share in shared(block.text, tokens):
+                    found[section.kind] += share
+            else:
+                found[kind_of(message, block, summaries)] += tokens
     return {kind: tokens for kind, tokens in found.items() if tokens}
 
 

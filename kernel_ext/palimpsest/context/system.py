@@ -4,11 +4,13 @@ Two parts, byte-stable within a session, because providers cache by prefix: what
 as a date or the user's variables, is appended to the conversation later, never edited in here.
 """
 
+import itertools
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from palimpsest.context.estimate import weigh_chars
 from palimpsest.context.manners import MANNERS, manner
 
 HEADER = """\
@@ -98,6 +100,19 @@ def sections(part: str) -> tuple[Section, ...]:
     rest = part[found.end() :]
     pieces = _NEXT.split(rest.removeprefix("\n\n")) if rest else []
     return (environment, *(Section("instructions", _named(piece), piece) for piece in pieces))
+
+
+def shared(part: str, tokens: int) -> tuple[tuple[Section, int], ...]:
+    """Share the tokens of one part of a system prompt among its sections, by their length."""
+    found = sections(part)
+    lengths = [weigh_chars(section.text) for section in found]
+    whole = max(sum(lengths), 1)
+    ends = [tokens * end // whole for end in itertools.accumulate(lengths)]
+    ends[-1] = tokens
+    return tuple(
+        (section, end - before)
+        for section, end, before in zip(found, ends, [0, *ends], strict=False)
+    )
 
 
 def _named(piece: str) -> str:

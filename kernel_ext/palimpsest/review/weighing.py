@@ -14,7 +14,7 @@ from palimpsest.context.estimate import MESSAGE_TOKENS, Count, block_tokens, too
 from palimpsest.context.kinds import kind_of
 from palimpsest.context.projection import Projection
 from palimpsest.context.standing import pinned_parts, standing
-from palimpsest.context.system import INSTRUCTIONS, sections
+from palimpsest.context.system import INSTRUCTIONS, shared
 from palimpsest.context.texts import load_texts
 from palimpsest.context.view import View
 from palimpsest.render.escape import one_line
@@ -174,17 +174,16 @@ def _raw(basis: Basis, projection: Projection, source: _Source) -> Iterator[Item
 
 
 def _system(message: FlatMessage, count: Count, scrub: Scrub) -> Iterator[Item]:
-    """Share what the prompt weighs among its sections: they weigh a little more one by one."""
-    text = "".join(str(getattr(block, "text", "")) for block in message.blocks)
-    found = sections(text)
-    whole = MESSAGE_TOKENS + sum(block_tokens(block, count) for block in message.blocks)
-    alone = [max(count(section.text), 1) for section in found]
-    shares = _calibrated(alone, whole / sum(alone))
-    root = ROOT.search(text)
-    for section, tokens in zip(found, shares, strict=True):
-        words = _first_line(section.text.removeprefix(f"{INSTRUCTIONS}{section.name}"))
-        name = section.name.removeprefix(f"{root[1]}/") if root is not None else section.name
-        yield Item(section.kind, one_line(scrub(name)), one_line(scrub(words)), tokens)
+    frame = MESSAGE_TOKENS
+    for block in message.blocks:
+        text = str(getattr(block, "text", ""))
+        root = ROOT.search(text)
+        for section, tokens in shared(text, block_tokens(block, count)):
+            words = _first_line(section.text.removeprefix(f"{INSTRUCTIONS}{section.name}"))
+            name = section.name.removeprefix(f"{root[1]}/") if root is not None else section.name
+            name, words = one_line(scrub(name)), one_line(scrub(words))
+            yield Item(section.kind, name, words, frame + tokens)
+            frame = 0
 
 
 def _first_line(text: str) -> str:

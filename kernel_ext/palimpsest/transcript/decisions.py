@@ -108,6 +108,6 @@ class StepRequest(Value):
     tokens: int = 0
     """Estimated tokens of the whole request."""
     kinds: dict[str, int] = {}
-    """The same by kind: system, tools, summary, user, assistant, reasoning, output."""
+    """The same by kind: system, tools, instructions, summary, user, assistant, reasoning, output."""
     opaque: BlobRef | None = None
     """The whole request, stored because a hook rewrote it."""

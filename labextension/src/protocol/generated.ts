@@ -1606,7 +1606,7 @@ export interface StepRequest {
    */
   tokens: number;
   /**
-   * The same by kind: system, tools, summary, user, assistant, reasoning, output.
+   * The same by kind: system, tools, instructions, summary, user, assistant, reasoning, output.
    */
   kinds: {
     [k: string]: number;
