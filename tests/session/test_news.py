@@ -1,11 +1,15 @@
 """A live session tells its model what has changed, beside the user's words and for good."""
 
+import asyncio
 import dataclasses
+import itertools
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from tests.loop.studio import Studio, ask
 
 from palimpsest.context.news import CHANGES, FIRST_LOOK
@@ -173,3 +177,45 @@ async def test_what_is_told_is_no_words_of_the_user(tmp_path: Path) -> None:
     told = session.snapshot().messages[2].parts
     assert [isinstance(part, TextPart) and part.synthetic for part in told] == [False, True]
     assert "Plan mode has ended" in said(model.requests[1])[1]
+
+
+MOVES = st.lists(
+    st.sampled_from(["ask", "midnight", "set", "delete", "plan", "build", "tool"]),
+    min_size=2,
+    max_size=8,
+)
+
+
+@pytest.mark.slow
+@given(MOVES)
+@settings(
+    max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+def test_no_byte_in_front_of_the_newest_message_ever_changes(
+    tmp_path: Path, moves: list[str]
+) -> None:
+    """Each request begins with all messages of the request before."""
+    asyncio.run(_wander(tmp_path, moves))
+
+
+async def _wander(tmp_path: Path, moves: list[str]) -> None:
+    model, kernel, agent = ScriptedModel(), Kernel(x="1"), "build"
+    studio, session = await opened(tmp_path, model, kernel)
+    for number, move in enumerate((*moves, "ask")):
+        match move:
+            case "midnight":
+                studio.clock.now += DAY
+            case "set":
+                kernel.variables = {**kernel.variables, f"v{number}": "2"}
+            case "delete":
+                kernel.variables = {}
+            case "plan" | "build":
+                agent = move
+            case _:
+                model.script(*([calls("list")] if move == "tool" else []), says("Done."))
+                await ask(session, f"Move {number}", agent=agent)
+    bodies = [[m for m in one.messages if m["role"] != "system"] for one in model.requests]
+    for before, after in itertools.pairwise(bodies):
+        assert after[: len(before)] == before
+    await check_rebuilt(studio, session, len(bodies))
+    await session.close()
