@@ -15,7 +15,7 @@ from palimpsest.session.surroundings import day_of
 from palimpsest.tools.tool import Namespace, VariableInfo
 from palimpsest.transcript.events import PartUpdated
 from palimpsest.transcript.ids import Ids
-from palimpsest.transcript.messages import AssistantMessage, Messages, UserMessage
+from palimpsest.transcript.messages import UserMessage
 from palimpsest.transcript.parts import TextPart
 from palimpsest.transcript.policies import Policy
 from palimpsest.transcript.scrub import is_secret_name, looks_secret, scrub_values, secret_values
@@ -73,10 +73,9 @@ class News:
             return False
         if user.origin is not None and user.origin.kind == "engine":
             return False
-        message = self._log.state.message(user.id)
-        if message is None or has_news(message):
-            return False
-        return not _is_answered(self._log.state.messages(), user.id)
+        messages = self._log.state.messages()
+        newest = messages[-1] if messages else None
+        return newest is not None and newest.id == user.id and not has_news(newest)
 
     async def _look(self, namespace: Namespace | None) -> dict[str, str] | None:
         if namespace is None:
@@ -102,10 +101,3 @@ class News:
             synthetic=True,
             metadata=dict(item.metadata),
         )
-
-
-def _is_answered(messages: Messages, user_id: str) -> bool:
-    return any(
-        isinstance(message.info, AssistantMessage) and message.info.parent_id == user_id
-        for message in messages
-    )
