@@ -118,3 +118,16 @@ def test_an_open_question_is_answered_when_told_to_continue(tmp_path: Path) -> N
     answer = house.ask("Continue if you have next steps, or stop and ask for clarification.")
 
     assert "**1.500**" in answer.text
+
+
+def test_a_summary_leaves_out_what_the_engine_noted_beside_a_prompt() -> None:
+    told = (
+        "[User]: How many whales are there?\n\n<variables>\nThe user's kernel holds:\n- df: 3 rows\n"
+        "</variables>\n\n[Assistant]: There are 3."
+    )
+    content = f"Summarise this.\n<conversation>\n{told}\n</conversation>\n## Goal\n## Numbers"
+
+    summary = reply(({"role": "user", "content": content},), purpose="compaction").text
+
+    assert "- How many whales are there?\n" in summary
+    assert "<variables>" not in summary

@@ -104,14 +104,14 @@ def read_conversation(messages: Messages) -> Conversation:
 def text_of(content: Any) -> str:
     """Return the words of a message's content, without what the engine wrote between tags."""
     if isinstance(content, str):
-        return _without_asides(content)
+        return without_asides(content)
     if not isinstance(content, list):
         return ""
     texts = [block.get("text") or "" for block in content if isinstance(block, dict)]
-    return "\n".join(said for text in texts if (said := _without_asides(text)))
+    return "\n".join(said for text in texts if (said := without_asides(text)))
 
 
-def _without_asides(text: str) -> str:
+def without_asides(text: str) -> str:
     """Return what a person said of a text."""
     if steered := _STEERED.match(text):
         return steered[1]

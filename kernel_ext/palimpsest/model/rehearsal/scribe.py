@@ -5,7 +5,14 @@ import json
 import re
 from dataclasses import dataclass, field
 
-from palimpsest.model.rehearsal.conversation import COMPACTED, Call, Conversation, Exchange, Turn
+from palimpsest.model.rehearsal.conversation import (
+    COMPACTED,
+    Call,
+    Conversation,
+    Exchange,
+    Turn,
+    without_asides,
+)
 from palimpsest.model.rehearsal.outputs import Result
 from palimpsest.model.rehearsal.prompt import Prompt
 from palimpsest.model.rehearsal.tables import parse_variables
@@ -132,7 +139,7 @@ def _serialised(text: str) -> list[Turn]:
         said = body.strip()
         last = turns[-1] if turns else Turn("")
         if kind == "User":
-            turns.append(Turn(said))
+            turns.append(Turn(without_asides(said)))
             continue
         if not turns:
             turns.append(last)
