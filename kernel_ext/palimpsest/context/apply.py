@@ -31,8 +31,12 @@ def apply(messages: Messages, view: View) -> Messages:
     """Return the messages with every standing decision applied and blobs read in."""
     holding = Standing(view.decisions)
     newest = newest_prompt(messages, holding)
+    named = {name for one in view.decisions for name in (one.part_id, one.message_id)}
     shown = tuple(
-        _message(message, holding, view.texts, is_newest=message is newest) for message in messages
+        _message(message, holding, view.texts, is_newest=message is newest)
+        if message.id in named or any(part.id in named for part in message.parts)
+        else _undecided(message, view.texts)
+        for message in messages
     )
     return wrapped(shown, view.decisions)
 
@@ -67,6 +71,13 @@ def _message(
     elif all(map(is_, parts, message.parts)):
         return message
     return message.model_copy(update={"parts": tuple(parts)})
+
+
+def _undecided(message: Message, texts: Mapping[str, str]) -> Message:
+    parts = tuple(_part(part, None, texts) for part in message.parts)
+    if all(map(is_, parts, message.parts)):
+        return message
+    return message.model_copy(update={"parts": parts})
 
 
 def _says_something(parts: list[Part]) -> bool:

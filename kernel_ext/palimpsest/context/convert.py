@@ -47,6 +47,7 @@ SAID_AS = "said_as"
 """Key in the metadata of what the engine says: in whose name the model is sent it."""
 ATTACHED = "[Attached {mime}: {name}]"
 SHORTENED = "[Tool output truncated for compaction: omitted {chars} chars]"
+WITH_METADATA = (TextPart, ReasoningPart, ToolPart)
 INLINED_TYPES = {"text/plain", "application/x-directory"}
 
 
@@ -133,7 +134,7 @@ def _assistant(message: Message, info: AssistantMessage, terms: Terms) -> list[F
 
 
 def _of_failed_attempt(part: Part) -> bool:
-    if not isinstance(part, TextPart | ReasoningPart | ToolPart):
+    if not isinstance(part, WITH_METADATA):
         return False
     return bool(part.metadata and part.metadata.get(FAILED_ATTEMPT))
 

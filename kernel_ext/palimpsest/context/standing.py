@@ -6,6 +6,7 @@ is said in ``transcript/piles.py``.
 
 from palimpsest.transcript.decisions import Decision
 from palimpsest.transcript.messages import Messages
+from palimpsest.transcript.parts import Part
 from palimpsest.transcript.piles import PRUNE_RULE, Standing
 
 __all__ = ["PRUNE_RULE", "Standing", "pinned_parts", "restored_parts", "standing"]
@@ -37,9 +38,18 @@ def pinned_parts(messages: Messages, decisions: tuple[Decision, ...]) -> frozens
         if (
             holding.pinned(part.id, message.id)
             if part.id in wished or message.id in wished
-            else getattr(part, "pinned", False)
+            else says_pinned(part)
         )
     )
+
+
+def says_pinned(part: Part) -> bool:
+    """Say whether a part itself says that it is pinned, without a decision."""
+    if part.type == "text" or part.type == "tool":
+        return part.pinned
+    # A newer version may pin more: unknown fields are kept.
+    unknown = part.__pydantic_extra__
+    return bool(unknown and unknown.get("pinned"))
 
 
 def restored_parts(decisions: tuple[Decision, ...]) -> frozenset[str]:

@@ -4,7 +4,7 @@ Border: pure. One function for a whole request and for a piece of one, so that w
 together from pieces (``remembered``) is what would have been written at once.
 """
 
-from collections.abc import Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 
 from palimpsest.context.estimate import MESSAGE_TOKENS, Count, block_tokens
@@ -12,7 +12,15 @@ from palimpsest.context.kinds import by_kind
 from palimpsest.context.projection import Projection
 from palimpsest.model.wire import Body, ProviderMessage, convert, message_hash, prompt_text
 from palimpsest.transcript.decisions import ContextItem
-from palimpsest.transcript.flat import FlatMessages, ResultBlock
+from palimpsest.transcript.flat import (
+    Block,
+    FlatMessage,
+    FlatMessages,
+    MediaBlock,
+    ReasoningBlock,
+    ResultBlock,
+    TextBlock,
+)
 from palimpsest.transcript.messages import AssistantMessage, Messages
 from palimpsest.transcript.values import ModelInfo
 
@@ -28,6 +36,16 @@ class Written:
     """Estimated tokens of each neutral message."""
     kinds: dict[str, int]
     """The same by kind."""
+
+
+Recorded = Mapping[tuple[str, tuple[str, ...]], ContextItem]
+"""What was recorded of the messages of the newest request, by their hash and parts."""
+
+Known = Mapping[tuple[str, tuple[str, ...]], ContextItem]
+"""What was recorded of messages that are sent again, by their role and parts."""
+
+WEIGHED_ALONE = (ReasoningBlock, MediaBlock)
+"""Blocks of other kinds than their neighbours, or that are not sent to everybody."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,20 +75,68 @@ def write(
     of_compactions: Set[str],
     *,
     tools_tokens: int = 0,
+    recorded: Recorded | None = None,
 ) -> Written:
-    """Write neutral messages; ``of_compactions`` are the transcript messages that hold summaries."""
+    """Write neutral messages; ``of_compactions`` are the transcript messages that hold summaries.
+
+    What a message weighs is taken from the record where it was sent before, just as it is.
+    """
     provider = convert(messages, model)
     hashes = tuple(message_hash(one.body) for one in provider)
-    weights = tuple(
-        tuple(block_tokens(block, count) for block in message.blocks) for message in messages
-    )
+    known = _known(provider, hashes, recorded) if recorded else {}
+    weights = tuple(_weights(message, known, count) for message in messages)
+    by_part = _by_part(messages, weights)
     return Written(
         sent=tuple(one.body for one in provider),
         hashes=hashes,
-        items=_items(provider, hashes, messages, weights, count),
+        items=tuple(
+            _item(one, sha256, known, by_part, count)
+            for one, sha256 in zip(provider, hashes, strict=True)
+        ),
         tokens=tuple(MESSAGE_TOKENS + sum(weighed) for weighed in weights),
         kinds=by_kind(messages, weights, tools_tokens, of_compactions),
     )
+
+
+def recorded(items: Iterable[ContextItem]) -> Recorded:
+    """Return what was recorded of messages that name their parts."""
+    return {(item.sha256, item.part_ids): item for item in items if item.part_ids}
+
+
+def _known(provider: Sequence[ProviderMessage], hashes: Sequence[str], recorded: Recorded) -> Known:
+    """Return what was recorded of these very messages."""
+    found = {}
+    for one, sha256 in zip(provider, hashes, strict=True):
+        item = recorded.get((sha256, one.part_ids))
+        role = str(one.body["role"])
+        if item is not None and item.role == role and item.message_id == one.message_id:
+            found[role, one.part_ids] = item
+    return found
+
+
+def _weights(message: FlatMessage, known: Known, count: Count) -> tuple[int, ...]:
+    """Return what each block weighs; of an answer that was recorded, all is given to its first."""
+    blocks = message.blocks
+    if known and all(map(_is_plain, blocks)):
+        parts = tuple(str(block.part_id) for block in blocks)
+        if message.role == "tool":
+            each = [known.get((message.role, (part,))) for part in parts]
+            found = tuple(item.tokens - MESSAGE_TOKENS for item in each if item is not None)
+            if len(found) == len(blocks):
+                return found
+        elif (message.role, parts) in known and len(set(parts)) == len(parts):
+            whole = known[message.role, parts].tokens - MESSAGE_TOKENS
+            return (whole, *(0 for _ in parts[1:]))
+    return tuple(block_tokens(block, count) for block in blocks)
+
+
+def _is_plain(block: Block) -> bool:
+    """Say whether a block is sent as it is, and is of the same kind as its neighbours."""
+    if block.part_id is None or isinstance(block, WEIGHED_ALONE):
+        return False
+    if isinstance(block, TextBlock):
+        return bool(block.text) and not block.text.isspace()
+    return not isinstance(block, ResultBlock) or not block.media
 
 
 def summaries(messages: Messages) -> set[str]:
@@ -82,33 +148,38 @@ def summaries(messages: Messages) -> set[str]:
     }
 
 
-def _items(
-    provider: Sequence[ProviderMessage],
-    hashes: Sequence[str],
-    messages: FlatMessages,
-    weighed: Sequence[Sequence[int]],
-    count: Count,
-) -> tuple[ContextItem, ...]:
-    """Say of each provider message where it came from and what it weighs."""
-    weights: dict[tuple[bool, str], int] = {}
-    for message, tokens_of in zip(messages, weighed, strict=True):
-        for block, tokens in zip(message.blocks, tokens_of, strict=True):
+def _by_part(
+    messages: FlatMessages, weights: Sequence[Sequence[int]]
+) -> dict[tuple[bool, str], int]:
+    """Return what each part weighs, its result apart from the rest."""
+    found: dict[tuple[bool, str], int] = {}
+    for message, weighed in zip(messages, weights, strict=True):
+        for block, tokens in zip(message.blocks, weighed, strict=True):
             if block.part_id is not None:
                 key = (isinstance(block, ResultBlock), block.part_id)
-                weights[key] = weights.get(key, 0) + tokens
-    items = []
-    for one, sha256 in zip(provider, hashes, strict=True):
-        role = str(one.body["role"])
-        tokens = sum(weights.get((role == "tool", part), 0) for part in one.part_ids)
-        if role == "system":
-            tokens = count(prompt_text((one.body,)))
-        items.append(
-            ContextItem(
-                role=role,
-                message_id=one.message_id,
-                part_ids=one.part_ids,
-                sha256=sha256,
-                tokens=MESSAGE_TOKENS + tokens,
-            )
-        )
-    return tuple(items)
+                found[key] = found.get(key, 0) + tokens
+    return found
+
+
+def _item(
+    one: ProviderMessage,
+    sha256: str,
+    known: Known,
+    by_part: Mapping[tuple[bool, str], int],
+    count: Count,
+) -> ContextItem:
+    """Say of a provider message where it came from and what it weighs."""
+    role = str(one.body["role"])
+    same = known.get((role, one.part_ids))
+    if same is not None and same.sha256 == sha256:
+        return same
+    tokens = sum(by_part.get((role == "tool", part), 0) for part in one.part_ids)
+    if role == "system":
+        tokens = count(prompt_text((one.body,)))
+    return ContextItem(
+        role=role,
+        message_id=one.message_id,
+        part_ids=one.part_ids,
+        sha256=sha256,
+        tokens=MESSAGE_TOKENS + tokens,
+    )

@@ -15,7 +15,7 @@ from palimpsest.context.hygiene import CLOSING, clean
 from palimpsest.context.kinds import KINDS, by_kind
 from palimpsest.context.projection import Projection, head
 from palimpsest.context.valid import MERGES_ANSWERS, MERGES_QUESTIONS, USER_SPEAKS_LAST
-from palimpsest.loop.assembly import Assembly, Written, summaries, write
+from palimpsest.loop.assembly import Assembly, Recorded, Written, summaries, write
 from palimpsest.model.wire import Body
 from palimpsest.transcript.decisions import ContextItem
 from palimpsest.transcript.flat import (
@@ -83,10 +83,11 @@ class Piece:
 class Pile:
     """The pieces of a request, the newest on top."""
 
-    def __init__(self, terms: Terms) -> None:
+    def __init__(self, terms: Terms, recorded: Recorded) -> None:
         self.shown: set[str] = set()
         """The parts of which something is shown."""
         self._terms = terms
+        self._recorded = recorded
         self._family = provider_family(terms.model.ref)
         self._pieces: list[Piece] = []
         self._calls: set[str] = {LEAD_ID}
@@ -118,7 +119,9 @@ class Pile:
         calls = self._checked(flat)
         cleaned = self._cleaned(flat)
         terms = self._terms
-        written = write(cleaned, terms.model, terms.count, summaries(messages))
+        written = write(
+            cleaned, terms.model, terms.count, summaries(messages), recorded=self._recorded
+        )
         if _ids_sent(written) != {
             block.call_id for one in cleaned for block in one.blocks if isinstance(block, CallBlock)
         }:

@@ -6,16 +6,16 @@ taken off the pile and put on again, so that a step costs what is new in it and 
 window is long. One memory belongs to one session and holds what its newest request held.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from operator import is_
 
 from palimpsest.context.apply import apply, newest_prompt
 from palimpsest.context.fold import marker
-from palimpsest.context.standing import Standing
+from palimpsest.context.standing import Standing, says_pinned
 from palimpsest.context.texts import Read, read_texts
 from palimpsest.context.undo import CONTINUES, folded
 from palimpsest.context.view import View
-from palimpsest.loop.assembly import Assembly
+from palimpsest.loop.assembly import Assembly, Recorded
 from palimpsest.loop.pile import Pile, Terms, Unsure
 from palimpsest.transcript.decisions import Decision
 from palimpsest.transcript.messages import AssistantMessage, Message, Messages, UserMessage
@@ -23,6 +23,9 @@ from palimpsest.transcript.parts import TextPart
 
 NEWEST = 64
 """Where two states of a session differ, it is nearly always among so many newest messages."""
+
+PIECE = 16
+"""Messages of a piece, if a turn ends there: fewer cost more to write, more cost more to change."""
 
 REST = 20
 """Requests that are assembled from the whole session, after pieces could not be made."""
@@ -36,15 +39,24 @@ class Memory:
         self._rest = 0
 
     def assembly(
-        self, messages: Messages, decisions: tuple[Decision, ...], terms: Terms, read: Read
+        self,
+        messages: Messages,
+        decisions: tuple[Decision, ...],
+        terms: Terms,
+        read: Read,
+        recorded: Callable[[], Recorded] = dict,
     ) -> Assembly | None:
-        """Return the request of a session; None where only the whole session can tell."""
+        """Return the request of a session; None where only the whole session can tell.
+
+        ``recorded`` gives what messages of the newest request weigh, where it was for the same
+        model and counted alike: a session that is opened again is not counted again.
+        """
         past, self._past = self._past, None
         if self._rest or not terms.local:
             self._rest = max(0, self._rest - 1)
             return None
         if past is None or not past.goes_on(terms, decisions):
-            past = _Past(terms)
+            past = _Past(terms, recorded())
         try:
             found = past.assembly(messages, decisions, read)
         except Unsure:
@@ -57,9 +69,9 @@ class Memory:
 class _Past:
     """A session as it was at its newest request, and the pile that was made of it."""
 
-    def __init__(self, terms: Terms) -> None:
+    def __init__(self, terms: Terms, recorded: Recorded) -> None:
         self._terms = terms
-        self._pile = Pile(terms)
+        self._pile = Pile(terms, recorded)
         self._messages: Messages = ()
         self._folded: Messages = ()
         self._names: dict[str, int] = {}
@@ -69,6 +81,10 @@ class _Past:
         """Decisions by the part or message they are about, with their place."""
         self._pinned: list[tuple[int, str]] = []
         """Parts that say themselves that they are pinned, with the place of their message."""
+        self._pins: set[str] = set()
+        """Parts that a decision pins, or pinned once."""
+        self._drops = False
+        """Something is left out by a decision."""
         self._prompt: str | None = None
         """The newest prompt, which is said although it was left out."""
 
@@ -98,7 +114,7 @@ class _Past:
         self._note_pins(messages, same)
         self._messages = messages
         self._put(shown[kept:], kept, read)
-        if not self._pins() <= self._pile.shown:
+        if not self._all_pins_shown():
             raise Unsure
         return self._pile.assembly()
 
@@ -110,6 +126,11 @@ class _Past:
             if decision.until_part_id is not None:
                 raise Unsure
             name = decision.part_id or decision.message_id
+            self._drops = self._drops or decision.action == "drop"
+            if decision.action == "pin":
+                if decision.part_id is None:
+                    raise Unsure
+                self._pins.add(decision.part_id)
             if name is not None:
                 self._about.setdefault(name, []).append((at, decision))
                 names.add(name)
@@ -136,7 +157,7 @@ class _Past:
 
     def _prompts(self, shown: Messages, decisions: tuple[Decision, ...]) -> set[str]:
         """Return the prompts that are, or no longer are, the newest, where that makes a difference."""
-        if not any(one.action == "drop" for found in self._about.values() for _, one in found):
+        if not self._drops:
             return set()
         newest = newest_prompt(shown, Standing(decisions))
         before, self._prompt = self._prompt, newest.id if newest is not None else None
@@ -154,18 +175,13 @@ class _Past:
             self._pinned.pop()
         for at in range(same, len(messages)):
             for part in messages[at].parts:
-                if getattr(part, "pinned", False):
+                if says_pinned(part):
                     self._pinned.append((at, part.id))
 
-    def _pins(self) -> set[str]:
-        """Return the parts that may have to be said again where they are not shown."""
-        pinned = {part_id for _, part_id in self._pinned}
-        for name, found in self._about.items():
-            if any(decision.action == "pin" for _, decision in found):
-                if found[0][1].part_id is None:
-                    raise Unsure
-                pinned.add(name)
-        return pinned
+    def _all_pins_shown(self) -> bool:
+        """Say whether nothing that is pinned would have to be said again."""
+        shown = self._pile.shown
+        return self._pins <= shown and all(part_id in shown for _, part_id in self._pinned)
 
     def _put(self, messages: Messages, start: int, read: Read) -> None:
         if not messages:
@@ -187,7 +203,7 @@ class _Past:
         decisions = tuple(decision for _, decision in about)
         view = View(messages, decisions, read_texts(messages, read))
         applied = apply(messages, view)
-        for begin, end in _turns(messages):
+        for begin, end in _pieces(messages):
             self._pile.put(messages[begin:end], applied[begin:end])
 
 
@@ -225,7 +241,11 @@ def _names_of(message: Message) -> Iterable[str]:
         yield part.id
 
 
-def _turns(messages: Messages) -> Iterator[tuple[int, int]]:
-    """Yield where each turn begins and ends."""
-    starts = [at for at, one in enumerate(messages) if at and isinstance(one.info, UserMessage)]
-    yield from zip([0, *starts], [*starts, len(messages)], strict=True)
+def _pieces(messages: Messages) -> Iterator[tuple[int, int]]:
+    """Yield where each piece begins and ends: some turns, or what follows in a turn."""
+    begin = 0
+    for at, one in enumerate(messages):
+        if at - begin >= PIECE and isinstance(one.info, UserMessage):
+            yield begin, at
+            begin = at
+    yield begin, len(messages)

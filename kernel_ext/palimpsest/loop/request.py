@@ -13,7 +13,7 @@ from palimpsest.context.route import calibration as ratio
 from palimpsest.context.summary import project_summary
 from palimpsest.context.texts import load_texts
 from palimpsest.context.view import View
-from palimpsest.loop.assembly import Assembly, assemble
+from palimpsest.loop.assembly import Assembly, Recorded, assemble, recorded
 from palimpsest.loop.pile import Terms
 from palimpsest.loop.stage import Setup, Stage, StateView
 from palimpsest.model.model import ModelRequest
@@ -145,8 +145,19 @@ def build(
 
 
 def _remembered(stage: Stage, setup: Setup, messages: Messages) -> Assembly | None:
+    state = stage.log.state
+
+    def known() -> Recorded:
+        request = state.request
+        same = (
+            request is not None
+            and request.model.ref == setup.info.ref
+            and request.facts.estimator == setup.policy.estimator
+        )
+        return recorded(state.items) if same else {}
+
     terms = Terms(setup.system, setup.specs, setup.info, setup.policy, setup.count)
-    return stage.memory.assembly(messages, stage.log.state.decisions, terms, stage.blobs.get_blob)
+    return stage.memory.assembly(messages, state.decisions, terms, stage.blobs.get_blob, known)
 
 
 def _view(stage: Stage, messages: Messages) -> View:
@@ -181,7 +192,7 @@ def _json(value: Any) -> bytes:
 def _same(before: Sequence[ContextItem], now: Sequence[ContextItem]) -> int:
     same = 0
     for old, new in zip(before, now, strict=False):
-        if old.sha256 != new.sha256:
+        if old is not new and old.sha256 != new.sha256:
             break
         same += 1
     return same

@@ -237,10 +237,11 @@ def _text_of(message: FlatMessage) -> str:
 
 def with_marks(messages: Sequence[Body], marks: Iterable[int]) -> tuple[Body, ...]:
     """Set a cache mark on the messages at these positions, on the last block of a list."""
-    marked = set(marks)
-    return tuple(
-        _marked(message) if at in marked else message for at, message in enumerate(messages)
-    )
+    marked = list(messages)
+    for at in set(marks):
+        if 0 <= at < len(marked):
+            marked[at] = _marked(marked[at])
+    return tuple(marked)
 
 
 def _marked(message: Body) -> Body:
@@ -279,12 +280,17 @@ def sendable(messages: Iterable[Body], model: ModelInfo) -> tuple[Body, ...]:
     return tuple({k: v for k, v in message.items() if k not in refused} for message in kept)
 
 
+_QUOTED = json.encoder.encode_basestring
 _CANONICAL = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"))
 """Made once: a request of a long session is written as hundreds of messages."""
 
 
 def canonical(value: Any) -> bytes:
     """Return the one JSON text of a value."""
+    if isinstance(value, dict) and all(type(one) is str for one in value.values()):
+        # Most messages are words only, and these are written twice as fast one by one.
+        fields = (f"{_QUOTED(name)}:{_QUOTED(value[name])}" for name in sorted(value))
+        return clean(f"{{{','.join(fields)}}}").encode()
     return clean(_CANONICAL.encode(value)).encode()
 
 

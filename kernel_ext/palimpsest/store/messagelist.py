@@ -24,6 +24,8 @@ class MessageList:
         self._report = report
         self._slots: dict[str, MessageSlot] = {}
         self._changed: set[str] = set()
+        self._appeared: list[str] = []
+        """Messages that are not in the list yet, in the order in which they appeared."""
         self._reordered = True
         self._list: list[Message] = []
         self._index: dict[str, int] = {}
@@ -34,6 +36,7 @@ class MessageList:
     def value(self) -> Messages:
         """Return the messages; only what changed since the last call is built again."""
         if self._value is None:
+            self._append()
             if self._reordered or not self._changed.issubset(self._index):
                 self._rebuild()
             else:
@@ -44,6 +47,16 @@ class MessageList:
             self._changed.clear()
             self._value = tuple(self._list)
         return self._value
+
+    def _append(self) -> None:
+        """Put messages that appeared behind all others; one without info is put in its place later."""
+        if not self._reordered:
+            for identifier in self._appeared:
+                message = self._slots[identifier].read(self._report)
+                if message is not None:
+                    self._index[identifier] = len(self._list)
+                    self._list.append(message)
+        self._appeared.clear()
 
     def _rebuild(self) -> None:
         built = (slot.read(self._report) for slot in self._slots.values())
@@ -145,7 +158,7 @@ class MessageList:
         slot = self._slots.get(message_id)
         if slot is None:
             slot = self._slots[message_id] = MessageSlot(message_id, seq)
-            self._reordered = True
+            self._appeared.append(message_id)
         return slot
 
     def _part(self, message_id: str, part_id: str) -> tuple[MessageSlot | None, PartSlot | None]:
