@@ -20,7 +20,7 @@ from palimpsest.model.script import Answer, fails, overflows, says
 from palimpsest.model.scripted import Scripted, ScriptedModel
 from palimpsest.session.config import load
 from palimpsest.session.live import LiveSession
-from palimpsest.transcript.errors import ConfigError, ContextOverflowError
+from palimpsest.transcript.errors import ApiError, ConfigError, ContextOverflowError
 from palimpsest.transcript.parts import RetryPart
 from palimpsest.transcript.policies import Policy
 from palimpsest.transcript.values import ModelInfo, ModelRef
@@ -109,6 +109,7 @@ async def test_the_cost_of_a_summary_counts_for_the_session(tmp_path: Path) -> N
         ("scripted/nobody", says("Never sent."), "There is no model 'scripted/nobody'."),
         ("scripted/writer", fails(401, "No key."), "SCRIPTED_API_KEY"),
         ("scripted/writer", fails(404, "No such model."), "No such model."),
+        ("scripted/writer", fails(400, "This key is for other models."), "for other models."),
     ],
 )
 async def test_a_model_that_cannot_be_used_is_told_once_and_the_sessions_own_writes(
@@ -154,6 +155,39 @@ async def test_a_model_with_too_small_a_window_is_not_asked(tmp_path: Path) -> N
     assert writes.requests == []
     [notice] = notices(session)
     assert "3,000" in notice
+
+
+async def test_a_key_that_ends_between_two_parts_costs_no_words(tmp_path: Path) -> None:
+    writes = ScriptedModel(says(SUMMARY + "- half of it"), fails(401, "The key has expired."))
+    room, works, session = await two_models(tmp_path, writes, *[by_purpose] * 5)
+
+    answer = await summarise(session)
+
+    assert (answer.text, answer.error) == ("It is 43.92.", None)
+    assert len(writes.requests) == 2
+    assert len(notices(session)) == 1
+    # The session's model begins anew, and what the other wrote is a draft that nobody goes on with.
+    told = [str(one.messages[-1]["content"]) for one in works.requests[2:]]
+    assert "First question" in told[0]
+    assert not any("half of it" in text for text in told)
+    await assert_rebuilt(room, session, works, writes)
+
+
+@pytest.mark.slow
+async def test_a_model_that_is_only_busy_is_not_replaced(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("palimpsest.model.retry.FIRST_DELAY_SECONDS", 0.001)
+    monkeypatch.setattr("palimpsest.model.retry.CAP_SECONDS", 0.001)
+    writes = ScriptedModel(*[fails(503, "Busy.")] * 8)
+    _, works, session = await two_models(
+        tmp_path, writes, writer=WRITER.model_copy(update={"window": 8_000})
+    )
+
+    answer = await summarise(session)
+
+    assert isinstance(answer.error, ApiError)
+    assert len(works.requests) == 2
 
 
 async def test_what_another_model_could_not_do_either_is_an_error(tmp_path: Path) -> None:

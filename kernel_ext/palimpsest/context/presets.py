@@ -106,6 +106,7 @@ OPENCODE_1_18 = Policy(
         cut="unfinished-tail",
         replay=True,
         judge=False,
+        stages=1,
         continue_text=OPENCODE_CONTINUE_1_18,
     ),
 )

@@ -59,8 +59,6 @@ LEAST_SHARE = 0.25
 """Where words around it and the summary so far leave less than this share of a request to new text,
 parts would hardly get on."""
 
-NO_SUCH_MODEL = frozenset({401, 403, 404})
-"""Refusals after which another model is worth a try: no right to this one, or there is none."""
 TIMED_OUT = "timed_out"
 """Key in an error's metadata: the request was given up because it took too long."""
 
@@ -92,6 +90,8 @@ class Scribe:
         self._setup = setup
         self._marker_id = marker_id
         self._processor: Processor | None = None
+        self._refused = False
+        """The model cannot be used at all: no key, no such model or server."""
         self.message = AssistantMessage(
             id=stage.ids.new("msg"),
             session_id=stage.session_id,
@@ -111,7 +111,7 @@ class Scribe:
             try:
                 await self._write(_quiet(self._setup, named))
             except ModelFailed as failure:
-                if not _is_refused(failure.error):
+                if not self._refused:
                     raise
                 self._notice(named, failure.error.message)
             else:
@@ -250,6 +250,9 @@ class Scribe:
         try:
             async with asyncio.timeout(seconds):
                 finished = await answer(stage, quiet.model, assembled, self._processor)
+        except ModelFailed as failure:
+            self._refused = _is_refusal(failure.error)
+            raise
         except TimeoutError:
             # It may have been the wait before another attempt that took too long.
             stage.write(SessionStatus(status=Busy()))
@@ -296,11 +299,11 @@ def _quiet(setup: Setup, named: Summariser | None) -> Setup:
     return dataclasses.replace(quiet, model=named.model, info=named.info)
 
 
-def _is_refused(error: ErrorValue) -> bool:
-    """Tell whether a model cannot be used at all: no key for it, or there is none of that name."""
+def _is_refusal(error: ErrorValue) -> bool:
+    """Tell whether another model is worth a try: not for what may pass, nor for what is too long."""
     if isinstance(error, ApiError):
-        return error.status in NO_SUCH_MODEL
-    return isinstance(error, AuthError)
+        return not error.retryable
+    return isinstance(error, AuthError | UnknownError)
 
 
 def _too_long(quiet: Setup, tokens: int, budget: int) -> ModelFailed:
