@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.loop.compacting import DEFAULT, SUMMARY, markers, summaries
+from tests.loop.compacting import DEFAULT, SUMMARY, markers, summaries, with_compact
 from tests.loop.house import PROVIDERS, House
 from tests.loop.studio import until
 
@@ -184,3 +184,20 @@ async def test_a_second_try_after_a_silent_server_sends_the_same_again(house: Sm
     session = await house.session()
     rebuilt = rebuild_all(house.studio.store, session.id, await house.studio.records(session))
     assert [one.matches for one in rebuilt] == [True] * len(house.server.bodies)
+
+
+@pytest.mark.parametrize("refused", [False, True])
+async def test_a_model_of_its_own_is_asked_by_its_own_name(house: Small, *, refused: bool) -> None:
+    await house.grow(3)
+    small = f"{house.id.split('/')[0]}/small-test"
+    house.narrow(with_compact(model=small))
+    house.server.script(*[fails(404, "No such model.")] * refused, *[by_purpose] * 6)
+
+    answer = await house.ask(QUESTION)
+
+    assert (answer.text, answer.error) == ("It is 43.92.", None)
+    names = [body["model"] for body in house.asked()]
+    assert names[0] == "small-test"
+    assert ("small-test" in names[1:]) != refused
+    assert house.server.bodies[-1]["model"] == house.id.split("/")[1]
+    await house.check_requests()
