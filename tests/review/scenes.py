@@ -9,7 +9,8 @@ from tests.loop.test_room import SUMMARY, reads, room
 
 from palimpsest.context.changes import changed
 from palimpsest.context.presets import PRESETS
-from palimpsest.model.script import calls, overflows, says, stalls
+from palimpsest.model.model import ModelRequest
+from palimpsest.model.script import Answer, calls, overflows, says, stalls
 from palimpsest.session.live import LiveSession
 from palimpsest.transcript.parts import ToolPart
 from palimpsest.transcript.policies import Policy
@@ -195,6 +196,23 @@ async def reported_full(tmp_path: Path) -> tuple[Studio, LiveSession]:
     return studio, session
 
 
+async def steered(tmp_path: Path) -> tuple[Studio, LiveSession]:
+    """A person said something into a turn that ran."""
+    waiting: list[asyncio.Task[object]] = []
+
+    def slow(_request: ModelRequest) -> Answer:
+        words = ask(session, "Only the first lines.", delivery="steer")
+        waiting.append(asyncio.get_running_loop().create_task(words))
+        return calls("bash", command="sleep 0.1")
+
+    studio, _ = room(tmp_path, *reads(0), slow, *[says("Well.")] * 4)
+    session = await studio.session()
+    await ask(session, "Read the logs.", yes=True)
+    await asyncio.gather(*waiting)
+    await ask(session, "Sure?")
+    return studio, session
+
+
 async def stopped_summary(tmp_path: Path) -> tuple[Studio, LiveSession]:
     """A person stopped the summary, and went on."""
     answers = [*reads(0, 1, 2, 3, 4, 5), stalls(), says("Well."), says(SUMMARY), says("Yes.")]
@@ -227,5 +245,6 @@ SCENES: dict[str, Scene] = {
         wished,
         reported_full,
         stopped_summary,
+        steered,
     )
 }

@@ -12,6 +12,7 @@ from palimpsest.context.basis import projected, recorded
 from palimpsest.context.estimate import Count
 from palimpsest.context.overflow import overflows
 from palimpsest.context.oversized import RULE as OVERSIZED
+from palimpsest.context.reminders import STEERED
 from palimpsest.context.standing import PRUNE_RULE
 from palimpsest.context.summary import RULE as COMPACT
 from palimpsest.context.texts import load_texts
@@ -42,7 +43,7 @@ from palimpsest.transcript.values import ToolSpec, Usage
 
 ASIDE = "compact/aside"
 """Rule of decisions that take out what a failed compaction brought."""
-REDUCERS = ("truncate", OVERSIZED)
+DECIDERS = frozenset({"truncate", OVERSIZED, STEERED})
 """Rules, beside those of prune, that are decided anew under another policy."""
 
 
@@ -151,7 +152,7 @@ class Walk:
 
     def _decided(self, decision: Decision) -> None:
         """Note a recorded decision; what a person decided holds under every policy."""
-        if decision.rule in REDUCERS or decision.rule.startswith(PRUNE_RULE):
+        if decision.rule in DECIDERS or decision.rule.startswith(PRUNE_RULE):
             self.recorded_since.decisions.append(decision)
         elif decision.rule != COMPACT and (decision.rule != ASIDE or self._aside):
             name = self._other.replaced.get(decision.message_id or "", decision.message_id)
@@ -191,7 +192,7 @@ class Walk:
         asking = self._asking_at(recorded)
         if asking is None:
             return
-        marked = self._recorded_compaction(recorded)
+        marked = self._recorded_compaction(recorded, asking)
         self.recorded_since.compactions.append(marked.compaction())
         wanted = not recorded.auto or self._wants(recorded, asking)
         self._full = False
@@ -236,7 +237,7 @@ class Walk:
         self._shortens = failed and not stopped and not by_hand
         return not failed
 
-    def _recorded_compaction(self, recorded: Recorded) -> Marked:
+    def _recorded_compaction(self, recorded: Recorded, asking: Asking) -> Marked:
         messages = self._state.messages()
         at = next(i for i, one in enumerate(messages) if one.id == recorded.marker_id)
         seen = messages[: at + 1]
@@ -244,7 +245,7 @@ class Walk:
         view = View(seen, decisions, load_texts(seen, self._read, decisions))
         request = recorded.request or (self._sent.record if self._sent else None)
         policy = self._recorded_policy(request) if request is not None else Policy()
-        return Marked(recorded, messages[at], view, policy)
+        return Marked(recorded, messages[at], view, policy, asking.model, self._counter)
 
     def _asking_at(self, recorded: Recorded) -> Asking | None:
         """Return what a request at a marker is made of: what the step beside it was made of."""
@@ -257,7 +258,8 @@ class Walk:
             request = self._sent.record
         if request is None or info is None:
             return None
-        return replace(self._asking(request), now=info.time.created, without=None)
+        policy = self._policy or self._recorded_policy(recorded.request or request)
+        return replace(self._asking(request), policy=policy, now=info.time.created, without=None)
 
     # Requests
 

@@ -5,9 +5,11 @@ then the model was asked this very question. Else a stand-in of a stated size ta
 what was recorded of the compaction is hidden.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
-from palimpsest.context.compact import Plan, plan, planned, weigher
+from palimpsest.context.compact import Plan, plan, weigher
+from palimpsest.context.estimate import Count
 from palimpsest.context.overflow import usable
 from palimpsest.context.summary import seen_at
 from palimpsest.context.view import View
@@ -23,6 +25,7 @@ from palimpsest.review.standins import (
 from palimpsest.review.steps import Compaction
 from palimpsest.transcript.messages import Message, Messages, UserMessage
 from palimpsest.transcript.policies import Policy
+from palimpsest.transcript.values import ModelInfo
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,12 +39,15 @@ class Marked:
     policy: Policy
     """Under which the recorded compaction was planned."""
 
+    model: ModelInfo
+    counter: Callable[[str], Count]
+
     @property
     def plan(self) -> Plan:
-        """What was summarised, and what was kept."""
-        marker = with_tail(self.message, self.recorded.tail_start_id)
-        view = View((*self.view.messages[:-1], marker), self.view.decisions, self.view.texts)
-        return planned(seen_at(view, marker.id, self.policy), self.policy.compact)
+        """What was summarised, and what was kept, planned as the loop did it."""
+        bare = with_tail(self.message, None)
+        view = View((*self.view.messages[:-1], bare), self.view.decisions, self.view.texts)
+        return plan_at(view, bare.id, self.policy, self.model, self.counter)
 
     def compaction(self, covered: int | None = None) -> Compaction:
         """Return the recorded compaction as a value."""
@@ -82,7 +88,8 @@ def compact(
         if marked is not None
         else bare_marker(name, user, asking.now, auto=True, overflow=overflow)
     )
-    made = _planned_now(other, asking, before, marker)
+    view = other.view((*before, with_tail(marker, None)))
+    made = plan_at(view, marker.id, asking.policy, asking.model, other.counter)
     if marked is not None and _same(marked, made, asking.policy):
         return marked.compaction(len(made.head))
     return _stand_in(other, asking, marked, marker, made, before, size)
@@ -94,11 +101,16 @@ def leave_out(other: Other, recorded: Recorded) -> None:
     other.hide((recorded.marker_id, *recorded.summaries, *goes_on))
 
 
-def _planned_now(other: Other, asking: Asking, before: Messages, marker: Message) -> Plan:
-    policy, model = asking.policy, asking.model
-    bare = with_tail(marker, None)
-    seen = seen_at(other.view((*before, bare)), marker.id, policy)
-    weigh = weigher(policy, model.ref, other.counter(policy.estimator))
+def plan_at(
+    view: View,
+    marker_id: str,
+    policy: Policy,
+    model: ModelInfo,
+    counter: Callable[[str], Count],
+) -> Plan:
+    """Plan the compaction that a marker asks for; it is the last message, and names no tail yet."""
+    seen = seen_at(view, marker_id, policy)
+    weigh = weigher(policy, model.ref, counter(policy.estimator))
     return plan(seen, policy.compact, usable(model, policy.overflow), weigh)
 
 

@@ -13,6 +13,7 @@ from palimpsest.context.policy import reserve
 from palimpsest.context.precheck import Way
 from palimpsest.context.projection import Projection, project
 from palimpsest.context.prune import BEFORE_REQUESTS, prune
+from palimpsest.context.reminders import remind
 from palimpsest.context.route import Route, calibration
 from palimpsest.context.texts import load_texts
 from palimpsest.context.truncate import truncate
@@ -163,6 +164,8 @@ class Other:
         """Return the next request, with less in it where the policy says so; it may still not fit."""
         built = self._built(asking)
         policy = built.policy
+        if self.decide(remind(built.view, policy.reminders, self.new_id, self._count(policy))):
+            built = self._built(asking)
         facts = self.facts(asking, built.projection.total)
         if policy.prune.rule in BEFORE_REQUESTS:
             count = self._count(policy)
