@@ -261,7 +261,7 @@ class Session:
         return self._app.engine.submit(self._live.prompt(text, PromptOptions(**options)))
 
     def compact(self, focus: str | None = None) -> "Future[Answer]":
-        """Put a summary in the place of what was said; it arrives in a future.
+        """Put a summary in the place of what was said; it arrives in a future, also one that runs already.
 
         ``focus`` is what the summary keeps above all. In a cell, write ``%agent compact``.
         """
