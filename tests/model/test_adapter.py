@@ -1,6 +1,7 @@
 """The adapter tells a whole answer from a broken one, on the wire of two providers."""
 
 import asyncio
+import dataclasses
 import time
 from collections.abc import Iterator
 
@@ -8,7 +9,7 @@ import pytest
 from tests.model.requests import HELLO, SYSTEM, info, request, run
 
 from palimpsest.model.fault_server import FaultServer
-from palimpsest.model.litellm_model import LitellmModel
+from palimpsest.model.litellm_model import LIBRARY, LitellmModel
 from palimpsest.model.model import (
     ReasoningDelta,
     ReasoningEnded,
@@ -538,3 +539,19 @@ async def test_no_key_is_kept_or_shown(server: FaultServer, provider: str) -> No
     assert "0123456789" not in error.model_dump_json()
     assert server.requests[0].had_key
     assert "0123456789" not in repr(server.requests[0].headers)
+
+
+@pytest.mark.parametrize(
+    ("provider", "base", "keyed"),
+    [("openai", None, True), ("openai", "http://h/v1", False), ("anthropic", None, False)],
+)
+def test_only_openais_own_server_is_told_which_session_asks(
+    provider: str,
+    base: str | None,
+    keyed: bool,  # noqa: FBT001 - a row of the table
+) -> None:
+    asked = dataclasses.replace(request(info(provider, api_base=base), HELLO), session_id="ses_1")
+
+    arguments = LitellmModel().arguments(asked, LIBRARY.wait())
+
+    assert arguments.get("prompt_cache_key") == ("ses_1" if keyed else None)

@@ -318,6 +318,9 @@ class LitellmModel:
         if not can_think(request.messages, model):
             arguments.pop("reasoning_effort", None)
         arguments |= self._place(request, litellm)
+        if model.ref.provider == "openai" and model.api_base is None and request.session_id:
+            # Sends a session's requests to where its beginning is cached; other servers refuse the name.
+            arguments["prompt_cache_key"] = request.session_id
         return arguments
 
     def _timeout(self, api_base: str | None) -> float:
