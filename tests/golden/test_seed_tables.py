@@ -4,6 +4,7 @@ One table for each document: what it names, what it says, and what our functions
 of the preset. Texts of their prompts that the documents do not quote are ours everywhere.
 """
 
+import asyncio
 from collections.abc import Callable, Iterator
 from typing import Any, get_args
 
@@ -16,7 +17,7 @@ from palimpsest.context.convert import convert
 from palimpsest.context.fold import fold
 from palimpsest.context.going_on import going_on
 from palimpsest.context.guard import DEFAULT_WINDOW, Window, evaluate_guard, refusal, resolve_window
-from palimpsest.context.hygiene import pairing
+from palimpsest.context.hygiene import clean, pairing
 from palimpsest.context.limit import history_limit, limit
 from palimpsest.context.manners import manner
 from palimpsest.context.overflow import longest_answer, overflows, usable
@@ -30,7 +31,12 @@ from palimpsest.context.summary import summary_messages
 from palimpsest.context.system import Surroundings, system
 from palimpsest.context.truncate import measure, shorten, truncate
 from palimpsest.context.view import View
-from palimpsest.loop.compaction_state import Snapshot, choose_snapshot, compaction_timed_out
+from palimpsest.loop.compaction_state import (
+    CompactionState,
+    Snapshot,
+    choose_snapshot,
+    compaction_timed_out,
+)
 from palimpsest.loop.recovery import too_large
 from palimpsest.loop.turn import UNFINISHED
 from palimpsest.model.tokenizer import counter
@@ -41,6 +47,7 @@ from palimpsest.session.settings import Config
 from palimpsest.tools.permissions import DEFAULT_RULES
 from palimpsest.transcript import events
 from palimpsest.transcript.decisions import Facts
+from palimpsest.transcript.errors import ErrorValue
 from palimpsest.transcript.flat import (
     CallBlock,
     FlatMessage,
@@ -346,6 +353,32 @@ def repaired(*messages: FlatMessage) -> list[tuple[str, str, bool]]:
     ]
 
 
+def limited_then_paired() -> list[str]:
+    """Return what is sent of a result whose call was before the newest turn."""
+    messages = (said("user", "1"), called("a"), said("user", "2"), returned("a"))
+    flat = clean(
+        messages,
+        lambda newest: limit(newest, 1, OPENCLAW.limit),
+        OPENCLAW.hygiene.rule,
+        "anthropic",
+    )
+    return words(flat)
+
+
+def closed_while_waiting() -> str:
+    """Return what becomes of a wait for a compaction when the session is closed."""
+
+    async def wait() -> str:
+        state = CompactionState(OPENCLAW.recovery.counted)
+        state.started()
+        waiting = asyncio.create_task(state.wait())
+        await asyncio.sleep(0)
+        state.close()
+        return type((await asyncio.gather(waiting, return_exceptions=True))[0]).__name__
+
+    return asyncio.run(wait())
+
+
 SYNTHETIC = (
     "[openclaw] missing tool result in session history; inserted synthetic error result for "
     "transcript repair."
@@ -422,6 +455,12 @@ SEED_002: list[Row] = [
         ],
     ),
     ("an orphan is dropped", ["next"], lambda: [text for _, text, _ in repaired(returned("a"), said("user", "next"))]),
+    (
+        "pairs are repaired after the limit, which may cut a call from its result",
+        ["2"],
+        limited_then_paired,
+    ),
+    ("who waits when nobody listens any more is aborted", "Aborted", closed_while_waiting),
     (
         "a timeout is the compaction's only while one runs or is tried again",
         [False, True, True, False],
@@ -523,6 +562,10 @@ def event_types() -> Iterator[str]:
             yield fields["type"].default
 
 
+def error_types() -> set[str]:
+    return {one.model_fields["type"].default for one in get_args(get_args(ErrorValue)[0])}
+
+
 NAMED_EVENTS = {
     "session.created", "session.updated", "session.deleted", "session.diff", "session.compacted",
     "session.error", "message.updated", "message.removed", "message.part.updated", "message.part.removed",
@@ -571,6 +614,11 @@ SEED_004: list[Row] = [
         "flags that switch them off",
         {"PALIMPSEST_DISABLE_AUTOCOMPACT": "auto", "PALIMPSEST_DISABLE_PRUNE": "prune"},
         lambda: dict(SWITCHES_OFF),
+    ),
+    (
+        "errors",
+        {"output-length", "aborted", "auth", "api", "unknown"},
+        lambda: {"output-length", "aborted", "auth", "api", "unknown"} & error_types(),
     ),
     ("events", NAMED_EVENTS, lambda: NAMED_EVENTS & set(event_types())),
 ]  # fmt: skip
