@@ -40,8 +40,8 @@ def test_other_words_after_a_wish_are_a_prompt(line: str) -> None:
 
 
 def test_a_misspelt_wish_is_no_prompt() -> None:
-    with pytest.raises(OptionError, match="Did you mean %agent exclude"):
-        parse("exlude")
+    with pytest.raises(OptionError, match="Did you mean %agent unpin"):
+        parse("unpim")
 
 
 @pytest.fixture
