@@ -161,3 +161,28 @@ object.__setattr__(room.services, 'info', info)
 
     assert "nobody cannot write this summary, so the session's model does" in shown
     assert "know the penguins" in shown
+
+
+def test_one_that_runs_already_is_joined_from_a_cell(kernel: Kernel) -> None:
+    run = kernel.client.run
+    run(NARROW)
+    run("use(window=100_000)")
+    run(
+        "room.script(says('The mean is 43.92. ' * 400), "
+        f"says('{SUMMARY}').drips(0.01), says('Never sent.'))"
+    )
+    run("%agent What is the mean?")
+    run("""
+import time
+async def summarise():
+    return await (await room.workspace.current(None)).compact()
+other = room.engine.submit(summarise())
+while not room.model.requests[-1].purpose == 'compaction':
+    time.sleep(0.01)
+""")
+
+    shown = run("%agent compact").story()
+
+    assert "know the penguins" in shown
+    assert kernel.client.value("other.result(5).error is None")
+    assert kernel.client.value("len(room.model.requests)") == "2"
