@@ -2,7 +2,7 @@
 /** A segment as it is drawn from the store: its own stretch of its turn, while it runs and after. */
 import { cleanup, fireEvent, render, screen } from '@testing-library/react';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import type { Message, Status } from '../src/protocol/generated';
+import type { Decision, Message, Status } from '../src/protocol/generated';
 import type { ISegment } from '../src/protocol/segment';
 import { drawn, isStale } from '../src/state/live';
 import { NOTHING, type IKernelView } from '../src/state/store';
@@ -24,7 +24,8 @@ function named(message: Message, id: string): Message {
 function view(
   turn: Message[],
   status: Status = BUSY,
-  link: IKernelView['link'] = 'ready'
+  link: IKernelView['link'] = 'ready',
+  decisions: Decision[] = []
 ): IKernelView {
   const places = [PROMPT, ...turn].map(message => ({
     id: message.info.id,
@@ -39,7 +40,7 @@ function view(
     asks: [],
     waiting: 0
   };
-  const transcript = { ...EMPTY, seq: 9, status, places };
+  const transcript = { ...EMPTY, seq: 9, status, places, decisions };
   return {
     ...NOTHING,
     link,
@@ -138,6 +139,27 @@ describe('a segment that is drawn from the store', () => {
   it('is drawn as it was saved once it says all', () => {
     const saved = segment([assistant([text('Saved.')])]);
 
+    expect(drawn(saved, view([])).segment).toBe(saved);
+  });
+
+  it('learns later what the model no longer sees of it', () => {
+    const part = ran('read', { path: 'a.txt' }, 'line');
+    const saved = segment([assistant([part])]);
+    const decision = {
+      id: 'dec_1',
+      action: 'clear' as const,
+      rule: 'prune/batch',
+      message_id: part.message_id,
+      part_id: part.id,
+      numbers: {},
+      tokens_before: 10,
+      tokens_after: 1
+    };
+    const elsewhere = { ...decision, id: 'dec_2', part_id: 'prt_other' };
+    const now = view([], BUSY, 'ready', [decision, elsewhere]);
+
+    expect(drawn(saved, now).segment.decisions).toEqual([decision]);
+    expect(drawn(saved, now)).toBe(drawn(saved, now));
     expect(drawn(saved, view([])).segment).toBe(saved);
   });
 });

@@ -22,9 +22,13 @@ Numbers = Mapping[str, Any]
 
 def reason(decision: Decision) -> str:
     """Return why, in one or two sentences."""
-    told = _RULES.get(decision.rule)
-    words = told(decision.numbers) if told is not None else ""
-    return words or f"Decided by the rule {decision.rule}."
+    return told(decision) or f"Decided by the rule {decision.rule}."
+
+
+def told(decision: Decision) -> str:
+    """Return what the numbers of a decision tell; nothing where the rule is not known."""
+    words = _RULES.get(decision.rule)
+    return words(decision.numbers) if words is not None else ""
 
 
 def _truncate(numbers: Numbers) -> str:

@@ -8,6 +8,7 @@ import functools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from palimpsest.render import reasons
 from palimpsest.render.calls import input_text, output_text
 from palimpsest.render.escape import clean, one_line
 from palimpsest.render.pieces import Piece, head, share
@@ -361,7 +362,8 @@ class _Teller:
             f"{_ACTIONS[d.action]} for the model: {count(d.tokens_before)} → "
             f"{count(d.tokens_after)} tokens, by rule {one_line(d.rule)}; the whole text is kept"
         )
-        return (*pinned, words)
+        why = reasons.told(d)
+        return (*pinned, f"{words}. {one_line(why)}" if why else words)
 
 
 _ACTIONS = {"truncate": "Truncated", "clear": "Cleared"}

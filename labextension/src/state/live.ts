@@ -4,7 +4,13 @@
  * The kernel cuts a turn into segments around the figures of its cell and says where; the cut is
  * repeated here on the transcript, as frontends/segments.py does it.
  */
-import type { Ask, Message, Part, Status } from '../protocol/generated';
+import type {
+  Ask,
+  Decision,
+  Message,
+  Part,
+  Status
+} from '../protocol/generated';
 import type { ICut, ISegment } from '../protocol/segment';
 import { lastError, strayAsks } from './standing';
 import type { IKernelView } from './store';
@@ -26,10 +32,10 @@ export interface IDrawn {
 
 /** Returns what to draw for a saved segment, as far as its kernel is known. */
 export function drawn(saved: ISegment, view: IKernelView): IDrawn {
-  if (isWhole(saved) && !isFailed(saved)) {
-    return { segment: saved, live: false, interrupted: false };
-  }
   const session = view.sessions.get(saved.session);
+  if (isWhole(saved) && !isFailed(saved)) {
+    return ended(saved, session?.known === true ? session.transcript : null);
+  }
   const turn =
     session?.known === true ? turnOf(session.transcript, saved.turn) : null;
   if (session === undefined || turn === null) {
@@ -69,6 +75,33 @@ export function drawn(saved: ISegment, view: IKernelView): IDrawn {
       ? { status: transcript.status, stray: strayAsks(transcript) }
       : {})
   };
+}
+
+const NONE: readonly Decision[] = [];
+
+const toldSince = new WeakMap<ISegment, [readonly Decision[], IDrawn]>();
+
+/** Returns a segment to which nothing is added any more but what the model sees of it. */
+function ended(saved: ISegment, transcript: ITranscript | null): IDrawn {
+  const decisions = transcript?.decisions ?? NONE;
+  const before = toldSince.get(saved);
+  if (before?.[0] === decisions) {
+    return before[1];
+  }
+  const parts = new Set(
+    saved.messages.flatMap(message => message.parts.map(({ id }) => id))
+  );
+  const messages = new Set(saved.messages.map(({ info }) => info.id));
+  const about = decisions.filter(({ part_id, message_id }) =>
+    part_id === undefined ? messages.has(message_id ?? '') : parts.has(part_id)
+  );
+  const isSame = about.every(({ id }) =>
+    saved.decisions.some(known => known.id === id)
+  );
+  const segment = isSame ? saved : { ...saved, decisions: about };
+  const now = { segment, live: false, interrupted: false };
+  toldSince.set(saved, [decisions, now]);
+  return now;
 }
 
 /** Tells whether a saved segment says all that will ever be said in it. */
