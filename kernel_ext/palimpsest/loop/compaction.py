@@ -130,7 +130,7 @@ async def _summarise(
     error: ErrorValue | None = None
     try:
         await scribe.write()
-        error = judge(stage, setup, scribe.message, marker_id, before)
+        error = judge(stage, setup, scribe.message, before)
     except Aborted:
         error = AbortedError(message=stage.abort.reason or "Stopped.")
     except ModelFailed as failure:

@@ -7,24 +7,19 @@ summary ends with an error and cuts nothing (spec/context-stability.md 1.16).
 
 import asyncio
 import dataclasses
-import math
 from typing import Any
 
-from palimpsest.context.compact import planned
 from palimpsest.context.convert import FAILED_ATTEMPT
 from palimpsest.context.guard import refusal
-from palimpsest.context.overflow import usable
-from palimpsest.context.policy import reserve
-from palimpsest.context.serialize import serialize_message
-from palimpsest.context.stages import DRAFT, Parts
-from palimpsest.context.summary import RULE, SYSTEM, project_summary, seen_at
+from palimpsest.context.stages import DRAFT, Stretch
+from palimpsest.context.summary import SYSTEM
+from palimpsest.context.telling import Telling
 from palimpsest.loop.answering import answer, desk
 from palimpsest.loop.request import build, calibration
 from palimpsest.loop.seen import view_of
 from palimpsest.loop.stage import Setup, Stage, Summariser
 from palimpsest.model.model import StepFinished
 from palimpsest.processor.processor import Processor
-from palimpsest.transcript.decisions import Decision
 from palimpsest.transcript.errors import (
     ApiError,
     AuthError,
@@ -49,15 +44,6 @@ from palimpsest.transcript.parts import RetryPart, Span, TextPart
 from palimpsest.transcript.sessions import Busy
 
 AGENT = "compaction"
-
-RESULT_SHARES = (1, 4, 20)
-"""Where the text to summarise does not fit, outputs are told at this fraction of their length."""
-
-SEPARATOR_TOKENS = 2
-"""Between two messages of a text; what a tokenizer makes of where they meet is within it."""
-LEAST_SHARE = 0.25
-"""Where words around it and the summary so far leave less than this share of a request to new text,
-parts would hardly get on."""
 
 TIMED_OUT = "timed_out"
 """Key in an error's metadata: the request was given up because it took too long."""
@@ -160,74 +146,45 @@ class Scribe:
     async def _write(self, quiet: Setup) -> None:
         if quiet.info.ref != self.message.model:
             self._update(model=quiet.info.ref)
-        compact = quiet.policy.compact
-        limit = self._limit(quiet)
-        chars, tokens = compact.result_chars, 0
-        for share in RESULT_SHARES:
-            chars = compact.result_chars // share
-            tokens = self._tokens(quiet, {"result_chars": chars})
-            if tokens < limit:
-                break
-        if tokens < limit or not compact.serialize:
-            self._decide({"result_chars": chars})
+        told = self._telling(quiet).whole(view_of(self._stage))
+        if told.fits or not quiet.policy.compact.serialize:
+            self._decide(quiet, told.numbers)
             await self._request(quiet, last=True)
-        elif compact.stages > 1:
-            await self._write_in_parts(quiet, chars)
+        elif quiet.policy.compact.stages > 1:
+            await self._write_in_parts(quiet, told.result_chars)
         else:
-            raise _too_long(quiet, tokens, limit)
+            raise _too_long(quiet, told.tokens, told.limit)
 
     async def _write_in_parts(self, quiet: Setup, result_chars: int) -> None:
-        seen = seen_at(view_of(self._stage), self._marker_id, quiet.policy)
-        head = planned(seen, quiet.policy.compact).head
-        told = (serialize_message(message, result_chars) for message in head)
-        parts = Parts(head, tuple(quiet.count(text) + SEPARATOR_TOKENS for text in told))
+        parts = self._telling(quiet).parts(view_of(self._stage), result_chars)
         while True:
             # Each answer tells anew how our estimate compares with what is counted.
-            limit = self._limit(quiet)
-            around = self._tokens(quiet, {"result_chars": result_chars, **parts.empty.numbers()})
-            room = limit - around
-            if room < LEAST_SHARE * limit or parts.hopeless(room):
-                raise _too_long(quiet, parts.total, limit)
-            if parts.requests(room) > quiet.policy.compact.stages:
-                raise _too_long(quiet, parts.total, limit)
-            stretch = parts.next(room)
-            self._decide({"result_chars": result_chars, **stretch.numbers()})
+            telling = self._telling(quiet)
+            numbers = telling.part(view_of(self._stage), result_chars, parts)
+            stretch = Stretch.of(numbers) if numbers is not None else None
+            if numbers is None or stretch is None:
+                raise _too_long(quiet, parts.total, telling.limit)
+            self._decide(quiet, numbers)
             request_id = await self._request(quiet, last=stretch.final)
             if stretch.final:
                 return
             self._keep_draft(quiet, request_id)
             parts = parts.after(stretch, request_id)
 
-    def _limit(self, quiet: Setup) -> int:
-        """Return the tokens, by our estimate, that one request may have."""
-        info, policy = quiet.info, quiet.policy
-        budget = min(usable(info, policy.overflow), info.window - reserve(policy, info))
-        return math.floor(budget / calibration(self._stage.log.state, info))
-
-    def _tokens(self, quiet: Setup, numbers: dict[str, Any]) -> int:
-        """Return what the request would weigh if this were decided."""
-        view = view_of(self._stage)
-        asking = project_summary(
-            dataclasses.replace(view, decisions=(*view.decisions, self._decision(numbers))),
-            marker_id=self._marker_id,
-            system=quiet.system,
-            model=quiet.info.ref,
-            policy=quiet.policy,
-            count=quiet.count,
+    def _telling(self, quiet: Setup) -> Telling:
+        """Return the request that is about to be made."""
+        return Telling(
+            self._marker_id,
+            quiet.system,
+            quiet.info,
+            quiet.policy,
+            quiet.count,
+            calibration(self._stage.log.state, quiet.info),
         )
-        return asking.total
 
-    def _decide(self, numbers: dict[str, Any]) -> None:
-        self._stage.write(DecisionMade(decision=self._decision(numbers)))
-
-    def _decision(self, numbers: dict[str, Any]) -> Decision:
-        return Decision(
-            id=self._stage.ids.new("dec"),
-            action="summarise",
-            rule=RULE,
-            message_id=self._marker_id,
-            numbers=numbers,
-        )
+    def _decide(self, quiet: Setup, numbers: dict[str, Any]) -> None:
+        decision = self._telling(quiet).decision(self._stage.ids.new("dec"), numbers)
+        self._stage.write(DecisionMade(decision=decision))
 
     # One request
 

@@ -1,0 +1,87 @@
+"""Judge a summary before it counts, and say what it lost.
+
+Border: pure. A summary that says too little, or that saves too little, cuts nothing. A good one
+gets a report of what stood in the words it covers and stands neither in it nor in what stays
+(DESIGN.md 4).
+"""
+
+import dataclasses
+
+from palimpsest.context.compact import summary_text
+from palimpsest.context.estimate import Count
+from palimpsest.context.fold import marker
+from palimpsest.context.projection import project
+from palimpsest.context.retention import report
+from palimpsest.context.serialize import serialize
+from palimpsest.context.summary import RULE, seen_at
+from palimpsest.context.view import View
+from palimpsest.transcript.decisions import Decision
+from palimpsest.transcript.messages import AssistantMessage, Messages
+from palimpsest.transcript.policies import Policy
+from palimpsest.transcript.values import ModelInfo
+
+USELESS = (
+    "The summary was too short to be of use ({chars} characters), so nothing was cut. Try again, name "
+    "another model, or begin a new session with %agent --new."
+)
+SAVES_LITTLE = (
+    "The summary saved too little ({before:,} tokens before, {after:,} after), so nothing was cut. "
+    "Begin a new session with %agent --new, or choose a model with a larger window with --model."
+)
+
+
+def judged(
+    view: View,
+    message: AssistantMessage,
+    policy: Policy,
+    model: ModelInfo,
+    count: Count,
+    before: int,
+    name: str,
+) -> Decision | str:
+    """Return the report of a good summary as a decision, or a sentence on what makes it useless.
+
+    ``before`` are the tokens of what stood before the marker; ``name`` becomes the decision's id.
+    """
+    compact = policy.compact
+    written = next((one for one in view.messages if one.id == message.id), None)
+    text = summary_text(written) if written is not None else ""
+    if compact.judge and len(text) < compact.min_summary_chars:
+        return USELESS.format(chars=len(text))
+    done = message.model_copy(update={"finish": "stop", "error": None})
+    hypothetical = tuple(
+        one.model_copy(update={"info": done}) if one.id == message.id else one
+        for one in view.messages
+    )
+    after = size(dataclasses.replace(view, messages=hypothetical), policy, model, count)
+    if compact.judge and after > compact.max_share_after * before:
+        return SAVES_LITTLE.format(before=before, after=after)
+    seen = seen_at(view, message.parent_id, policy)
+    tail = marker(seen[-1])
+    ids = [one.id for one in seen]
+    cut = ids.index(tail.tail_start_id) if tail and tail.tail_start_id in ids else len(seen) - 1
+    lost = report(
+        serialize(seen[:cut], compact.result_chars),
+        text + serialize(seen[cut:], compact.result_chars),
+    )
+    return Decision(
+        id=name,
+        action="summarise",
+        rule=RULE,
+        message_id=message.id,
+        numbers={"retention": lost},
+        tokens_before=before,
+        tokens_after=after,
+    )
+
+
+def size(view: View, policy: Policy, model: ModelInfo, count: Count) -> int:
+    """Return the tokens that messages take in a request, without system prompt and tools."""
+    projection = project(view, system=(), tools=(), model=model, policy=policy, count=count)
+    return projection.total
+
+
+def until(messages: Messages, message_id: str) -> Messages:
+    """Return the messages before one."""
+    ids = [message.id for message in messages]
+    return messages[: ids.index(message_id)]
