@@ -31,7 +31,7 @@ def is_overflow(
         return False
     if status in table.statuses or _holds(told, table.sure):
         return True
-    return _holds(told, table.likely) and not _holds(told, table.unlike)
+    return _sounds_so(told, table) and not _holds(told, table.unlike)
 
 
 def says_overflow(text: str, refusals: Refusals = "union") -> bool:
@@ -76,6 +76,22 @@ def _is_bill(text: str, table: Table) -> bool:
         return _holds(text, bills.status)
     head = _holds(text, bills.head) and _holds(text, bills.tail)
     return head or _holds(text, bills.words)
+
+
+def _sounds_so(text: str, table: Table) -> bool:
+    lines = text[:LONGEST].split("\n")
+    return any(_in_order(line, patterns) for patterns in table.likely for line in lines)
+
+
+def _in_order(line: str, patterns: Words) -> bool:
+    """Say whether the words stand in this order; as one pattern, long lines would take for ever."""
+    at = 0
+    for pattern in patterns:
+        found = pattern.search(line, at)
+        if found is None:
+            return False
+        at = found.end()
+    return True
 
 
 def _holds(text: str, patterns: Words) -> bool:

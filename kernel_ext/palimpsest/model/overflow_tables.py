@@ -48,7 +48,8 @@ class Table:
     """These mean nothing else, except after words of ``first``."""
     first: Words = ()
     never: Words = ()
-    likely: Words = ()
+    likely: tuple[Words, ...] = ()
+    """Each is found where its words stand in this order in one line."""
     unlike: Words = ()
     rate: Words = ()
     """Asked too often."""
@@ -146,10 +147,10 @@ SURE_2026_2 = (
 MEASURE = "(?:too (?:large|long)|exceed|over|limit|max(?:imum)?)"
 
 LIKELY_2026_2 = (
-    "context[^\n]*overflow",
-    "context window[^\n]*(?:too (?:large|long)|exceed|over|limit|max(?:imum)?|requested|sent|tokens)",
-    f"prompt[^\n]*{MEASURE}",
-    f"(?:request|input)[^\n]*(?:context|window|length|token)[^\n]*{MEASURE}",
+    words("context", "overflow"),
+    words("context window", f"{MEASURE}|requested|sent|tokens"),
+    words("prompt", MEASURE),
+    words("request|input", "context|window|length|token", MEASURE),
 )
 
 UNLIKE = (
@@ -162,7 +163,7 @@ COMPACTION = ("summarization failed", "auto-compaction", "compaction failed", "c
 OPENCLAW_2026_2 = Table(
     sure=words(*SURE_2026_2),
     first=words(*TOKENS_PER_MINUTE, *REASONING),
-    likely=words(*LIKELY_2026_2),
+    likely=LIKELY_2026_2,
     never=words(GUARD, *RATE_2026_2),
     unlike=words(*UNLIKE),
     rate=words(*RATE_2026_2),
@@ -225,7 +226,7 @@ TOKENS_2026_9 = (
 OPENCLAW_2026_9 = Table(
     sure=words(*SURE_2026_9),
     first=words(*TOKENS_PER_MINUTE, *REASONING),
-    likely=words(*LIKELY_2026_2),
+    likely=LIKELY_2026_2,
     never=words(GUARD, *RATE_2026_9),
     heeds_bills=True,
     unlike=words(*UNLIKE),
