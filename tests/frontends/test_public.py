@@ -38,6 +38,19 @@ def test_a_function_becomes_a_tool_and_the_session_can_be_looked_at(tmp_path: Pa
             "print(requests[-1].model.ref.id)"
         )
         assert look.stream() == "3 [True, True]\nrehearsal/doubles\n"
+        kernel.client.run("wish = session.exclude('last')")
+        kernel.client.run("%agent --model rehearsal/doubles double 21 again")
+        chosen = kernel.client.run(
+            "print(wish, [one.rule for one in wish.decisions])\n"
+            "sent = str(session.rebuild(session.requests()[-1]).request.messages)\n"
+            "print('double 21 again' in sent, 'tool_call_id' in sent)\n"
+            "print(session.restore('last'), session.pin('last'), session.unpin('last'))\n"
+            "try:\n    session.undo_compaction()\n"
+            "except Exception as error:\n    print(error)"
+        ).stream()
+        assert chosen.startswith("Left out the call double")
+        assert "['user/exclude']\nTrue False\n" in chosen
+        assert "There is no compaction to undo" in chosen
         refused = kernel.client.run("palimpsest.current_session().prompt('hi')")
         assert "ask with %agent" in str(refused.reply["content"]["evalue"])
         assert len(refused.of("error")[0]["traceback"]) == 1

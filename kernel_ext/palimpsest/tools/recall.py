@@ -30,15 +30,14 @@ class RecallArguments(BaseModel):
 
     name: str | None = Field(
         default=None,
-        description="Name of an output, as the note in its place gives it, or earlier for the messages that a "
-        "summary stands for. Without a name, pattern searches all of these.",
+        description="As the note in its place gives it; without it, pattern searches everything.",
     )
     pattern: str | None = Field(
         default=None, description="Python regular expression; returns the rows that match."
     )
-    offset: int = Field(default=1, ge=1, description="First row to read.")
+    offset: int = Field(default=1, ge=1, description="First row.")
     limit: int = Field(default=200, ge=1, le=MOST_ROWS, description="Rows to read.")
-    context: int = Field(default=2, ge=0, le=20, description="Rows around each match.")
+    context: int = Field(default=2, ge=0, le=20, description="Rows around a match.")
 
 
 class RecallTool:
@@ -46,8 +45,8 @@ class RecallTool:
 
     name = RECALL
     description = (
-        "Read or search text that was taken out of this conversation: an output that was cut or cleared (the note "
-        "in its place names it), or, by the name earlier, the messages that a summary stands for."
+        "Read or search what was taken out of this conversation: an output that was cut or cleared, or, by the "
+        "name earlier, the messages that a summary stands for."
     )
     arguments: type[BaseModel] = RecallArguments
     concurrent = True
