@@ -4,9 +4,12 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
+from tests.loop.studio import Studio, ask
 
 from palimpsest.context.changes import changed, choice
 from palimpsest.context.presets import OPENCODE_1_18, PRESETS
+from palimpsest.model.script import says
+from palimpsest.model.scripted import ScriptedModel
 from palimpsest.session.config import LoadedConfig, load
 from palimpsest.session.config_files import Places
 from palimpsest.session.policies import Configured
@@ -193,3 +196,28 @@ def test_a_choice_that_this_version_lacks_is_named_and_can_be_left() -> None:
     with pytest.raises(ConfigError, match=r"'opencode-3.0'.*%agent policy default goes back"):
         Configured(Policy()).of(later)
     assert Configured(Policy()).choose(later, ("default",)) is None
+
+
+async def test_the_longest_answer_is_what_the_policy_allows(tmp_path: Path) -> None:
+    model = ScriptedModel(says("Well."), says("Well."))
+    studio = Studio(tmp_path, model)
+    session = await studio.session()
+
+    await ask(session, "Hi")
+    await session.use_policy("overflow.output_cap=500")
+    await ask(session, "Hi")
+
+    assert [request.parameters["max_tokens"] for request in model.requests] == [4_000, 500]
+
+
+async def test_a_chosen_policy_takes_little_room_in_the_log(tmp_path: Path) -> None:
+    studio = Studio(tmp_path, ScriptedModel(says("Well.")))
+    session = await studio.session()
+
+    policy = await session.use_policy("opencode-1.18", "prune.protect_tokens=10000")
+
+    [*_, record] = await studio.records(session)
+    kept = '"policy_choice":{"base":"opencode-1.18","changes":{"prune.protect_tokens":10000}}'
+    assert kept in record.line()
+    assert '"policy":' not in record.line()
+    assert session.policy() == policy

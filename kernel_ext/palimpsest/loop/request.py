@@ -23,10 +23,6 @@ from palimpsest.transcript.messages import AssistantMessage, Message, Messages
 from palimpsest.transcript.parts import StepFinishPart, StepStartPart
 from palimpsest.transcript.values import ModelInfo, Usage
 
-OUTPUT_TOKENS = 32_000
-"""Most tokens asked of one answer (spec/session-engine.md 1.12): providers count them against the
-window, so asking for a model's whole output limit would refuse long sessions early."""
-
 
 @dataclass(frozen=True, slots=True)
 class Assembled:
@@ -111,7 +107,9 @@ def build(
     same = _same(state.items, items)
     decided = route(projection.total, facts)
     room = max(facts.window - decided.tokens, facts.reserve)
-    parameters = {"max_tokens": min(setup.info.output_limit, OUTPUT_TOKENS, room)} | parameters
+    # Providers count them against the window: a model's whole output limit would refuse long sessions early.
+    longest = min(setup.info.output_limit, setup.policy.overflow.output_cap, room)
+    parameters = {"max_tokens": longest} | parameters
     record = StepRequest(
         id=stage.ids.new("req"),
         purpose=purpose,
