@@ -17,12 +17,14 @@ from palimpsest.context.oversized import truncate_oversized
 from palimpsest.context.prune import BEFORE_REQUESTS, prune
 from palimpsest.context.reminders import STEERED, remind
 from palimpsest.context.standing import PRUNE_RULE
+from palimpsest.context.summary import RULE as COMPACT
 from palimpsest.context.texts import load_texts
 from palimpsest.context.truncate import truncate
 from palimpsest.context.undo import folded
 from palimpsest.context.view import View, whole_output
 from palimpsest.model.tokenizer import counter as tokenizer
 from palimpsest.review.occasions import Decider, Occasion, Redecision
+from palimpsest.review.plans import Plans
 from palimpsest.review.requests import policy_of
 from palimpsest.store.state import State
 from palimpsest.store.store import Store
@@ -36,8 +38,8 @@ from palimpsest.transcript.events import (
     SessionStatus,
     StepRequested,
 )
-from palimpsest.transcript.messages import AssistantMessage, UserMessage
-from palimpsest.transcript.parts import ToolCompleted, ToolPart
+from palimpsest.transcript.messages import AssistantMessage, MessageInfo, UserMessage
+from palimpsest.transcript.parts import CompactionPart, Part, ToolCompleted, ToolPart
 from palimpsest.transcript.policies import Policy
 
 TRUNCATE = "truncate"
@@ -107,6 +109,7 @@ class _Walk:
         """What a decider saw that looked before the coming request."""
         self._turn_open = False
         """A request was made since a turn was last looked at as a whole."""
+        self._plans = Plans(counter, self._policy, self._read)
 
     def occasions(self, records: Iterable[Record]) -> Iterator[Occasion]:
         """Decide again along the records."""
@@ -117,28 +120,44 @@ class _Walk:
                 self._requested(record.event.request)
         yield from self._tools_ended()
         yield from self._decided_before(None)
+        yield from self._plans.left_over()
 
     def _before_record(self, record: Record) -> Iterator[Occasion]:
         match record.event:
+            case DecisionMade(decision=decision) if decision.rule == COMPACT:
+                yield from self._compaction(record.seq, decision, record.event.facts)
             case DecisionMade(decision=decision):
                 self._decided(record.seq, decision, record.event.facts)
-            case PartUpdated(part=ToolPart(state=ToolCompleted()) as part):
-                self._completed(record.seq, part)
-            case MessageUpdated(info=AssistantMessage() as info):
-                if self._before is None and self.state.message(info.id) is None:
-                    self._before = self._view()
-            case MessageUpdated(info=UserMessage() as info):
+            case PartUpdated(part=part):
+                self._part(record.seq, part)
+            case MessageUpdated(info=info):
                 if self.state.message(info.id) is None:
-                    self._before = None
-                    if not _by_engine(info) and not info.joins:
-                        yield from self._turn_ended(record.seq)
+                    yield from self._appeared(record.seq, info)
             case SessionStatus(status=status) if status.type == "idle":
                 yield from self._turn_ended(record.seq)
             case StepRequested(request=request):
                 yield from self._tools_ended()
                 yield from self._decided_before(request, record.seq)
+                yield from self._plans.requested(request)
             case _:
                 pass
+
+    def _appeared(self, seq: int, info: MessageInfo) -> Iterator[Occasion]:
+        """Look at a message that is about to appear."""
+        if isinstance(info, AssistantMessage):
+            self._before = self._before or self._view()
+            return
+        self._before = None
+        if not _by_engine(info) and not info.joins:
+            yield from self._turn_ended(seq)
+
+    def _part(self, seq: int, part: Part) -> None:
+        """Look at a part that is about to change: a tool ends, a marker names its tail."""
+        known = self.state.part(part.message_id, part.id)
+        if isinstance(part, ToolPart) and isinstance(part.state, ToolCompleted):
+            self._completed(seq, part, part.state)
+        elif isinstance(part, CompactionPart) and known is not None:
+            self._plans.planned(seq, part, self._view())
 
     def _requested(self, request: StepRequest) -> None:
         self._newest = request
@@ -161,14 +180,20 @@ class _Walk:
             self._batches.append(_Batch(decider, seq, view, facts))
         self._batches[-1].decisions.append(decision)
 
+    def _compaction(self, seq: int, decision: Decision, facts: Facts | None) -> Iterator[Occasion]:
+        if "retention" in decision.numbers:
+            request = self._made_for.get(decision.message_id or "")
+            yield self._plans.judged(seq, decision, self._view(), request)
+        elif "result_chars" in decision.numbers:
+            self._plans.chose(seq, decision, self._view(), facts)
+
     # Tools
 
-    def _completed(self, seq: int, part: ToolPart) -> None:
+    def _completed(self, seq: int, part: ToolPart, state: ToolCompleted) -> None:
         known = self.state.part(part.message_id, part.id)
         if isinstance(known, ToolPart) and isinstance(known.state, ToolCompleted):
             return
-        assert isinstance(part.state, ToolCompleted)
-        if not part.state.metadata.get("truncated"):
+        if not state.metadata.get("truncated"):
             self._ended[part.id] = _Ended(seq, part)
 
     def _tools_ended(self) -> Iterator[Occasion]:

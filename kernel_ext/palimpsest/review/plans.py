@@ -1,0 +1,151 @@
+"""Decide a compaction again: where the tail began, what each request told, and the judgement.
+
+Border: looks at views and recorded requests that are handed in. Where a compaction was planned is
+known before its request is, so plans wait for the request that tells which policy held.
+"""
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from palimpsest.context.estimate import Count
+from palimpsest.context.judged import judged, size, until
+from palimpsest.context.stages import Parts, Stretch
+from palimpsest.context.telling import Telling
+from palimpsest.context.view import View
+from palimpsest.review.moved import plan_at
+from palimpsest.review.occasions import Occasion
+from palimpsest.transcript.decisions import Decision, Facts, StepRequest
+from palimpsest.transcript.messages import AssistantMessage, UserMessage
+from palimpsest.transcript.parts import CompactionPart
+from palimpsest.transcript.policies import Policy
+from palimpsest.transcript.values import ModelInfo
+
+PLAN = "compact/plan"
+"""Stands for the rule of where a tail begins, which is written into the marker and no decision."""
+NO_REQUEST = "no request for the summary tells which model and policy held"
+
+
+@dataclass(frozen=True, slots=True)
+class _Waiting:
+    """Something that was chosen before the request was made."""
+
+    seq: int
+    view: View
+    decision: Decision
+    facts: Facts | None = None
+
+
+class Plans:
+    """Decides the compactions of one log again.
+
+    Responsibilities: hold what was chosen until its request comes; know the session's model; follow a
+    summary in parts.
+    """
+
+    def __init__(
+        self,
+        counter: Callable[[str], Count],
+        policy_of: Callable[[StepRequest], Policy],
+        read: Callable[[str], bytes],
+    ) -> None:
+        self._counter = counter
+        self._policy_of = policy_of
+        self._read = read
+        self._waiting: list[_Waiting] = []
+        self._model: ModelInfo | None = None
+        """Of the newest step: it plans and judges, whoever writes the summary."""
+        self._parts: Parts | None = None
+        """How far a summary in parts has come."""
+
+    def planned(self, seq: int, part: CompactionPart, view: View) -> None:
+        """Take in a marker that names its tail."""
+        self._waiting.append(_Waiting(seq, view, _tail(part.message_id, part.tail_start_id)))
+
+    def chose(self, seq: int, decision: Decision, view: View, facts: Facts | None) -> None:
+        """Take in what a request was decided to tell."""
+        self._waiting.append(_Waiting(seq, view, decision, facts))
+
+    def requested(self, request: StepRequest) -> Iterator[Occasion]:
+        """Decide again what was chosen for a request."""
+        if request.purpose == "step":
+            self._model = request.model
+            yield from self.left_over()
+            return
+        if request.purpose != "compaction":
+            return
+        waiting, self._waiting = self._waiting, []
+        for one in waiting:
+            again = self._again(one, request)
+            made = () if again is None else (again,)
+            yield Occasion("compact", one.seq, request.id, (one.decision,), made)
+        stretch = Stretch.of(waiting[-1].decision.numbers) if waiting else None
+        if self._parts is not None and stretch is not None:
+            self._parts = self._parts.after(stretch, request.id)
+
+    def judged(
+        self, seq: int, decision: Decision, view: View, request: StepRequest | None
+    ) -> Occasion:
+        """Decide a judgement again; ``request`` wrote the summary."""
+        info = next((one.info for one in view.messages if one.id == decision.message_id), None)
+        if request is None or not isinstance(info, AssistantMessage):
+            return Occasion("compact", seq, "", (decision,), (), NO_REQUEST)
+        policy, model = self._policy_of(request), self._speaks(view, info.parent_id, request)
+        count = self._counter(policy.estimator)
+        earlier = View(until(view.messages, info.parent_id), view.decisions, view.texts)
+        before = size(earlier, policy, model, count)
+        made = judged(view, info, policy, model, count, before, decision.id)
+        again = (made,) if isinstance(made, Decision) else ()
+        return Occasion("compact", seq, request.id, (decision,), again)
+
+    def left_over(self) -> Iterator[Occasion]:
+        """Give up on what no request came for."""
+        waiting, self._waiting = self._waiting, []
+        for one in waiting:
+            yield Occasion("compact", one.seq, "", (one.decision,), (), NO_REQUEST)
+
+    def _again(self, one: _Waiting, request: StepRequest) -> Decision | None:
+        policy = self._policy_of(request)
+        marker_id = one.decision.message_id or ""
+        if one.decision.rule == PLAN:
+            model = self._speaks(one.view, marker_id, request)
+            made = plan_at(one.view, marker_id, policy, model, self._counter)
+            return _tail(marker_id, made.tail_start_id)
+        system: list[str] = json.loads(self._read(request.system.sha256))
+        facts = one.facts or request.facts
+        count = self._counter(facts.estimator)
+        telling = Telling(marker_id, tuple(system), request.model, policy, count, facts.calibration)
+        numbers = self._told(one, telling)
+        return telling.decision(one.decision.id, numbers) if numbers is not None else None
+
+    def _told(self, one: _Waiting, telling: Telling) -> dict[str, Any] | None:
+        """Return what the request would be decided to tell."""
+        if one.decision.numbers.get("stage") in (None, 1):
+            whole = telling.whole(one.view)
+            if whole.fits or not telling.policy.compact.serialize:
+                return whole.numbers
+            self._parts = telling.parts(one.view, whole.result_chars)
+            return telling.part(one.view, whole.result_chars, self._parts)
+        if self._parts is None:
+            return None
+        return telling.part(one.view, int(one.decision.numbers["result_chars"]), self._parts)
+
+    def _speaks(self, view: View, marker_id: str, request: StepRequest) -> ModelInfo:
+        """Return the session's model at a marker, which need not be the one that writes."""
+        info = next((one.info for one in view.messages if one.id == marker_id), None)
+        wanted = info.model if isinstance(info, UserMessage) else None
+        if self._model is not None and self._model.ref == wanted:
+            return self._model
+        return request.model
+
+
+def _tail(marker_id: str, tail_start_id: str | None) -> Decision:
+    """Return where a tail begins, as a decision."""
+    return Decision(
+        id=marker_id,
+        action="summarise",
+        rule=PLAN,
+        message_id=marker_id,
+        numbers={"tail_start_id": tail_start_id},
+    )
