@@ -5,12 +5,15 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 from tests.loop.studio import Studio, ask, until
+from tests.loop.test_compaction_model import two_models
+from tests.loop.test_compaction_parts import grown, part
 from tests.loop.test_room import SUMMARY, reads, room
 
 from palimpsest.context.changes import changed
 from palimpsest.context.presets import PRESETS
 from palimpsest.model.model import ModelRequest
 from palimpsest.model.script import Answer, calls, overflows, says, stalls
+from palimpsest.model.scripted import ScriptedModel
 from palimpsest.session.live import LiveSession
 from palimpsest.transcript.parts import ToolPart
 from palimpsest.transcript.policies import Policy
@@ -213,6 +216,24 @@ async def steered(tmp_path: Path) -> tuple[Studio, LiveSession]:
     return studio, session
 
 
+async def in_parts(tmp_path: Path) -> tuple[Studio, LiveSession]:
+    """A summary in several requests, each of a part of the conversation."""
+    answers = [says(part(number)) for number in (1, 2, 3)]
+    studio, _, session = await grown(tmp_path, *answers, *[says("Well.")] * 3)
+    await ask(session, "And now?")
+    await ask(session, "Sure?")
+    return studio, session
+
+
+async def by_another_model(tmp_path: Path) -> tuple[Studio, LiveSession]:
+    """A summary written by a model of its own."""
+    writes = ScriptedModel(says(SUMMARY))
+    studio, _, session = await two_models(tmp_path, writes, says("It is 43.92."), says("Yes."))
+    await ask(session, "What was the mean? " + "word " * 1_600)
+    await ask(session, "Sure?")
+    return studio, session
+
+
 async def stopped_summary(tmp_path: Path) -> tuple[Studio, LiveSession]:
     """A person stopped the summary, and went on."""
     answers = [*reads(0, 1, 2, 3, 4, 5), stalls(), says("Well."), says(SUMMARY), says("Yes.")]
@@ -244,6 +265,8 @@ SCENES: dict[str, Scene] = {
         changed_policy,
         wished,
         reported_full,
+        in_parts,
+        by_another_model,
         stopped_summary,
         steered,
     )

@@ -12,12 +12,16 @@ from palimpsest.transcript.events import DecisionMade, Record
 
 MADE = {
     "truncated": {"truncate": 2},
+    "compacted": {"compact": 3},
+    "compacted_by_hand": {"compact": 3},
+    "failed_summary": {"shorten": 1, "compact": 2},
+    "in_parts": {"compact": 5},
+    "steered": {"remind": 1},
     "pruned": {"prune": 8},
     "cold": {"prune": 2},
     "cold_openclaw": {"prune": 12},
     "after_turn": {"prune": 5},
     "shortened": {"shorten": 1},
-    "failed_summary": {"shorten": 1},
 }
 """Decisions that the scenes are made to show."""
 

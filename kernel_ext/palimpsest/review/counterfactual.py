@@ -258,8 +258,12 @@ class Walk:
             request = self._sent.record
         if request is None or info is None:
             return None
-        policy = self._policy or self._recorded_policy(recorded.request or request)
-        return replace(self._asking(request), policy=policy, now=info.time.created, without=None)
+        asked = recorded.request or request
+        policy = self._policy or self._recorded_policy(asked)
+        # What was known of a model may have changed since the step before.
+        model = asked.model if asked.model.ref == request.model.ref else request.model
+        asking = self._asking(request)
+        return replace(asking, model=model, policy=policy, now=info.time.created, without=None)
 
     # Requests
 

@@ -135,9 +135,9 @@ class Plans:
         """Return the session's model at a marker, which need not be the one that writes."""
         info = next((one.info for one in view.messages if one.id == marker_id), None)
         wanted = info.model if isinstance(info, UserMessage) else None
-        if self._model is not None and self._model.ref == wanted:
-            return self._model
-        return request.model
+        if request.model.ref == wanted or self._model is None:
+            return request.model
+        return self._model
 
 
 def _tail(marker_id: str, tail_start_id: str | None) -> Decision:
