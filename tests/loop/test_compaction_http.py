@@ -171,7 +171,7 @@ async def test_who_joins_gets_the_summary_that_came(house: Small) -> None:
 async def test_a_second_try_after_a_silent_server_sends_the_same_again(house: Small) -> None:
     house.model._read_timeout = 30.0
     await house.grow(3)
-    recovery = DEFAULT.recovery.model_copy(update={"compaction_seconds": 0.4})
+    recovery = DEFAULT.recovery.model_copy(update={"compaction_seconds": 2.0})
     house.narrow(DEFAULT.model_copy(update={"recovery": recovery}))
     house.server.script(stalls(), *[by_purpose] * 5)
     assert (await house.ask(QUESTION)).error is not None

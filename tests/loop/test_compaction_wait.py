@@ -162,7 +162,7 @@ async def test_a_summary_that_takes_too_long_is_given_up_and_history_stays(tmp_p
 
 @pytest.mark.slow
 async def test_a_summary_is_tried_again_after_it_was_given_up(tmp_path: Path) -> None:
-    policy = with_recovery(compaction_seconds=0.2)
+    policy = with_recovery(compaction_seconds=0.5)
     room, model, session = await talked(tmp_path, stalls(), *[by_purpose] * 3, policy=policy)
     failed = await ask(session, QUESTION)
     assert isinstance(failed.error, ApiError)
