@@ -291,8 +291,8 @@ async def test_the_limit_waits_once_for_a_compaction_that_runs(tmp_path: Path) -
 
 @pytest.mark.slow
 async def test_the_limit_waits_no_second_time(tmp_path: Path) -> None:
-    policy = with_recovery(turn_seconds=0.05, compaction_seconds=0.3)
-    parts = [says(SUMMARY).drips(0.002) for _ in range(3)]
+    policy = with_recovery(turn_seconds=0.05, compaction_seconds=0.9)
+    parts = [says(SUMMARY).pauses(0.5) for _ in range(3)]
     said = [says(f"The mean of column {number} is 43.92. " * 100) for number in range(10)]
     model = ScriptedModel(*said, *parts, says("Here."))
     room = Studio(tmp_path, model, info=WIDE)
