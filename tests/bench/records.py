@@ -17,9 +17,11 @@ from tests.loop.studio import Studio
 from palimpsest.model.script import Answer, calls, says, thinks
 from palimpsest.model.scripted import ScriptedModel
 from palimpsest.session.api import PromptOptions
-from palimpsest.transcript.events import Record, StepRequested
+from palimpsest.store.jsonl import JsonlStore
+from palimpsest.store.layout import prepare
 from palimpsest.transcript.values import ModelInfo, ModelRef, Price
 
+TYPE = b'"type":"step.requested"'
 MEDIAN_BYTES = 700
 GROWTH = 1.1
 """The last records over the first: a session's length is no part of what is new."""
@@ -39,8 +41,7 @@ INFO = ModelInfo(
 async def records() -> list[Figure]:
     """Return the size of ``step.requested`` in bytes of the log."""
     with tempfile.TemporaryDirectory() as folder:
-        found = [record for record in await _session(Path(folder)) if _is_request(record)]
-    sizes = [len(record.line().encode()) + 1 for record in found]
+        sizes = [len(line) for line in await _session(Path(folder)) if TYPE in line]
     assert len(sizes) >= 3 * PROMPTS
     ranked = sorted(sizes)
     note = f"{len(sizes)} requests; 9 of 10 up to {ranked[len(ranked) * 9 // 10]}, all {ranked[-1]}"
@@ -51,22 +52,20 @@ async def records() -> list[Figure]:
     ]
 
 
-def _is_request(record: Record) -> bool:
-    return isinstance(record.event, StepRequested)
-
-
-async def _session(folder: Path) -> list[Record]:
+async def _session(folder: Path) -> list[bytes]:
+    """Return the lines of the log of a session."""
     (folder / "penguins.csv").write_text("species,mass\nAdelie,3750\nGentoo,5000\n")
-    studio = Studio(folder, ScriptedModel(*_script(random.Random(5))), info=INFO)
+    store = JsonlStore(prepare(folder))
+    studio = Studio(folder, ScriptedModel(*_script(random.Random(5))), info=INFO, store=store)
     session = await studio.session()
     for number in range(PROMPTS):
         studio.clock.now += 61_237
         await session.prompt(f"Question {number}: what about the mass?", PromptOptions())
         if number == PROMPTS // 2:
             await session.compact()
-    kept = list(await studio.records(session))
     await session.close()
-    return kept
+    (log,) = store.layout.session(session.id).glob("log-*.jsonl")
+    return log.read_bytes().splitlines(keepends=True)
 
 
 def _script(rng: random.Random) -> Iterator[Answer]:

@@ -10,7 +10,8 @@ from collections.abc import AsyncIterator, Sequence
 
 from palimpsest.store.jsonl import JsonlStore
 from palimpsest.store.lines import Unreadable, record_of
-from palimpsest.store.segments import Piece, forward
+from palimpsest.store.segments import Piece, forward, longhand
+from palimpsest.store.shorthand import Longhand
 from palimpsest.transcript.events import Record
 
 POLL_SECONDS = 0.1
@@ -36,9 +37,10 @@ class Follower:
         found: list[Record] = []
         for piece, start in rest:
             offset = start
+            whole = longhand(piece)
             for begin, line in forward(piece, start):
                 offset = begin + len(line) + 1
-                record = _readable(line)
+                record = _readable(line, whole)
                 if record is not None and record.seq > self.seq:
                     self.seq = record.seq
                     found.append(record)
@@ -75,8 +77,8 @@ class Follower:
             await asyncio.sleep(poll_seconds)
 
 
-def _readable(line: bytes) -> Record | None:
+def _readable(line: bytes, whole: Longhand) -> Record | None:
     try:
-        return record_of(line)
+        return record_of(line, whole.fill)
     except Unreadable:
         return None

@@ -40,9 +40,11 @@ from palimpsest.store.segments import (
     epochs,
     forward,
     header_line,
+    longhand,
     segment_name,
     unfinished,
 )
+from palimpsest.store.shorthand import Longhand
 from palimpsest.store.state import State
 from palimpsest.store.store import Owner, Problem, SessionSummary, TakenOver
 from palimpsest.store.sweep import note_unneeded
@@ -169,9 +171,10 @@ class JsonlStore:
         for piece in self._pieces_until(writer, cut):
             for _, line in forward(piece):
                 state.apply_line(line)
+        whole = longhand(writer.piece())
         for _, line in forward(writer.piece(), start=max(cut, writer.piece().start)):
             with suppress(Unreadable):
-                record = record_of(line)
+                record = record_of(line, whole.fill)
                 if record is not None:
                     late.append(record)
         late = [record for record in late if record.seq > state.seq]
@@ -325,8 +328,7 @@ class JsonlStore:
     def stream(self, session_id: str) -> Iterator[Record]:
         """Yield the records newest first, reading no more than asked for."""
         pieces = self.segments.pieces(session_id)
-        lines = chain.from_iterable(backward(piece) for piece in reversed(pieces))
-        return (record for _, line in lines if (record := _readable(line)) is not None)
+        return chain.from_iterable(_backward(piece) for piece in reversed(pieces))
 
     def load(self, session_id: str) -> State:
         """Fold the whole session."""
@@ -349,9 +351,10 @@ class JsonlStore:
         pieces = self.segments.pieces(session_id)
         for piece in pieces:
             where = f"{piece.session_id}/{piece.segment}"
+            whole = longhand(piece)
             for offset, line in forward(piece):
                 try:
-                    record_of(line)
+                    record_of(line, whole.fill)
                 except Unreadable as problem:
                     found.append(Problem(f"{where}, byte {offset}", str(problem)))
             torn = unfinished(piece)
@@ -382,11 +385,19 @@ def _held(session_id: str, lease: Lease | None) -> SessionHeld:
     )
 
 
-def _readable(line: bytes) -> Record | None:
+def _readable(line: bytes, whole: Longhand) -> Record | None:
     try:
-        return record_of(line)
+        return record_of(line, whole.fill)
     except Unreadable:
         return None
+
+
+def _backward(piece: Piece) -> Iterator[Record]:
+    whole = longhand(piece)
+    for _, line in backward(piece):
+        record = _readable(line, whole)
+        if record is not None:
+            yield record
 
 
 def _records(
@@ -395,10 +406,11 @@ def _records(
     last = after
     wanted = frozenset(only)
     for piece in pieces:
+        whole = longhand(piece)
         for _, line in forward(piece, start):
             if wanted and type_of(line) not in wanted:
                 continue
-            record = _readable(line)
+            record = _readable(line, whole)
             if record is not None and record.seq > last:
                 last = record.seq
                 yield record

@@ -8,6 +8,7 @@ one that a person edited, takes the slow road through ``json.loads``.
 
 import json
 import re
+from collections.abc import Callable
 from typing import Any
 
 from pydantic import ValidationError
@@ -29,6 +30,9 @@ the kind of record."""
 PART, DELTA, INFO, OTHER = 4, 6, 7, 8
 """``lastindex`` of a head: a part (groups 2 to 4: id, message, type), new words (5 and 6: message,
 part), a message's info (7: id), anything else (8: its type)."""
+
+REQUEST = "step.requested"
+Json = dict[str, Any]
 
 _TYPES = {PART: "message.part.updated", DELTA: "message.part.delta", INFO: "message.updated"}
 
@@ -72,14 +76,20 @@ class Unreadable(ValueError):
     """A line of the log that is no record, or a record that breaks its type's promise."""
 
 
-def record_of(line: bytes) -> Record | None:
+def record_of(line: bytes, whole: Callable[[Json], Json] | None = None) -> Record | None:
     """Parse a line to a record; None for a type that this version does not know.
 
-    Raises Unreadable for anything broken, so that readers can skip and report it.
+    ``whole`` gives the whole of what is written short (``Longhand``). Raises Unreadable for
+    anything broken, so that readers can skip and report it.
     """
     data = load_line(line)
     if data is None:
         raise Unreadable("The line is not a JSON object.")
+    if whole is not None and data.get("type") == REQUEST:
+        try:
+            data = whole(data)
+        except ValueError as error:
+            raise Unreadable(str(error)) from error
     try:
         return parse_record(data)
     except KeyError as error:

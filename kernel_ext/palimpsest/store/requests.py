@@ -1,9 +1,14 @@
 """Keep the model requests of a session and unfold the items of the newest.
 
 A request says "the first n items are those of the request before, then these"; so the newest one
-is unfolded backwards, only as far as something is shared.
+is unfolded backwards, only as far as something is shared. A line that is written short is like
+another one among the lines that were taken in, since each segment and each checkpoint begins anew.
 """
 
+from typing import Any
+
+from palimpsest.store.lines import load_line, seq_of
+from palimpsest.store.shorthand import SHORT, Longhand
 from palimpsest.store.slots import Report, event_of
 from palimpsest.transcript.decisions import ContextItem, StepRequest
 from palimpsest.transcript.events import StepRequested
@@ -17,6 +22,9 @@ class Requests:
         self._newest: StepRequest | None = None
         self._items: tuple[ContextItem, ...] = ()
         self._pending: list[StepRequest | bytes] = []
+        self._lines: dict[int, bytes] = {}
+        """Lines that later ones may be like, by number: those that are whole."""
+        self._longhand = Longhand(self._line)
 
     def put(self, request: StepRequest) -> None:
         """Take in a request."""
@@ -25,6 +33,10 @@ class Requests:
     def put_line(self, line: bytes) -> None:
         """Take in a request's line, to be parsed later."""
         self._pending.append(line)
+        if SHORT not in line:
+            number = seq_of(line)
+            if number is not None:
+                self._lines[number] = line
 
     @property
     def newest(self) -> StepRequest | None:
@@ -44,6 +56,7 @@ class Requests:
             self._items = self._unfold()
             self._newest = newest
             self._pending.clear()
+            self._lines = dict(list(self._lines.items())[-1:])
         return self._items
 
     def expanded(self) -> StepRequest | None:
@@ -73,8 +86,24 @@ class Requests:
         entry = self._pending[index]
         if isinstance(entry, StepRequest):
             return entry
-        event = event_of(entry, self._report)
-        if not isinstance(event, StepRequested):
+        found = self._whole(entry) if SHORT in entry else self._read(entry)
+        if found is not None:
+            self._pending[index] = found
+        return found
+
+    def _read(self, line: bytes) -> StepRequest | None:
+        event = event_of(line, self._report)
+        return event.request if isinstance(event, StepRequested) else None
+
+    def _whole(self, line: bytes) -> StepRequest | None:
+        """Read a line that is written short; one that cannot be read is reported."""
+        try:
+            data = self._longhand.fill(load_line(line) or {})
+            return StepRequest.model_validate(data.get("request"))
+        except ValueError as problem:
+            self._report(line, str(problem))
             return None
-        self._pending[index] = event.request
-        return event.request
+
+    def _line(self, seq: int) -> dict[str, Any] | None:
+        line = self._lines.get(seq)
+        return None if line is None else load_line(line)

@@ -16,6 +16,7 @@ from typing import Any
 
 from palimpsest.store.layout import Layout
 from palimpsest.store.lines import load_line, seq_of
+from palimpsest.store.shorthand import Longhand
 from palimpsest.transcript.errors import NotFound
 from palimpsest.transcript.sessions import ForkedFrom
 
@@ -196,6 +197,19 @@ class Segments:
             if first is not None and first[1] <= seq:
                 break
         return best
+
+
+def longhand(piece: Piece) -> Longhand:
+    """Return what gives the whole of the requests that are written short in a piece."""
+    segment = Piece(piece.session_id, piece.segment, piece.path, piece.start, None)
+
+    def find(seq: int) -> dict[str, Any] | None:
+        offset = bisect(segment, seq)
+        line = None if offset is None else read_line(piece.path, offset, segment.size())
+        data = None if line is None else load_line(line)
+        return data if data is not None and data.get("seq") == seq else None
+
+    return Longhand(find)
 
 
 def _fork_place(line: bytes) -> ForkedFrom | None:

@@ -11,6 +11,7 @@ import os
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +19,12 @@ from pydantic_core import PydanticSerializationError
 
 from palimpsest.store.faults import reason
 from palimpsest.store.layout import write_fully
+from palimpsest.store.lines import load_line
 from palimpsest.store.segments import Piece, Segments, segment_name
+from palimpsest.store.shorthand import REFRESH, shortened
 from palimpsest.store.store import TakenOver, WriteFailed
 from palimpsest.transcript.errors import NotFound, StorageFailed
-from palimpsest.transcript.events import Record
+from palimpsest.transcript.events import Checkpoint, Record, StepRequested
 
 HEADER_WAIT_SECONDS = 2.0
 """How long a new writer may take between making its segment and saying where it cuts ours."""
@@ -53,6 +56,15 @@ def _plain(value: Any) -> Any:
             return repr(value)
 
 
+@dataclass(frozen=True, slots=True)
+class _Base:
+    """A request that was written in full."""
+
+    seq: int
+    request: dict[str, Any]
+    uses: int = 0
+
+
 class JsonlWriter:
     """The right to append to one session's log."""
 
@@ -80,6 +92,8 @@ class JsonlWriter:
         self._size = os.fstat(self._fd).st_size
         self._torn = False
         self._folder_synced = False
+        self._base: _Base | None = None
+        """The request that later ones of this segment may be like."""
 
     def append(self, records: Sequence[Record], *, sync: bool = False) -> None:
         """Append records in order; with ``sync`` they are on the disk afterwards."""
@@ -89,7 +103,9 @@ class JsonlWriter:
             raise self._stop(records)
         self._check_place()
         for index, record in enumerate(records):
-            self._write(encode(record), written=index)
+            line, base = self._short(record)
+            self._write(line, written=index)
+            self._base = base
         if sync:
             self._sync(written=len(records))
         if self._next.exists() and self._cut() < self._size:
@@ -125,6 +141,26 @@ class JsonlWriter:
         header = self._segments.header(self.path)
         start = 0 if header is None else header.length
         return Piece(self.session_id, self.path.name, self.path, start, end)
+
+    def _short(self, record: Record) -> tuple[bytes, "_Base | None"]:
+        """Return a record's line, a request's short where it can be, and what the next may be like.
+
+        After a checkpoint one is written in full, since a reader may begin there.
+        """
+        base = self._base
+        if isinstance(record.event, Checkpoint):
+            return encode(record), None
+        if not isinstance(record.event, StepRequested):
+            return encode(record), base
+        whole = load_line(encode(record)) or {}
+        request = whole.get("request", {})
+        if base is not None and base.uses < REFRESH:
+            short = shortened(request, base.request, base.seq)
+            if short is not None:
+                data = {**whole, "request": short}
+                line = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
+                return line.encode() + b"\n", replace(base, uses=base.uses + 1)
+        return encode(record), _Base(record.seq, request)
 
     def _write(self, line: bytes, *, written: int) -> None:
         # A space before the newline: what was torn can never look like a line in our own form.

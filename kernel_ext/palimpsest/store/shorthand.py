@@ -1,0 +1,182 @@
+"""Write a model request short: what it shares with an earlier one is named, and not said again.
+
+Border: pure. A request repeats its model, its policy and its tools, and a step adds two messages to
+hundreds. So a line says ``like``, the number of a request of the same segment that is written in
+full, and what differs; whatever cannot be read back exactly is written in full. Only lines are
+short: whoever reads the log is given whole requests (``Longhand``, ``Requests``).
+"""
+
+import base64
+import binascii
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+LIKE = "like"
+SHORT = f'"type":"step.requested","request":{{"{LIKE}":'.encode()
+"""Stands in a line that is written short, and in no other."""
+REFRESH = 100
+"""Requests after which one is written in full again, so that one damaged line costs no more."""
+
+SHARED = (
+    "purpose",
+    "model",
+    "parameters",
+    "policy",
+    "policy_blob",
+    "projection",
+    "system",
+    "tools",
+)
+SHARED_FACTS = ("estimator", "window", "reserve", "versions")
+ROLES = {"system": "s", "user": "u", "assistant": "a", "tool": "t"}
+SPOKEN = {letter: role for role, letter in ROLES.items()}
+HASH_HEX = 64
+HASH_SHORT = 43
+NEWEST_MARKS = 2
+
+Json = dict[str, Any]
+
+
+def shortened(request: Json, base: Json, number: int) -> Json | None:
+    """Return a request as it differs from an earlier one; None where that would lose something."""
+    if LIKE in request or any(name in base and name not in request for name in SHARED):
+        return None
+    try:
+        short = {LIKE: number} | _shortened(request, base)
+        return short if filled(short, base) == request else None
+    except (KeyError, TypeError, ValueError, AttributeError):
+        return None
+
+
+def _shortened(request: Json, base: Json) -> Json:
+    short = {
+        name: value
+        for name, value in request.items()
+        if name not in SHARED or base.get(name) != value
+    }
+    facts = {
+        name: value
+        for name, value in request["facts"].items()
+        if name not in SHARED_FACTS or base["facts"].get(name) != value
+    }
+    if facts.get("used_tokens") == request["tokens"]:
+        del facts["used_tokens"]
+    else:
+        facts.setdefault("used_tokens", None)
+    short["facts"] = facts
+    if request["tokens"] == sum(request["kinds"].values()):
+        del short["tokens"]
+    if _from_end(request) == _from_end(base):
+        del short["marks"]
+    short["items"] = _rows(request["items"])
+    short["sha256"] = _short_hash(request["sha256"])
+    return short
+
+
+def filled(short: Json, base: Json) -> Json:
+    """Return the whole of a request that is written short; raises ValueError where it is none."""
+    try:
+        return _filled(short, base)
+    except (KeyError, TypeError, AttributeError, IndexError) as error:
+        raise ValueError(f"It is not written as requests are: {error!r}.") from error
+
+
+def _filled(short: Json, base: Json) -> Json:
+    request = {name: base[name] for name in SHARED if name in base} | short
+    del request[LIKE]
+    request["items"] = _items(short["items"])
+    request["sha256"] = _long_hash(short["sha256"])
+    if "tokens" not in short:
+        request["tokens"] = sum(request["kinds"].values())
+    if "marks" not in short:
+        total = _total(request)
+        request["marks"] = [mark if mark >= 0 else total + mark for mark in _from_end(base)]
+    facts = {name: base["facts"][name] for name in SHARED_FACTS if name in base["facts"]}
+    facts |= {"used_tokens": request["tokens"]} | short["facts"]
+    request["facts"] = {name: value for name, value in facts.items() if value is not None}
+    return request
+
+
+def _total(request: Json) -> int:
+    return int(request["same"]) + len(request["items"])
+
+
+def _from_end(request: Json) -> list[int]:
+    """Return the cache marks, those of the newest messages counted from the end."""
+    total = _total(request)
+    return [mark - total if mark >= total - NEWEST_MARKS else mark for mark in request["marks"]]
+
+
+def _rows(items: Sequence[Json]) -> list[list[Any]]:
+    """Return items as rows: role, message (empty for that of the row above), hash, tokens, parts."""
+    rows: list[list[Any]] = []
+    above = None
+    for item in items:
+        message = item.get("message_id")
+        rows.append(
+            [
+                ROLES.get(item["role"], item["role"]),
+                "" if rows and message == above else message,
+                _short_hash(item["sha256"]),
+                item["tokens"],
+                *item["part_ids"],
+            ]
+        )
+        above = message
+    return rows
+
+
+def _items(rows: Sequence[Sequence[Any]]) -> list[Json]:
+    items: list[Json] = []
+    above = None
+    for role, said, sha256, tokens, *part_ids in rows:
+        above = message = above if said == "" else said
+        item = {"role": SPOKEN.get(role, role)}
+        if message is not None:
+            item["message_id"] = message
+        items.append(item | {"part_ids": part_ids, "sha256": _long_hash(sha256), "tokens": tokens})
+    return items
+
+
+def _short_hash(sha256: str) -> str:
+    """Return a hash in the 43 letters of base64 instead of its 64 digits."""
+    if len(sha256) != HASH_HEX:
+        return sha256
+    try:
+        return base64.urlsafe_b64encode(bytes.fromhex(sha256)).decode("ascii").rstrip("=")
+    except ValueError:
+        return sha256
+
+
+def _long_hash(short: str) -> str:
+    if len(short) != HASH_SHORT:
+        return short
+    try:
+        return base64.urlsafe_b64decode(short + "=").hex()
+    except binascii.Error:
+        return short
+
+
+class Longhand:
+    """Gives the whole of what is written short, as lines of one segment are read in any order."""
+
+    def __init__(self, find: Callable[[int], Mapping[str, Any] | None]) -> None:
+        self._find = find
+        """Return the record with a number, as the segment has it."""
+        self._bases: dict[int, Json] = {}
+
+    def fill(self, data: Json) -> Json:
+        """Return a record whole; raises ValueError when the request that it names is not there."""
+        request = data.get("request")
+        if not isinstance(request, dict):
+            return data
+        like = request.get(LIKE)
+        if like is None:
+            self._bases = {data.get("seq", 0): request}
+            return data
+        if like not in self._bases:
+            found = (self._find(like) or {}).get("request")
+            if not isinstance(found, dict) or LIKE in found:
+                raise ValueError(f"It is like request {like}, which cannot be read.")
+            self._bases = {like: found}
+        return {**data, "request": filled(request, self._bases[like])}
