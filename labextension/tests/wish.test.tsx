@@ -138,3 +138,29 @@ describe('a call', () => {
     expect(screen.queryByRole('button', { name: 'Restore' })).toBeNull();
   });
 });
+
+describe('words', () => {
+  it('say that their whole message is left out, and bring it back', () => {
+    const choose = vi.fn<Choose>(() => Promise.resolve(''));
+    const whole = decided({
+      action: 'drop',
+      rule: 'user/exclude',
+      message_id: 'msg_1'
+    });
+    const segment = build.segment([build.assistant([build.text('Two.')])], {
+      decisions: [whole]
+    });
+    render(
+      <HostProvider value={HOST}>
+        <ChooseProvider value={choose}>
+          <Segment segment={segment} />
+        </ChooseProvider>
+      </HostProvider>
+    );
+
+    fireEvent.click(screen.getByRole('button', { name: 'Restore' }));
+
+    expect(screen.getByText('Left out, as you asked.')).toBeDefined();
+    expect(choose).toHaveBeenCalledWith('restore', 'msg_1');
+  });
+});

@@ -3,7 +3,7 @@
 import pytest
 from playwright.sync_api import Page, expect
 from tests.e2e.lab import Lab, Seen, choose_theme, photograph
-from tests.e2e.test_panel import AXE, VIOLATIONS, at_rest, room, send, story
+from tests.e2e.test_panel import AXE, RUN, VIOLATIONS, at_rest, room, send, story
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300), pytest.mark.usefixtures("patient")]
 
@@ -67,4 +67,26 @@ def test_a_compaction_is_undone_where_it_stands(page: Page, lab: Lab, seen: Seen
         story(panel).get_by_text("the model sees again what this summary stood for")
     ).to_be_visible()
     photograph(page, "panel-undone")
+    assert seen.errors == []
+
+
+def test_words_that_were_left_out_say_so(page: Page, lab: Lab, seen: Seen) -> None:
+    chooses = (
+        "session = next(iter(room.workspace._open.values()))\n"
+        "for message in session.snapshot().messages[:2]:\n"
+        "    session.wish('exclude', message.id)"
+    )
+    panel = room(page, lab, "panel-words.ipynb", "says('One.'), says('Two.')", chooses)
+    for words, answer in (("The first question", "One."), ("The second question", "Two.")):
+        send(panel, words)
+        expect(story(panel).get_by_text(answer)).to_be_visible()
+        at_rest(panel)
+
+    page.evaluate(RUN, 1)
+
+    restore = story(panel).get_by_role("button", name="Restore")
+    expect(restore).to_have_count(2)
+    photograph(page, "panel-words-left-out")
+    restore.first.click()
+    expect(restore).to_have_count(1)
     assert seen.errors == []

@@ -13,6 +13,8 @@ export type WishAction = 'pin' | 'unpin' | 'exclude' | 'restore' | 'undo';
 
 interface IStanding {
   wish: Wish | null;
+  /** What it was chosen for: a part, or its whole message. */
+  chosen: string | null;
   /** How its output was cut or cleared, as far as that holds. */
   reduction: Decision | null;
 }
@@ -59,7 +61,11 @@ export function standing(decisions: readonly Decision[]): IStanding {
     wish === 'drop'
       ? undefined
       : own.findLast(({ action }) => shown.includes(action));
-  return { wish, reduction: reduction ?? null };
+  return {
+    wish,
+    chosen: newest?.part_id ?? newest?.message_id ?? null,
+    reduction: reduction ?? null
+  };
 }
 
 function takeOff(pile: Decision[], rule: string): void {

@@ -17,6 +17,7 @@ import { Question } from './question';
 import { Step } from './step';
 import { Text } from './text';
 import { Reads, Tool } from './tool';
+import { Wished } from './wish';
 
 export interface ISegmentProps {
   segment: ISegment;
@@ -112,12 +113,26 @@ function LineView({ line, segment, live, newest, again }: ILineProps) {
   const { words } = useHost();
   switch (line.kind) {
     case 'text':
-      return <Text text={line.part.text} live={live} />;
+      return (
+        <>
+          <Text text={line.part.text} live={live} />
+          <Wished
+            target={line.part.id}
+            decisions={about(segment.decisions, line.part)}
+          />
+        </>
+      );
     case 'prompt':
       return (
-        <blockquote className="plm-Prompt" aria-label={words.__('You said')}>
-          {line.part.text}
-        </blockquote>
+        <>
+          <blockquote className="plm-Prompt" aria-label={words.__('You said')}>
+            {line.part.text}
+          </blockquote>
+          <Wished
+            target={line.part.id}
+            decisions={about(segment.decisions, line.part)}
+          />
+        </>
       );
     case 'reasoning':
       return <Reasoning part={line.part} />;

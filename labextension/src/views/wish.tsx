@@ -28,12 +28,15 @@ export interface IChoiceProps {
 export function Wish({ target, decisions }: IChoiceProps) {
   const { words } = useHost();
   const choose = useChoose();
-  const { wish, reduction } = standing(decisions);
+  const { wish, chosen, reduction } = standing(decisions);
   if (wish === 'pin') {
     return (
       <p className="plm-Wish" data-wish="pin">
         <span>{words.__('Pinned: kept in every request.')}</span>
-        <Buttons target={target} offered={[['unpin', words.__('Unpin'), '']]} />
+        <Buttons
+          target={chosen ?? target}
+          offered={[['unpin', words.__('Unpin'), '']]}
+        />
       </p>
     );
   }
@@ -42,7 +45,7 @@ export function Wish({ target, decisions }: IChoiceProps) {
       <p className="plm-Wish plm-Strip" data-wish="drop">
         <span>{words.__('Left out, as you asked.')}</span>
         <Buttons
-          target={target}
+          target={chosen ?? target}
           offered={[['restore', words.__('Restore'), '']]}
         />
       </p>
@@ -78,6 +81,13 @@ export function Wish({ target, decisions }: IChoiceProps) {
         ]}
       />
     </p>
+  );
+}
+
+/** Draws what holds for words by a person's wish; choosing is left to the magic. */
+export function Wished({ target, decisions }: IChoiceProps) {
+  return standing(decisions).wish === null ? null : (
+    <Wish target={target} decisions={decisions} />
   );
 }
 

@@ -18,6 +18,7 @@ import { File } from '../file';
 import { useHost, type IWords } from '../host';
 import { Question } from '../question';
 import { Segment } from '../segment';
+import { Wished } from '../wish';
 import { Begin } from './notice';
 
 /** So near to the end, in pixels, a person is taken to look at the newest. */
@@ -127,6 +128,12 @@ const Turn = memo(
             {turn.files.map(file => (
               <File key={file.id} file={file} />
             ))}
+            <Wished
+              target={turn.key}
+              decisions={decisions.filter(
+                ({ message_id }) => message_id === turn.key
+              )}
+            />
           </div>
         )}
         {(turn.messages.length > 0 || live) && (
