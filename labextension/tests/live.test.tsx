@@ -189,6 +189,12 @@ describe('an answer that is being written', () => {
     expect(screen.getByText('waits for the model')).toBeTruthy();
   });
 
+  it('says that it summarises', () => {
+    show([assistant([], { summary: true })], BUSY);
+
+    expect(screen.getByText('summarises what came before')).toBeTruthy();
+  });
+
   it('counts down to the next attempt', () => {
     const next = Date.now() + 2500;
     show([], { type: 'retry', attempt: 1, message: 'Too busy.', next });

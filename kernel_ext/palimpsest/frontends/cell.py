@@ -24,7 +24,7 @@ from palimpsest.frontends.segments import (
     slices,
 )
 from palimpsest.session.api import Answer, Snapshot
-from palimpsest.transcript.messages import Message
+from palimpsest.transcript.messages import AssistantMessage, Message
 from palimpsest.transcript.parts import ToolPart, ToolPending, ToolRunning
 from palimpsest.transcript.sessions import Retrying
 
@@ -264,6 +264,8 @@ class CellStory:
             return "waits for your answer"
         if self._feed.turn_id is None and snapshot.status.type == "busy":
             return "waits for the turn that runs"
+        if _summarises(messages):
+            return "summarises what came before"
         if not _has_words(messages):
             return "waits for the model"
         return ""
@@ -276,6 +278,16 @@ def _runs(messages: Sequence[Message], segment: Segment) -> bool:
         for message in slices(messages, segment)
         for part in message.parts
     )
+
+
+def _summarises(messages: Sequence[Message]) -> bool:
+    """Tell whether a summary is asked for, or a part of one, and nothing of it is there yet."""
+    newest = messages[-1] if messages else None
+    if newest is None or not isinstance(newest.info, AssistantMessage):
+        return False
+    if not newest.info.summary or newest.info.time.completed is not None:
+        return False
+    return not any(part.type == "text" and not part.ignored for part in newest.parts)
 
 
 def _has_words(messages: Sequence[Message]) -> bool:

@@ -69,9 +69,11 @@ function doing(
   if (asks) {
     return words.__('waits for your answer');
   }
-  const last = messages
-    .at(-1)
-    ?.parts.findLast(({ type }) => type !== 'step-start');
+  const newest = messages.at(-1);
+  if (newest?.info.role === 'assistant' && newest.info.summary) {
+    return words.__('summarises what came before');
+  }
+  const last = newest?.parts.findLast(({ type }) => type !== 'step-start');
   if (last?.type === 'tool') {
     return last.state.status === 'running' || last.state.status === 'pending'
       ? words.__('works')
