@@ -289,6 +289,27 @@ async def test_the_prompt_that_is_answered_is_left_out_once_there_is_a_newer_one
     await rebuilds(room, session, model)
 
 
+async def test_what_is_left_out_is_in_no_summary_and_not_said_again(kernel: Kernel) -> None:
+    model = ScriptedModel(*READS, says("Two."), says("Three."), says(SUMMARY), says("Four."))
+    room = kernel(model)
+    session = await room.session()
+    for words in ("Read it, my password is hunter2", "Two?", "Three?"):
+        await ask(session, words)
+    session.wish("exclude", session.snapshot().messages[0].id)
+    session.wish("exclude", "last")
+
+    assert (await session.compact()).error is None
+    await ask(session, "Four?")
+
+    asked, after = sent(model, -2), sent(model)
+    assert model.requests[-2].purpose == "compaction"
+    assert "It lists penguins" in asked
+    for hidden in ("hunter2", "Adelie", "a.csv"):
+        assert hidden not in asked
+        assert hidden not in after
+    await rebuilds(room, session, model)
+
+
 async def test_a_session_of_another_kernel_is_not_changed(kernel: Kernel) -> None:
     room = kernel(ScriptedModel(says("One.")))
     session = await room.session()
