@@ -20,6 +20,7 @@ from palimpsest.loop.pile import Pile, Terms, Unsure
 from palimpsest.transcript.decisions import Decision
 from palimpsest.transcript.messages import AssistantMessage, Message, Messages, UserMessage
 from palimpsest.transcript.parts import TextPart
+from palimpsest.transcript.values import BlobRef
 
 NEWEST = 64
 """Where two states of a session differ, it is nearly always among so many newest messages."""
@@ -37,6 +38,14 @@ class Memory:
     def __init__(self) -> None:
         self._past: _Past | None = None
         self._rest = 0
+        self._kept: dict[str, tuple[object, BlobRef]] = {}
+
+    def kept(self, name: str, value: object, keep: Callable[[], BlobRef]) -> BlobRef:
+        """Return where a value is kept, which is done again only when it changed."""
+        known = self._kept.get(name)
+        if known is None or (known[0] is not value and known[0] != value):
+            known = self._kept[name] = (value, keep())
+        return known[1]
 
     def assembly(
         self,

@@ -21,7 +21,10 @@ from palimpsest.model.wire import request_hash, with_marks
 from palimpsest.transcript.decisions import ContextItem, Facts, Purpose, StepRequest
 from palimpsest.transcript.messages import AssistantMessage, Message, Messages
 from palimpsest.transcript.parts import StepFinishPart, StepStartPart
-from palimpsest.transcript.values import ModelInfo, Usage
+from palimpsest.transcript.policies import Policy
+from palimpsest.transcript.values import BlobRef, ModelInfo, ToolSpec, Usage
+
+JSON = "application/json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,13 +119,11 @@ def build(
         message_id=message_id,
         model=setup.info,
         parameters=parameters,
-        policy_blob=stage.blobs.put_blob(_json(setup.policy.model_dump()), "application/json"),
+        policy_blob=_kept(stage, "policy", setup.policy),
         projection=PROJECTION_VERSION,
         facts=facts,
-        system=stage.blobs.put_blob(_json(list(setup.system)), "application/json"),
-        tools=stage.blobs.put_blob(
-            _json([spec.model_dump() for spec in setup.specs]), "application/json"
-        ),
+        system=_kept(stage, "system", setup.system),
+        tools=_kept(stage, "tools", setup.specs),
         same=same,
         items=items[same:],
         marks=cache_marks,
@@ -140,6 +141,18 @@ def build(
         refusals=setup.policy.overflow.refusals,
     )
     return Assembled(request, record, decided, projection)
+
+
+def _kept(stage: Stage, name: str, value: Policy | tuple[str | ToolSpec, ...]) -> BlobRef:
+    """Keep what seldom changes as a blob, once for as long as it stays the same."""
+
+    def keep() -> BlobRef:
+        if isinstance(value, Policy):
+            return stage.blobs.put_blob(_json(value.model_dump()), JSON)
+        plain = [one.model_dump() if isinstance(one, ToolSpec) else one for one in value]
+        return stage.blobs.put_blob(_json(plain), JSON)
+
+    return stage.memory.kept(name, value, keep)
 
 
 def _remembered(stage: Stage, setup: Setup, messages: Messages) -> Assembly | None:

@@ -561,13 +561,26 @@ def default_title(now_ms: int) -> str:
     return DEFAULT_TITLE + moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
+def _turn_of(messages: Messages, call_id: str) -> int:
+    """Return where the turn of a call begins, from the end, since it is mostly the newest."""
+    found = False
+    for at in range(len(messages) - 1, -1, -1):
+        message = messages[at]
+        found = found or any(
+            isinstance(part, ToolPart) and part.call_id == call_id for part in message.parts
+        )
+        if (
+            found
+            and isinstance(message.info, UserMessage)
+            and any(isinstance(part, TextPart) and not part.synthetic for part in message.parts)
+        ):
+            return at
+    return 0
+
+
 def _calls_of_turn(messages: Messages, *, upto: str) -> list[str]:
     calls: list[str] = []
-    for message in messages:
-        if isinstance(message.info, UserMessage) and any(
-            isinstance(part, TextPart) and not part.synthetic for part in message.parts
-        ):
-            calls.clear()
+    for message in messages[_turn_of(messages, upto) :]:
         for part in message.parts:
             if isinstance(part, ToolPart) and not (part.metadata or {}).get("failed_attempt"):
                 calls.append(fingerprint(part.tool, part.state.input))
