@@ -271,7 +271,7 @@ def worker(request: Request) -> Answer:
 async def test_what_a_server_received_is_what_a_replay_sends(house: House) -> None:
     folder(house.root)
     house.server.script(*[worker] * 60)
-    for number in range(9):
+    for number in range(6):
         answer = await house.ask(f"Turn {number}: read a log.")
         assert answer.error is None
     await house.check_requests()

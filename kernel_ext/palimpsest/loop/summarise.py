@@ -15,7 +15,7 @@ from palimpsest.context.stages import DRAFT, Stretch
 from palimpsest.context.summary import SYSTEM
 from palimpsest.context.telling import Telling
 from palimpsest.loop.answering import answer, desk
-from palimpsest.loop.request import build, calibration
+from palimpsest.loop.request import build, calibration, facts_for
 from palimpsest.loop.seen import view_of
 from palimpsest.loop.stage import Setup, Stage, Summariser
 from palimpsest.model.model import StepFinished
@@ -184,7 +184,9 @@ class Scribe:
 
     def _decide(self, quiet: Setup, numbers: dict[str, Any]) -> None:
         decision = self._telling(quiet).decision(self._stage.ids.new("dec"), numbers)
-        self._stage.write(DecisionMade(decision=decision))
+        request = self._stage.log.state.request
+        facts = facts_for(self._stage, quiet, request.tokens if request is not None else 0)
+        self._stage.write(DecisionMade(decision=decision, facts=facts))
 
     # One request
 

@@ -91,6 +91,8 @@ class Walk:
         self._past = Past()
         self._blobs: dict[str, bytes] = {}
         self._policies: dict[str, Policy] = {}
+        self._given: dict[tuple[str, str], tuple[tuple[str, ...], tuple[ToolSpec, ...]]] = {}
+        """System prompts and tools by their hashes."""
         self._other = Other(self._state, self._read, counter)
         self._sides = Sides(session_id)
         self._sent: _Sent | None = None
@@ -350,12 +352,19 @@ class Walk:
         self._full = full and self._other.tries.may_compact(policy)
 
     def _asking(self, request: StepRequest) -> Asking:
-        system: list[str] = json.loads(self._read(request.system.sha256))
-        tools = json.loads(self._read(request.tools.sha256))
+        key = (request.system.sha256, request.tools.sha256)
+        if key not in self._given:
+            system: list[str] = json.loads(self._read(key[0]))
+            tools = json.loads(self._read(key[1]))
+            self._given[key] = (
+                tuple(system),
+                tuple(ToolSpec.model_validate(spec) for spec in tools),
+            )
+        system_words, tool_specs = self._given[key]
         return Asking(
             model=request.model,
-            system=tuple(system),
-            tools=tuple(ToolSpec.model_validate(spec) for spec in tools),
+            system=system_words,
+            tools=tool_specs,
             policy=self._policy or self._recorded_policy(request),
             now=request.facts.now,
             without=request.message_id,

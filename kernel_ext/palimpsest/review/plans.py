@@ -6,7 +6,7 @@ known before its request is, so plans wait for the request that tells which poli
 
 import json
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from palimpsest.context.estimate import Count
@@ -67,11 +67,11 @@ class Plans:
         """Take in what a request was decided to tell."""
         self._waiting.append(_Waiting(seq, view, decision, facts))
 
-    def requested(self, request: StepRequest) -> Iterator[Occasion]:
-        """Decide again what was chosen for a request."""
+    def requested(self, request: StepRequest, newest: StepRequest | None) -> Iterator[Occasion]:
+        """Decide again what was chosen for a request; ``newest`` is the one before it."""
         if request.purpose == "step":
+            yield from self.left_over(newest)
             self._model = request.model
-            yield from self.left_over()
             return
         if request.purpose != "compaction":
             return
@@ -99,11 +99,14 @@ class Plans:
         again = (made,) if isinstance(made, Decision) else ()
         return Occasion("compact", seq, request.id, (decision,), again)
 
-    def left_over(self) -> Iterator[Occasion]:
-        """Give up on what no request came for."""
+    def left_over(self, newest: StepRequest | None) -> Iterator[Occasion]:
+        """Decide again what no request came for, as far as the newest request tells how."""
         waiting, self._waiting = self._waiting, []
         for one in waiting:
-            yield Occasion("compact", one.seq, "", (one.decision,), (), NO_REQUEST)
+            again = self._again(one, newest) if newest is not None else None
+            made = (again,) if again is not None else ()
+            told = Occasion("compact", one.seq, newest.id if newest else "", (one.decision,), made)
+            yield told if told.same else replace(told, made=(), problem=NO_REQUEST)
 
     def _again(self, one: _Waiting, request: StepRequest) -> Decision | None:
         policy = self._policy_of(request)

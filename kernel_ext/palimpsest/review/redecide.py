@@ -120,7 +120,7 @@ class _Walk:
                 self._requested(record.event.request)
         yield from self._tools_ended()
         yield from self._decided_before(None)
-        yield from self._plans.left_over()
+        yield from self._plans.left_over(self._newest)
 
     def _before_record(self, record: Record) -> Iterator[Occasion]:
         match record.event:
@@ -138,7 +138,7 @@ class _Walk:
             case StepRequested(request=request):
                 yield from self._tools_ended()
                 yield from self._decided_before(request, record.seq)
-                yield from self._plans.requested(request)
+                yield from self._plans.requested(request, self._newest)
             case _:
                 pass
 

@@ -7,13 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from palimpsest.context.estimate import (
-    MESSAGE_TOKENS,
-    Count,
-    block_tokens,
-    message_tokens,
-    tools_tokens,
-)
+from palimpsest.context.estimate import MESSAGE_TOKENS, Count, block_tokens, tools_tokens
 from palimpsest.context.kinds import by_kind
 from palimpsest.context.marks import marks
 from palimpsest.context.projection import Projection
@@ -115,10 +109,10 @@ class Writer:
         )
         tools = tools_tokens(asking.tools, count)
         flat = projection.messages
-        weights = _part_weights(flat, count)
+        blocks = [[block_tokens(block, count) for block in message.blocks] for message in flat]
+        parts = _part_weights(flat, blocks)
         self._weights = {
-            sha256: _weight(one, weights, count)
-            for sha256, one in zip(hashes, written, strict=True)
+            sha256: _weight(one, parts, count) for sha256, one in zip(hashes, written, strict=True)
         }
         return Written(
             asking=asking,
@@ -126,29 +120,29 @@ class Writer:
             sha256=request_hash(hashes),
             prefix=tuple((sha256, self._weights[sha256]) for sha256 in hashes),
             tools_tokens=tools,
-            tokens=sum(message_tokens(message, count) for message in flat) + tools,
-            kinds=_kinds(flat, tools, count, messages),
+            tokens=sum(MESSAGE_TOKENS + sum(weights) for weights in blocks) + tools,
+            kinds=by_kind(flat, blocks, tools, _summaries(messages)),
         )
 
 
-def _kinds(flat: FlatMessages, tools: int, count: Count, messages: Messages) -> dict[str, int]:
-    summaries = {
+def _summaries(messages: Messages) -> set[str]:
+    return {
         message.id
         for message in messages
         if isinstance(message.info, AssistantMessage) and message.info.summary
     }
-    weights = [[block_tokens(block, count) for block in message.blocks] for message in flat]
-    return by_kind(flat, weights, tools, summaries)
 
 
-def _part_weights(flat: FlatMessages, count: Count) -> dict[tuple[bool, str], int]:
+def _part_weights(
+    flat: FlatMessages, blocks: Sequence[Sequence[int]]
+) -> dict[tuple[bool, str], int]:
     """Return what each part weighs, its result apart from its call."""
     weights: dict[tuple[bool, str], int] = {}
-    for message in flat:
-        for block in message.blocks:
+    for message, weighed in zip(flat, blocks, strict=True):
+        for block, tokens in zip(message.blocks, weighed, strict=True):
             if block.part_id is not None:
                 key = (isinstance(block, ResultBlock), block.part_id)
-                weights[key] = weights.get(key, 0) + block_tokens(block, count)
+                weights[key] = weights.get(key, 0) + tokens
     return weights
 
 
