@@ -2,15 +2,17 @@
 
 from collections.abc import Callable
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.builders import Builder
 from tests.loop.edits import Edited
 
 from palimpsest.context.policy import POLICIES
 from palimpsest.context.projection import project
 from palimpsest.context.texts import load_texts
 from palimpsest.context.view import View
-from palimpsest.loop.assembly import Assembly, assemble
+from palimpsest.loop.assembly import Assembly, assemble, recorded
 from palimpsest.loop.pile import Terms
 from palimpsest.loop.remembered import Memory
 from palimpsest.transcript.values import ModelInfo, ModelRef, ToolSpec
@@ -57,7 +59,8 @@ def remembered(memory: Memory, edited: Edited, wanted: Terms) -> Assembly | None
     return memory.assembly(tuple(edited.messages), tuple(edited.decisions), wanted, edited.read)
 
 
-@settings(max_examples=150)
+@pytest.mark.slow
+@settings(max_examples=100, deadline=None)
 @given(
     seed=st.integers(0, 2**32),
     edits=st.integers(1, 40),
@@ -76,3 +79,113 @@ def test_the_next_request_is_the_one_that_the_whole_session_gives(
 
         if found is not None:
             assert found == from_scratch(edited, wanted)
+
+
+class Counts:
+    """Counts letters, and which texts it was asked about."""
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+
+    def __call__(self, text: str) -> int:
+        self.asked.append(text)
+        return len(text)
+
+
+def worked(seed: int, edits: int = 60) -> Edited:
+    """Return a session in which nothing stands in the way of writing pieces alone."""
+    edited = Edited(seed, tidy=True)
+    edited.prompt()
+    for _ in range(edits):
+        edited.step()
+    return edited
+
+
+def test_each_text_is_counted_once_however_often_a_request_is_made() -> None:
+    edited, memory, count = worked(1), Memory(), Counts()
+    wanted = terms("anthropic/claude-test", count)
+    for _ in range(20):
+        edited.step()
+        assert remembered(memory, edited, wanted) is not None
+
+    parts = {
+        part.id
+        for message in edited.messages
+        for part in message.parts
+        if part.type != "step-start"
+    }
+    # A call is its tool and its input, and has an output.
+    assert len(count.asked) < 3 * len(parts)
+    count.asked.clear()
+    assert remembered(memory, edited, wanted) is not None
+    assert count.asked == []
+
+
+def test_a_message_more_asks_about_its_own_texts_only() -> None:
+    edited, memory, count = worked(2), Memory(), Counts()
+    wanted = terms("openai/gpt-test", count)
+    remembered(memory, edited, wanted)
+    count.asked.clear()
+
+    edited.prompt()
+    remembered(memory, edited, wanted)
+
+    said = {getattr(part, "text", None) for part in edited.messages[-1].parts}
+    assert set(count.asked) <= said
+
+
+@pytest.mark.slow
+@settings(max_examples=40, deadline=None)
+@given(seed=st.integers(0, 2**32), model=st.sampled_from(sorted(MODELS)), tidy=st.booleans())
+def test_what_was_recorded_of_weights_is_what_counting_gives(
+    *, seed: int, model: str, tidy: bool
+) -> None:
+    edited, wanted = Edited(seed, tidy=tidy), terms(model)
+    for _ in range(25):
+        edited.edit()
+    items = from_scratch(edited, wanted).items
+    for _ in range(3):
+        edited.edit()
+    whole = from_scratch(edited, wanted)
+
+    found = Memory().assembly(
+        tuple(edited.messages),
+        tuple(edited.decisions),
+        wanted,
+        edited.read,
+        lambda: recorded(items),
+    )
+
+    assert found is None or found == whole
+
+
+def test_a_session_that_is_opened_again_is_not_counted_again() -> None:
+    build, edited, count = Builder(), Edited(3, tidy=True), Counts()
+    asks = build.user("How many?")
+    steps = [build.assistant(build.ran("read", f"There are {n}.", n=n), to=asks) for n in range(9)]
+    edited.messages = [asks, *steps]
+    wanted = terms("anthropic/claude-test", count)
+    items = from_scratch(edited, wanted).items
+    count.asked.clear()
+
+    opened = Memory().assembly(
+        tuple(edited.messages), (), wanted, edited.read, lambda: recorded(items)
+    )
+
+    assert opened == from_scratch(edited, terms("anthropic/claude-test"))
+    assert not any(text.startswith(("There are", "How many", '{"n"')) for text in count.asked)
+
+
+def test_another_model_gets_a_request_of_its_own() -> None:
+    edited, memory = worked(4), Memory()
+    remembered(memory, edited, terms("openai/gpt-test"))
+
+    for model in ("anthropic/claude-test", "openai/gpt-test"):
+        assert remembered(memory, edited, terms(model)) == from_scratch(edited, terms(model))
+
+
+def test_rules_that_look_at_more_than_neighbours_take_the_other_road() -> None:
+    edited = worked(5)
+    wanted = Terms(SYSTEM, TOOLS, MODELS["openai/gpt-test"], POLICIES["openclaw-2026.9"], len)
+
+    assert remembered(Memory(), edited, wanted) is None
