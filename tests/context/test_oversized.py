@@ -10,11 +10,12 @@ from tests.builders import Builder
 from palimpsest.context.apply import apply
 from palimpsest.context.estimate import weigh_chars
 from palimpsest.context.oversized import cut, truncate_oversized
-from palimpsest.context.policy import policy
+from palimpsest.context.policy import policy, without_recall
 from palimpsest.context.precheck import reducible, result_chars, results_chars
 from palimpsest.context.truncate import shorten
 from palimpsest.context.view import View
 from palimpsest.transcript.decisions import Decision, Facts
+from palimpsest.transcript.ids import short
 from palimpsest.transcript.messages import Messages
 from palimpsest.transcript.parts import ToolCompleted, ToolPart
 from palimpsest.transcript.policies import RecoveryPolicy
@@ -66,7 +67,16 @@ def test_cuts_a_result_that_is_too_long_and_says_so() -> None:
     shown = outputs(after(view, *decisions))
     assert [len(text) for text in shown] == [LIMIT, len("short")]
     assert "more characters were left out" in shown[0]
+    assert shown[0].endswith(f"; recall {short(decisions[0].part_id or '')} shows them.]")
     assert decisions[0].tokens_before - decisions[0].tokens_after == 2 * LIMIT
+
+
+def test_names_recall_only_where_it_is_offered() -> None:
+    view = View(session("x" * 3 * LIMIT))
+
+    decisions = decide(view, without_recall(policy("palimpsest")).recovery)
+
+    assert outputs(after(view, *decisions))[0].endswith("to make room; the session keeps them.]")
 
 
 def test_keeps_the_tail_where_an_error_stands() -> None:

@@ -19,6 +19,7 @@ from palimpsest.context.standing import pinned_parts
 from palimpsest.context.truncate import shorten
 from palimpsest.context.view import View
 from palimpsest.transcript.decisions import Decision, Facts
+from palimpsest.transcript.ids import short
 from palimpsest.transcript.messages import Messages
 from palimpsest.transcript.policies import RecoveryPolicy
 
@@ -38,6 +39,10 @@ IMPORTANT = re.compile(
     r"|total|summary|result|complete|finished|done)\b|\}\s*$",
     re.IGNORECASE,
 )
+
+
+RECALL = "; recall {name} shows them.]"
+"""Ends the last words where the tool ``recall`` is offered."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +110,8 @@ def truncate_oversized(
     cuts = {
         result.part.id: found
         for result in results
-        if len(result.shown) > limit and (found := cut(result.whole, limit, policy)) is not None
+        if len(result.shown) > limit
+        and (found := cut(result.whole, limit, _naming(policy, result))) is not None
     }
     if together is not None and len(results) > 1:
         cuts |= _cut_together(results, cuts, together, policy)
@@ -142,7 +148,7 @@ def _cut_together(
         if over <= 0:
             break
         size = sizes[result.part.id]
-        shorter = cut(result.whole, max(size - over, 0), policy, least=0)
+        shorter = cut(result.whole, max(size - over, 0), _naming(policy, result), least=0)
         if shorter is None:
             continue
         saved = size - len(shorten(result.whole, shorter.numbers))
@@ -150,6 +156,15 @@ def _cut_together(
             found[result.part.id] = shorter
             over -= saved
     return found
+
+
+def _naming(policy: RecoveryPolicy, result: Output) -> RecoveryPolicy:
+    """Return the policy whose last words name the result, so that the rest can be recalled."""
+    if not policy.recall:
+        return policy
+    named = RECALL.format(name=short(result.part.id))
+    suffix = policy.result_suffix.removesuffix("]").removesuffix(".") + named
+    return policy.model_copy(update={"result_suffix": suffix})
 
 
 def _suffix(policy: RecoveryPolicy, omitted: int) -> str:

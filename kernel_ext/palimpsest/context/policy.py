@@ -22,6 +22,7 @@ def without_recall(policy: Policy) -> Policy:
         update={
             "truncate": policy.truncate.model_copy(update={"recall": False}),
             "prune": policy.prune.model_copy(update={"recall": False}),
+            "recovery": policy.recovery.model_copy(update={"recall": False}),
         }
     )
 

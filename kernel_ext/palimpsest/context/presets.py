@@ -128,6 +128,7 @@ OPENCLAW_2026_2 = Policy(
     prune=PrunePolicy(rule="cache-ttl", sticky=False, media="spared", wide_chars=False),
     hygiene=HygienePolicy(rule="openclaw-2026.2"),
     recovery=RecoveryPolicy(
+        recall=False,
         result_cap=400_000,
         result_form="head",
         result_suffix=(
@@ -161,6 +162,7 @@ OPENCLAW_2026_9 = Policy(
     overflow=OverflowPolicy(rule="precheck", refusals="openclaw-2026.9"),
     reminders=PLAIN,
     recovery=RecoveryPolicy(
+        recall=False,
         result_middle="\n\n⚠️ [... middle content omitted — showing head and tail ...]\n\n",
         result_suffix=(
             "[... {omitted} more characters truncated; rerun with narrower args if needed]"

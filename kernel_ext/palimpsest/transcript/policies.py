@@ -250,6 +250,8 @@ class RecoveryPolicy(Value):
         "\n\n[{omitted} more characters were left out here to make room; the session keeps them.]"
     )
     """``{omitted}`` stands for the number of characters."""
+    recall: bool = True
+    """The last words say how to recall the rest; as in ``truncate``."""
     results_together: Literal["none", "single", "window"] = "window"
     """What all results together may take: anything, as much as a single one, or a share of the
     window."""
