@@ -230,9 +230,14 @@ async def improvise(
     st.lists(st.integers(0, 200), min_size=10, max_size=60),
     st.sampled_from(list(PRESETS.values())),
     st.sampled_from([20_000, 34_000, 90_000]),
+    st.sampled_from(list(PRESETS.values())),
 )
 def test_any_session_is_replayed_as_it_was_under_its_own_policy(
-    operations: list[tuple[str, Any]], draws: list[int], policy: Policy, window: int
+    operations: list[tuple[str, Any]],
+    draws: list[int],
+    policy: Policy,
+    window: int,
+    another: Policy,
 ) -> None:
     small = changed(policy, {"guard.hard_minimum": 1_000, "guard.hard_share": 0.0})
     with tempfile.TemporaryDirectory() as root:
@@ -241,10 +246,9 @@ def test_any_session_is_replayed_as_it_was_under_its_own_policy(
         store, session_id = asyncio.run(improvise(Path(root), operations, draws, small, window))
 
         holds(store, session_id)
-        # And under every other policy it comes to an end, with a request for each step.
-        for other in PRESETS.values():
-            found = whatif(store, session_id, other)
-            assert len(found.other.steps) == len(found.recorded.steps)
+        # And under another policy it comes to an end, with a request for each step.
+        found = whatif(store, session_id, another)
+        assert len(found.other.steps) == len(found.recorded.steps)
 
 
 @pytest.fixture(params=PROVIDERS)
