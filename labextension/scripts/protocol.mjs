@@ -3,7 +3,7 @@
  *
  * scripts/protocol.py at the root makes the schema and says where the text goes.
  */
-import { readFileSync } from 'node:fs';
+import { text as readText } from 'node:stream/consumers';
 import { compile } from 'json-schema-to-typescript';
 
 const HEAD = `/**
@@ -11,7 +11,8 @@ const HEAD = `/**
  */
 `;
 
-const schema = JSON.parse(readFileSync(0, 'utf8'));
+// Not by readFileSync: a pipe whose writer is slow has nothing to read yet, which it takes for an error.
+const schema = JSON.parse(await readText(process.stdin));
 const text = await compile(schema, 'Protocol', {
   additionalProperties: false,
   bannerComment: HEAD,

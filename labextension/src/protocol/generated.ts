@@ -1321,6 +1321,7 @@ export interface RecoveryPolicy {
   result_form: 'head' | 'ends' | 'weighed';
   result_middle: string;
   result_suffix: string;
+  recall: boolean;
   results_together: 'none' | 'single' | 'window';
   cut_first: 'oldest' | 'newest';
   compaction_seconds: number;
