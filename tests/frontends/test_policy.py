@@ -43,7 +43,7 @@ def test_other_words_after_policy_are_a_prompt(line: str) -> None:
 
 def test_a_misspelt_policy_is_no_prompt() -> None:
     with pytest.raises(OptionError, match="Did you mean %agent policy"):
-        parse("polcy")
+        parse("policx")
 
 
 def test_what_differs_comes_first_with_who_said_so() -> None:

@@ -167,6 +167,8 @@ async def test_the_comparison_is_said_to_be_counterfactual_in_every_form(tmp_pat
         assert "12 steps as recorded, and under openclaw-2026.9" in form
         assert f"{found.recorded.tokens:,}" in form
         assert f"{found.other.tokens:,}" in form
+    assert "without 2 old outputs cleared" in found.text
+    assert "with a stand-in summary" in found.text
     assert found.other.counterfactual
     assert not found.recorded.counterfactual
     assert "<script" not in found.html

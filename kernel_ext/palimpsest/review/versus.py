@@ -14,6 +14,15 @@ if TYPE_CHECKING:
 
 MOST_LINES = 40
 """What a person reads in a cell; ``WhatIf.other.steps`` has them all."""
+NAMES = {
+    "truncate": ("an output cut", "outputs cut"),
+    "prune": ("an old output cleared", "old outputs cleared"),
+    "recover": ("a long result shortened", "long results shortened"),
+    "remind": ("a reminder", "reminders"),
+    "summary": ("a summary", "summaries"),
+    "stand-in": ("a stand-in summary", "stand-in summaries"),
+}
+"""What deciders do, by the beginning of their rule: one, and several."""
 NOTHING = "Every request would have been the recorded one, to the byte."
 COUNTERFACTUAL = (
     "Counterfactual: no model was asked. What people and tools said is as recorded, and so are the model's "
@@ -87,13 +96,14 @@ def _otherwise(was: Step, other: Step) -> str:
 
 
 def _times(name: str, number: int) -> str:
-    return name if number == 1 else f"{number} times {name}"
+    one, many = NAMES.get(name, (name, name))
+    return one if number == 1 else f"{number} {many}"
 
 
 def _done(step: Step) -> Counter[str]:
-    found: Counter[str] = Counter(one.rule for one in step.decisions)
+    found: Counter[str] = Counter(one.rule.partition("/")[0] for one in step.decisions)
     for one in step.compactions:
-        found["a stand-in summary" if one.stand_in else "a summary"] += 1
+        found["stand-in" if one.stand_in else "summary"] += 1
     return found
 
 
