@@ -14,7 +14,7 @@ from tests.loop.studio import Studio, ask
 from palimpsest.context.overflow import cut_in_silence
 from palimpsest.context.policy import policy
 from palimpsest.model.fault_server import FaultServer
-from palimpsest.model.litellm_model import LitellmModel
+from palimpsest.model.litellm_model import LitellmModel, wait
 from palimpsest.model.overflow import (
     is_billing,
     is_compaction_failure,
@@ -154,6 +154,13 @@ REFUSED_AS: list[tuple[str, str, type[ApiError | ContextOverflowError], int | No
 ]  # fmt: skip
 
 
+@pytest.fixture(scope="module")
+def litellm() -> None:
+    """Import it before the clock of a question runs."""
+    wait(60)
+
+
+@pytest.mark.usefixtures("litellm")
 @pytest.mark.parametrize(("preset", "words", "kind", "tokens"), REFUSED_AS)
 async def test_a_live_turn_hears_a_refusal_as_its_policy_does(
     tmp_path: Path,
