@@ -47,7 +47,6 @@ SAID_AS = "said_as"
 """Key in the metadata of what the engine says: in whose name the model is sent it."""
 ATTACHED = "[Attached {mime}: {name}]"
 SHORTENED = "[Tool output truncated for compaction: omitted {chars} chars]"
-WITH_METADATA = (TextPart, ReasoningPart, ToolPart)
 INLINED_TYPES = {"text/plain", "application/x-directory"}
 
 
@@ -123,7 +122,7 @@ def _assistant(message: Message, info: AssistantMessage, terms: Terms) -> list[F
     writer = _Answer(message.id, terms, same_model=same_model, empty=" " if spaced else "")
     steps: list[list[Part]] = [[]]
     for part in parts:
-        if isinstance(part, StepStartPart):
+        if part.type == "step-start":
             steps.append([])
         else:
             steps[-1].append(part)
@@ -134,9 +133,10 @@ def _assistant(message: Message, info: AssistantMessage, terms: Terms) -> list[F
 
 
 def _of_failed_attempt(part: Part) -> bool:
-    if not isinstance(part, WITH_METADATA):
-        return False
-    return bool(part.metadata and part.metadata.get(FAILED_ATTEMPT))
+    # Types are asked for by name where every part of a session passes: that is twice as fast.
+    if part.type == "text" or part.type == "reasoning" or part.type == "tool":
+        return bool(part.metadata and part.metadata.get(FAILED_ATTEMPT))
+    return False
 
 
 def _kept_though_failed(info: AssistantMessage, parts: list[Part]) -> bool:
@@ -173,16 +173,13 @@ class _Answer:
         said: list[Block] = []
         results: list[Block] = []
         for part in parts:
-            match part:
-                case TextPart(ignored=False):
-                    said.extend(self._text(part))
-                case ReasoningPart():
-                    said.extend(self._reasoning(part))
-                case ToolPart():
-                    said.append(self._call(part))
-                    results.append(self._result(part))
-                case _:
-                    pass
+            if part.type == "tool":
+                said.append(self._call(part))
+                results.append(self._result(part))
+            elif part.type == "text" and not part.ignored:
+                said.extend(self._text(part))
+            elif part.type == "reasoning":
+                said.extend(self._reasoning(part))
         flat = []
         if said:
             flat.append(self._message("assistant", said))

@@ -8,7 +8,7 @@ from collections.abc import Sequence, Set
 
 from palimpsest.context.estimate import MESSAGE_TOKENS
 from palimpsest.context.system import shared
-from palimpsest.transcript.flat import Block, FlatMessage, ReasoningBlock, ResultBlock, TextBlock
+from palimpsest.transcript.flat import Block, FlatMessage, TextBlock
 
 KINDS = ("system", "tools", "instructions", "summary", "user", "assistant", "reasoning", "output")
 """In the order in which a gauge draws them."""
@@ -38,9 +38,10 @@ def kind_of(message: FlatMessage, block: Block | None, summaries: Set[str]) -> s
     """Return the kind of a block; without one, of what frames the message."""
     if message.message_id in summaries:
         return "summary"
-    if isinstance(block, ReasoningBlock):
+    kind = block.type if block is not None else ""
+    if kind == "reasoning":
         return "reasoning"
-    return "output" if isinstance(block, ResultBlock) else _speaker(message)
+    return "output" if kind == "result" else _speaker(message)
 
 
 def _speaker(message: FlatMessage) -> str:

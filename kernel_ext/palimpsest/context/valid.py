@@ -13,10 +13,6 @@ from palimpsest.transcript.flat import (
     CallBlock,
     FlatMessage,
     FlatMessages,
-    MediaBlock,
-    ReasoningBlock,
-    ResultBlock,
-    TextBlock,
 )
 
 MERGES_ANSWERS: frozenset[ProviderFamily] = frozenset(
@@ -71,9 +67,9 @@ class _Look:
             return False
         says = False
         for block in message.blocks:
-            if isinstance(block, TextBlock):
+            if block.type == "text":
                 says = says or not _is_blank(block.text)
-            elif isinstance(block, MediaBlock):
+            elif block.type == "media":
                 says = True
             else:
                 return False
@@ -84,13 +80,13 @@ class _Look:
             return False
         says = False
         for block in message.blocks:
-            if isinstance(block, CallBlock):
+            if block.type == "call":
                 if not self._call(block):
                     return False
                 says = True
-            elif isinstance(block, TextBlock):
+            elif block.type == "text":
                 says = says or not _is_blank(block.text)
-            elif not isinstance(block, ReasoningBlock):
+            elif block.type != "reasoning":
                 return False
         return says
 
@@ -109,9 +105,7 @@ class _Look:
     def _results(self, message: FlatMessage) -> bool:
         calls, self._open = self._open, []
         return len(calls) == len(message.blocks) and all(
-            isinstance(block, ResultBlock)
-            and block.call_id == call.call_id
-            and block.tool == call.tool
+            block.type == "result" and block.call_id == call.call_id and block.tool == call.tool
             for call, block in zip(calls, message.blocks, strict=True)
         )
 

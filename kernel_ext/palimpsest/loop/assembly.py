@@ -16,10 +16,6 @@ from palimpsest.transcript.flat import (
     Block,
     FlatMessage,
     FlatMessages,
-    MediaBlock,
-    ReasoningBlock,
-    ResultBlock,
-    TextBlock,
 )
 from palimpsest.transcript.messages import AssistantMessage, Messages
 from palimpsest.transcript.values import ModelInfo
@@ -43,9 +39,6 @@ Recorded = Mapping[tuple[str, tuple[str, ...]], ContextItem]
 
 Known = Mapping[tuple[str, tuple[str, ...]], ContextItem]
 """What was recorded of messages that are sent again, by their role and parts."""
-
-WEIGHED_ALONE = (ReasoningBlock, MediaBlock)
-"""Blocks of other kinds than their neighbours, or that are not sent to everybody."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,11 +125,11 @@ def _weights(message: FlatMessage, known: Known, count: Count) -> tuple[int, ...
 
 def _is_plain(block: Block) -> bool:
     """Say whether a block is sent as it is, and is of the same kind as its neighbours."""
-    if block.part_id is None or isinstance(block, WEIGHED_ALONE):
+    if block.part_id is None:
         return False
-    if isinstance(block, TextBlock):
+    if block.type == "text":
         return bool(block.text) and not block.text.isspace()
-    return not isinstance(block, ResultBlock) or not block.media
+    return block.type == "call" or (block.type == "result" and not block.media)
 
 
 def summaries(messages: Messages) -> set[str]:
@@ -156,7 +149,7 @@ def _by_part(
     for message, weighed in zip(messages, weights, strict=True):
         for block, tokens in zip(message.blocks, weighed, strict=True):
             if block.part_id is not None:
-                key = (isinstance(block, ResultBlock), block.part_id)
+                key = (block.type == "result", block.part_id)
                 found[key] = found.get(key, 0) + tokens
     return found
 

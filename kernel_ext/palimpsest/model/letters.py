@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 from palimpsest.model.providers import Family
-from palimpsest.transcript.flat import CallBlock, FlatMessages, ResultBlock
+from palimpsest.transcript.flat import FlatMessages
 
 MISTRAL_ID_LENGTH = 9
 OPENAI_ID_LENGTH = 40
@@ -22,6 +22,7 @@ SIGNATURE = "__thought__"
 """What stands between an id and the signature that Gemini gave a call, in litellm's ids."""
 
 
+_STRICT = json.JSONEncoder(ensure_ascii=False, sort_keys=True, allow_nan=False)
 PERHAPS_UNSAYABLE = re.compile(r"\\u[dD][89a-fA-F]|NaN|Infinity")
 """In the text of JSON, what may be no JSON or half of a character once it is read."""
 
@@ -38,7 +39,7 @@ def clean(text: str) -> str:
 def arguments(given: dict[str, Any]) -> str:
     """Return a call's input as JSON; numbers that JSON lacks become words."""
     try:
-        text = json.dumps(given, ensure_ascii=False, sort_keys=True, allow_nan=False)
+        text = _STRICT.encode(given)
     except ValueError:
         text = json.dumps(plain(given), ensure_ascii=False, sort_keys=True)
     return clean(text)
@@ -88,7 +89,7 @@ def allowed_ids(messages: FlatMessages, target: Family) -> Callable[[str], str]:
     taken: set[str] = set()
     for message in messages:
         for block in message.blocks:
-            if isinstance(block, CallBlock | ResultBlock) and block.call_id not in written:
+            if (block.type == "call" or block.type == "result") and block.call_id not in written:
                 new = _allowed_id(block.call_id, target)
                 read = _read(new, target)
                 if read in taken or (new and not read):

@@ -21,7 +21,6 @@ from palimpsest.transcript.flat import (
     FlatMessage,
     FlatMessages,
     MediaBlock,
-    ReasoningBlock,
     ResultBlock,
     TextBlock,
 )
@@ -130,7 +129,7 @@ class _Writer:
 
     def _assistant(self, message: FlatMessage) -> None:
         body: Body = {"role": "assistant", "content": _text_of(message) or None}
-        calls = [self._call(block) for block in message.blocks if isinstance(block, CallBlock)]
+        calls = [self._call(block) for block in message.blocks if block.type == "call"]
         if calls:
             body["tool_calls"] = calls
         if not calls and not (body["content"] or "").strip():
@@ -150,7 +149,7 @@ class _Writer:
 
     def _results(self, message: FlatMessage) -> None:
         for block in message.blocks:
-            if isinstance(block, ResultBlock):
+            if block.type == "result":
                 content = self._result_content(block, message)
                 body: Body = {
                     "role": "tool",
@@ -191,7 +190,7 @@ class _Writer:
 
 def thinking(message: FlatMessage, target: Family) -> Body:
     """Return the thinking that travels back, to the family that thought it and nobody else."""
-    blocks = [block for block in message.blocks if isinstance(block, ReasoningBlock)]
+    blocks = [block for block in message.blocks if block.type == "reasoning"]
     if target == "deepseek":
         text = clean(SEPARATOR.join(block.text for block in blocks if block.text))
         wanted = any((block.metadata or {}).get("field") for block in blocks)
@@ -231,7 +230,7 @@ def can_think(messages: Sequence[Body], model: ModelInfo) -> bool:
 
 
 def _text_of(message: FlatMessage) -> str:
-    texts = (b.text for b in message.blocks if isinstance(b, TextBlock) and b.text.strip())
+    texts = (b.text for b in message.blocks if b.type == "text" and b.text.strip())
     return clean(SEPARATOR.join(texts))
 
 
