@@ -157,3 +157,12 @@ def test_changes_are_told_exactly_when_there_are_some(
     then = (prompt(build), build.assistant("Hm."), prompt(build))
 
     assert bool(told(then, at(variables=now, known=before))) == (before != now)
+
+
+def test_another_agent_is_named() -> None:
+    build = Builder()
+    switched = (prompt(build, "build"), build.assistant("Done."), prompt(build, "teacher"))
+
+    (text,) = told(switched, at(agent="teacher"))
+
+    assert "as the agent teacher; until now it was build" in text

@@ -75,6 +75,17 @@ def test_says_around_steered_words_why_they_come_now() -> None:
     assert reason(decision) == "It was said while the model was at work, so the model is told that."
 
 
+def test_only_the_words_of_a_message_get_one() -> None:
+    build = Builder()
+    told = build.text("It is late.", synthetic=True)
+    steered = build.user("and this", told, joins=True)
+    messages = (*turn(build=build), steered)
+
+    shown = wrapped(messages, decide(messages))
+
+    assert texts(shown)[-2:] == [f"{OURS.before}and this", "It is late."]
+
+
 def test_deciding_twice_changes_nothing_more() -> None:
     messages = turn("and this", "and that")
     once = decide(messages)
