@@ -150,14 +150,16 @@ async def refused(tmp_path: Path) -> tuple[Studio, LiveSession]:
 
 async def changed_policy(tmp_path: Path) -> tuple[Studio, LiveSession]:
     """A person changed the policy between two prompts."""
-    answers = [*reads(0, 1, 2), says("Well."), *reads(3, 4, 5), says("Well."), says("Yes.")]
-    studio, _ = room(tmp_path, *answers, window=36_000)
+    answers = [*reads(0, 1, 2), says("Well."), *reads(3, 4, 5), *[says("Well.")] * 3]
+    studio, _ = room(tmp_path, *answers, window=90_000)
     session = await studio.session()
     await ask(session, "Read the logs.")
     await session.use_policy("opencode-1.18")
     await ask(session, "Read the others.")
     await session.use_policy("default", "prune.protect_tokens=1000", "prune.minimum_tokens=100")
     await ask(session, "Sure?")
+    await session.use_policy("prune.protect_tokens=2000")
+    await ask(session, "Really?")
     return studio, session
 
 
