@@ -146,7 +146,11 @@ function Input({ part }: { part: ToolPart }) {
   const { Code, words } = useHost();
   const { text, language } = input(part);
   return (
-    <section className="plm-Tool-input" aria-label={words.__('Input')}>
+    <section
+      className="plm-Tool-input"
+      tabIndex={reach(text)}
+      aria-label={words.__('Input')}
+    >
       <Code text={text} language={language} />
     </section>
   );
@@ -163,7 +167,11 @@ function Output({ part, state }: { part: ToolPart; state: State }) {
     ) : null;
   }
   return (
-    <section className="plm-Tool-output" aria-label={words.__('Output')}>
+    <section
+      className="plm-Tool-output"
+      tabIndex={reach(`${text}\n${failed}`)}
+      aria-label={words.__('Output')}
+    >
       {text !== '' && <Printed text={text} />}
       {failed !== '' && failed !== text && (
         <div className="plm-Tool-error">
@@ -173,6 +181,12 @@ function Output({ part, state }: { part: ToolPart; state: State }) {
       <Attachments files={files} />
     </section>
   );
+}
+
+/** What may be longer than its place is a stop for the keyboard, which scrolls it then. */
+function reach(text: string): 0 | undefined {
+  const isLong = /[^\n]{36}/.test(text) || text.split('\n', 13).length > 12;
+  return isLong ? 0 : undefined;
 }
 
 function stateOf(part: ToolPart, ask: Ask | undefined, over: boolean): State {
