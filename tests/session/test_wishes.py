@@ -9,6 +9,7 @@ from tests.loop.studio import Studio, ask
 
 from palimpsest.model.script import calls, overflows, says
 from palimpsest.model.scripted import ScriptedModel
+from palimpsest.review.redecide import redecide
 from palimpsest.review.requests import rebuild_all
 from palimpsest.session.followed import FollowedSession
 from palimpsest.session.live import LiveSession
@@ -58,12 +59,13 @@ def summary_id(session: LiveSession) -> str:
 
 
 async def rebuilds(room: Studio, session: LiveSession, model: ScriptedModel) -> None:
-    """Check that every request is rebuilt from the log as the model received it."""
+    """Check that every request is rebuilt as the model received it, and every rule decides again."""
     rebuilt = list(rebuild_all(room.store, session.id, await room.records(session)))
     assert all(one.matches for one in rebuilt)
     assert [list(one.request.messages) for one in rebuilt] == [
         list(request.messages) for request in model.requests
     ]
+    assert redecide(room.store, session.id).differences == ()
 
 
 READS = (calls("read", path="a.csv"), says(f"It lists penguins. {LONG}"))

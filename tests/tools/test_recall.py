@@ -10,6 +10,7 @@ from tests.tools.desk import Bench
 
 from palimpsest.model.script import calls, says
 from palimpsest.model.scripted import ScriptedModel
+from palimpsest.review.redecide import redecide
 from palimpsest.review.requests import rebuild_all
 from palimpsest.session.live import LiveSession
 from palimpsest.store.jsonl import JsonlStore
@@ -54,8 +55,10 @@ async def begin(tmp_path: Path) -> AsyncIterator[Begin]:
             for summary in studio.store.list()
             for one in rebuild_all(studio.store, summary.id, studio.store.read(summary.id))
         ]
+        again = [redecide(studio.store, summary.id) for summary in studio.store.list()]
         await studio.workspace.close()
         assert all(one.matches for one in rebuilt)
+        assert [one.text for one in again if not one.same] == []
 
 
 def parts(session: LiveSession, tool: str) -> list[ToolPart]:
@@ -132,7 +135,7 @@ async def test_a_cleared_output_is_recalled_by_its_note(begin: Begin) -> None:
     cleared = Decision(
         id="dec_1",
         action="clear",
-        rule="prune/batch",
+        rule="by-hand",
         message_id=part.message_id,
         part_id=part.id,
         numbers={"text": f"[Cleared; recall {short(part.id)} shows it]"},

@@ -13,6 +13,7 @@ from palimpsest.context.estimate import Count
 from palimpsest.context.judged import judged, size, until
 from palimpsest.context.stages import Parts, Stretch
 from palimpsest.context.telling import Telling
+from palimpsest.context.texts import load_texts
 from palimpsest.context.view import View
 from palimpsest.review.moved import plan_at
 from palimpsest.review.occasions import Occasion
@@ -93,7 +94,9 @@ class Plans:
             return Occasion("compact", seq, "", (decision,), (), NO_REQUEST)
         policy, model = self._policy_of(request), self._speaks(view, info.parent_id, request)
         count = self._counter(policy.estimator)
-        earlier = View(until(view.messages, info.parent_id), view.decisions, view.texts)
+        # With texts of its own: behind the summary, the view after it needs none of them.
+        said = until(view.messages, info.parent_id)
+        earlier = View(said, view.decisions, load_texts(said, self._read, view.decisions))
         before = size(earlier, policy, model, count)
         made = judged(view, info, policy, model, count, before, decision.id)
         again = (made,) if isinstance(made, Decision) else ()
