@@ -317,6 +317,23 @@ async def test_a_window_too_small_to_work_in_is_refused_before_anything_is_sent(
     assert model.requests == []
 
 
+@pytest.mark.parametrize(
+    ("policy", "role"), [("palimpsest", "user"), ("opencode-1.1", "assistant")]
+)
+async def test_the_step_limit_is_told_in_the_name_that_the_policy_says(
+    tmp_path: Path, policy: str, role: str
+) -> None:
+    model = ScriptedModel(calls("list"), says("That is all."))
+    session = await Studio(tmp_path, model, policy=policy).session()
+
+    answer = await ask(session, "Look.", max_steps=2)
+
+    last = model.requests[-1].messages[-1]
+    assert answer.text == "That is all."
+    assert last["role"] == role
+    assert "step limit of 2 is reached" in str(last["content"])
+
+
 async def test_asks_for_no_longer_an_answer_than_the_window_holds(tmp_path: Path) -> None:
     info = ModelInfo(ref=ModelRef(provider="x", name="y"), window=60_000, output_limit=50_000)
     model = ScriptedModel(says("a").reports(input=1_000), says("b"))

@@ -7,8 +7,9 @@ those the provider ran or that were left interrupted.
 
 from palimpsest.context.guard import refusal
 from palimpsest.loop.compaction import asked, begin, possible, run_compaction
+from palimpsest.loop.reminding import say_last_step
 from palimpsest.loop.room import Tries, go_on_shortened, prune_after_turn, shorten_results
-from palimpsest.loop.saying import refuse, say
+from palimpsest.loop.saying import refuse
 from palimpsest.loop.stage import Setup, Stage
 from palimpsest.loop.step import run_step
 from palimpsest.transcript.errors import ErrorValue, ModelFailed, UnknownError, UserError
@@ -21,11 +22,6 @@ from palimpsest.transcript.messages import (
 from palimpsest.transcript.parts import CompactionPart, ToolFailed, ToolPart
 
 UNFINISHED = {None, "tool-calls", "unknown"}
-
-LAST_STEP = (
-    "This is the last step of this turn: its step limit of {limit} is reached and tools are off. "
-    "Answer now in words: what was done, what was found, and what remains to be done."
-)
 
 UNKNOWN_LIMIT = 2
 """Steps in a row that end for an unknown reason without calling a tool before the turn stops."""
@@ -99,7 +95,7 @@ class Turn:
         self._steps += 1
         last = self._steps >= setup.max_steps
         if last and self._steps > 1:
-            user = say(stage, user, LAST_STEP.format(limit=setup.max_steps))
+            user = say_last_step(stage, setup, user)
         may_compact = self._tries.may_compact(setup) and possible(messages)
         result = await run_step(stage, setup, user, self._tries, last=last, may_compact=may_compact)
         if result == "compact" or (result == "overflow" and may_compact):
