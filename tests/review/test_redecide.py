@@ -1,6 +1,7 @@
 """What was decided is decided again from the log, bit for bit; other code is reported."""
 
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -102,3 +103,16 @@ async def test_what_differs_is_said_with_both_versions(tmp_path: Path) -> None:
     assert not rough.same
     assert "2 decisions on 6 occasions: 2 occasions differ." in rough.text
     assert "truncate: 1 of 1 decisions have other numbers now" in rough.text
+
+
+async def test_another_version_of_the_software_is_named_beside_what_it_decides_otherwise(
+    tmp_path: Path,
+) -> None:
+    studio, session = await truncated(tmp_path)
+    await session.journal.flush()
+    rough = redecide(studio.store, session.id, counter=lambda _name: len)
+
+    older = replace(rough, recorded_version="0.0.1")
+
+    assert "Recorded by version" not in rough.text
+    assert f"Recorded by version 0.0.1, decided again by {rough.version}." in older.text

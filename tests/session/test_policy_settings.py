@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-from tests.loop.studio import Studio, ask
+from tests.loop.studio import Studio, ask, until
 
 from palimpsest.context.changes import changed, choice
 from palimpsest.context.presets import OPENCODE_1_18, PRESETS
@@ -13,7 +13,9 @@ from palimpsest.model.scripted import ScriptedModel
 from palimpsest.session.config import LoadedConfig, load
 from palimpsest.session.config_files import Places
 from palimpsest.session.policies import Configured
-from palimpsest.transcript.errors import ConfigError
+from palimpsest.store.jsonl import JsonlStore
+from palimpsest.store.layout import prepare
+from palimpsest.transcript.errors import ConfigError, SessionHeld
 from palimpsest.transcript.policies import Policy, PolicyChoice
 from palimpsest.transcript.sessions import Session, SessionTime
 
@@ -221,3 +223,26 @@ async def test_a_chosen_policy_takes_little_room_in_the_log(tmp_path: Path) -> N
     assert kept in record.line()
     assert '"policy":' not in record.line()
     assert session.policy() == policy
+
+
+async def test_a_session_of_another_kernel_shows_its_policy_and_keeps_it(tmp_path: Path) -> None:
+    def start(name: str) -> Studio:
+        store = JsonlStore(prepare(tmp_path), heartbeat_seconds=0.1, watch_seconds=2.5)
+        return Studio(tmp_path, ScriptedModel(says("Well.")), store=store, kernel_id=name)
+
+    writer, reader = start("kernel-a"), start("kernel-b")
+    session = await writer.session()
+    await ask(session, "Hi")
+    await session.journal.flush()
+    followed = await reader.workspace.open(session.id)
+    assert followed.read_only
+    assert followed.policy() == Policy()
+
+    chosen = await session.use_policy("opencode-1.1")
+    await session.journal.flush()
+
+    await until(lambda: followed.policy() == chosen)
+    with pytest.raises(SessionHeld):
+        await followed.use_policy("default")
+    await reader.workspace.close()
+    await writer.workspace.close()
