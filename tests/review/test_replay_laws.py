@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from tests.loop.house import PROVIDERS, House
 from tests.loop.studio import Studio, ask
 from tests.loop.test_room import SUMMARY
+from tests.review.test_versions import FIRST, loaded
 
 from palimpsest.context.changes import changed
 from palimpsest.context.presets import PRESETS
@@ -157,6 +158,22 @@ async def test_a_log_that_was_cut_anywhere_is_rebuilt_and_replayed_as_far_as_it_
         unlike = redecide(store, session.id).differences
         # A kill may come between a decision and the record of it, and nowhere else.
         assert all(one.seq >= cut - 4 for one in unlike), unlike
+
+
+def test_a_log_of_the_first_projection_is_replayed_as_that_version_sent_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    store, records = loaded(FIRST)
+    monkeypatch.setattr(store, "read", lambda _session_id, **_rest: iter(records))
+
+    found = whatif(store, "ses_any")
+
+    assert found.same
+    # That version weighed the tools a token heavier.
+    steps = zip(found.recorded.steps, found.other.steps, strict=True)
+    assert all(was.tokens - other.tokens == 1 for was, other in steps)
+    assert redecide(store, "ses_any").same
+    assert not whatif(store, "ses_any", Policy()).same
 
 
 class Improviser:

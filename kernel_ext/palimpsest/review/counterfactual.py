@@ -12,6 +12,7 @@ from palimpsest.context.basis import projected, recorded
 from palimpsest.context.estimate import Count
 from palimpsest.context.overflow import overflows
 from palimpsest.context.oversized import RULE as OVERSIZED
+from palimpsest.context.projection import PROJECTION_VERSION
 from palimpsest.context.reminders import STEERED
 from palimpsest.context.standing import PRUNE_RULE
 from palimpsest.context.summary import RULE as COMPACT
@@ -368,6 +369,8 @@ class Walk:
             policy=self._policy or self._recorded_policy(request),
             now=request.facts.now,
             without=request.message_id,
+            # Another policy is asked of the software of today; the own one gave what that version gave.
+            version=PROJECTION_VERSION if self._policy is not None else request.projection,
         )
 
     def _recorded_policy(self, request: StepRequest) -> Policy:

@@ -11,7 +11,7 @@ from palimpsest.context.estimate import Count
 from palimpsest.context.oversized import truncate_oversized
 from palimpsest.context.policy import reserve
 from palimpsest.context.precheck import Way
-from palimpsest.context.projection import Projection, project
+from palimpsest.context.projection import PROJECTION_VERSION, Projection, project
 from palimpsest.context.prune import BEFORE_REQUESTS, prune
 from palimpsest.context.reminders import remind
 from palimpsest.context.route import Route, calibration
@@ -40,6 +40,7 @@ class Asking:
     now: int
     without: str | None = None
     """The message that the request fills: recorded already, and no part of it."""
+    version: int = PROJECTION_VERSION
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,6 +235,7 @@ class Other:
             model=asking.model,
             policy=policy,
             count=self._count(policy),
+            version=asking.version,
         )
         return Built(policy, view, projection)
 
