@@ -4,10 +4,13 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from tests.loop.studio import ask
+from tests.loop.test_room import reads, room
 from tests.review.scenes import SCENES, compacted, pruned, truncated
 
 from palimpsest.context.changes import changed
 from palimpsest.context.presets import OPENCODE_1_18, PRESETS
+from palimpsest.model.script import says
 from palimpsest.review.requests import rebuild_all
 from palimpsest.review.steps import Step
 from palimpsest.review.whatif import WhatIf, replay, whatif
@@ -194,3 +197,23 @@ async def test_a_session_without_requests_has_no_steps(tmp_path: Path) -> None:
     assert found.other.steps == ()
     assert found.same
     assert "0 steps" in found.text
+
+
+async def test_a_prompt_that_would_be_refused_is_said_again_behind_the_stand_in(
+    tmp_path: Path,
+) -> None:
+    answers = [*reads(0, 1, 2, 3, 4), says("Well."), *reads(5, 6, 7, 0), says("Well.")]
+    studio, _ = room(tmp_path, *answers, window=34_000)
+    session = await studio.session()
+    await ask(session, "Read the logs.")
+    await ask(session, "Read the others, too.")
+    await session.journal.flush()
+
+    found = whatif(studio.store, session.id, changed(OPENCODE_1_18, {"overflow.output_cap": 10}))
+
+    [moved] = found.other.compactions
+    assert moved.stand_in
+    step = next(step for step in found.other.steps if step.compactions)
+    assert words(step).index(STAND_IN) < words(step).index("Read the others, too.")
+    assert words(step).endswith("'content': 'Read the others, too.'})")
+    assert found.other.overflows == 0
