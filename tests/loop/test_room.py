@@ -16,6 +16,7 @@ from palimpsest.review.requests import policy_of, rebuild_all
 from palimpsest.session.live import LiveSession
 from palimpsest.store.state import State
 from palimpsest.transcript.decisions import Decision, StepRequest
+from palimpsest.transcript.errors import ContextOverflowError
 from palimpsest.transcript.events import DecisionMade, Record
 from palimpsest.transcript.messages import AssistantMessage
 from palimpsest.transcript.policies import Policy
@@ -245,6 +246,23 @@ async def test_what_the_provider_refuses_again_and_again_ends_in_a_sentence(
     await rebuilt(studio, session, model)
     again = await ask(session, "Are you there?")
     assert again.messages
+
+
+async def test_refusals_are_answered_by_as_many_summaries_as_the_policy_says(
+    tmp_path: Path,
+) -> None:
+    base = POLICIES["palimpsest"]
+    once = base.model_copy(update={"recovery": base.recovery.model_copy(update={"compactions": 1})})
+    studio, model = room(
+        tmp_path, *reads(0), overflows(), says(SUMMARY), overflows(), window=100_000, policy=once
+    )
+    session = await studio.session()
+
+    answer = await ask(session, "Read the log.")
+
+    assert isinstance(answer.error, ContextOverflowError)
+    assert [one.purpose for one in model.requests] == ["step", "step", "compaction", "step"]
+    await rebuilt(studio, session, model)
 
 
 async def test_a_prompt_that_was_cut_in_silence_is_asked_again_after_a_summary(

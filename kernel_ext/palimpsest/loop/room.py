@@ -36,6 +36,8 @@ class Tries:
     """What was tried in one turn to make room, and what may still be."""
 
     compactions: int = 0
+    refused: int = 0
+    """Of those, how often because the provider refused a request as too long."""
     truncations: int = 0
     shorten: bool = False
     """The way out asks for oversized results to be cut once the summary is there."""
@@ -44,6 +46,10 @@ class Tries:
         """Tell whether another compaction may be tried in this turn."""
         policy = setup.policy
         return policy.overflow.auto and self.compactions < policy.compact.max_attempts
+
+    def may_answer_refusal(self, setup: Setup) -> bool:
+        """Tell whether a compaction may answer another refusal of the provider."""
+        return self.may_compact(setup) and self.refused < setup.policy.recovery.compactions
 
     def may_truncate(self, setup: Setup) -> bool:
         """Tell whether oversized results may still be cut in this turn."""

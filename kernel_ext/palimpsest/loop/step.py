@@ -44,9 +44,9 @@ SILENT = (
     "conversation without saying so, and this answer may miss something."
 )
 
-StepResult = Literal["continue", "compact", "overflow", "stop"]
+StepResult = Literal["continue", "compact", "overflow", "full", "stop"]
 """``compact``: the next request would not fit; ``overflow``: the provider refused this one as too
-long, with or without another way left."""
+long, with or without another way left; ``full``: and a summary is known not to help."""
 
 
 async def run_step(
@@ -119,7 +119,7 @@ async def _run_request(
     processor.close(error)
     _add_to_session(stage, processor.message)
     if isinstance(error, ContextOverflowError) and assembled.route.fits:
-        return "overflow"
+        return "full" if error.compaction_failed else "overflow"
     if error is not None or processor.rejected or last:
         return "stop"
     return "compact" if may_compact and _reported_full(setup, processor.message) else "continue"

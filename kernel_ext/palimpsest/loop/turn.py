@@ -98,11 +98,15 @@ class Turn:
             user = say_last_step(stage, setup, user)
         may_compact = self._tries.may_compact(setup) and possible(messages)
         result = await run_step(stage, setup, user, self._tries, last=last, may_compact=may_compact)
-        if result == "compact" or (result == "overflow" and may_compact):
+        refused = result == "overflow"
+        if result == "compact" or (
+            refused and may_compact and self._tries.may_answer_refusal(setup)
+        ):
             self._tries.compactions += 1
-            begin(stage, user, auto=True, overflow=result == "overflow")
+            self._tries.refused += refused
+            begin(stage, user, auto=True, overflow=refused)
             return True
-        if result == "overflow":
+        if refused or result == "full":
             return self._shorten(setup, user)
         ended_unknown = _ended_unknown(stage.log.state.messages())
         self._unknown = self._unknown + 1 if ended_unknown else 0

@@ -232,7 +232,7 @@ class RecoveryPolicy(Value):
     """What is tried after a request did not fit, and how often in one turn."""
 
     compactions: int = 3
-    """Compactions in one turn after a request did not fit."""
+    """Compactions in one turn after the provider refused a request as too long."""
     truncations: int = 1
     """Times in one turn that oversized results are cut."""
     result_share: float = 0.3
