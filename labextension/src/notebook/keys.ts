@@ -30,6 +30,7 @@ export function answerByKey(panel: NotebookPanel, link: ILink): () => void {
       event.shiftKey ||
       event.repeat ||
       !(target instanceof Element) ||
+      !panel.node.contains(target) ||
       target.closest(TYPES) !== null ||
       asked.id === '' ||
       performance.now() - asked.since < SEEN_MS
@@ -45,10 +46,11 @@ export function answerByKey(panel: NotebookPanel, link: ILink): () => void {
       button.click();
     }
   };
-  panel.node.addEventListener('keydown', onKey, true);
+  // Before the host: Notebook 7.4 and 7.5 hand keys to their commands while they come down.
+  window.addEventListener('keydown', onKey, true);
   return () => {
     unsubscribe();
-    panel.node.removeEventListener('keydown', onKey, true);
+    window.removeEventListener('keydown', onKey, true);
   };
 }
 
