@@ -35,8 +35,8 @@ from palimpsest.session.agents import known_agents
 from palimpsest.session.api import Answer, LiveSession, PromptOptions, Snapshot
 from palimpsest.session.config import Config, LoadedConfig, load
 from palimpsest.session.engine import EngineThread
-from palimpsest.session.live import Services
 from palimpsest.session.policies import DEFAULT, policy_from
+from palimpsest.session.services import Services
 from palimpsest.session.wishes import Wish
 from palimpsest.session.workspace import Workspace
 from palimpsest.store.lease import this_owner

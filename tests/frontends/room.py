@@ -20,7 +20,7 @@ from palimpsest.model.script import Answer
 from palimpsest.model.scripted import ScriptedModel
 from palimpsest.session.agents import known_agents
 from palimpsest.session.engine import EngineThread
-from palimpsest.session.live import Services
+from palimpsest.session.services import Services
 from palimpsest.session.workspace import Workspace
 from palimpsest.store.memory import MemoryStore
 from palimpsest.store.store import Owner

@@ -42,8 +42,8 @@ from palimpsest.loop.turn import UNFINISHED
 from palimpsest.model.tokenizer import counter
 from palimpsest.processor.loopguard import ROUNDS, circles
 from palimpsest.session.config_files import SWITCHES_OFF
-from palimpsest.session.live import default_title
 from palimpsest.session.settings import Config
+from palimpsest.session.titles import default_title
 from palimpsest.tools.permissions import DEFAULT_RULES
 from palimpsest.transcript import events
 from palimpsest.transcript.decisions import Facts

@@ -13,7 +13,8 @@ from palimpsest.model.model import Model
 from palimpsest.model.tokenizer import counter
 from palimpsest.session.agents import BUILT_IN
 from palimpsest.session.api import Answer, PromptOptions
-from palimpsest.session.live import LiveSession, Services
+from palimpsest.session.live import LiveSession
+from palimpsest.session.services import Services
 from palimpsest.session.workspace import Workspace
 from palimpsest.store.lease import this_owner
 from palimpsest.store.memory import MemoryStore

@@ -16,8 +16,10 @@ from typing import TypeVar
 from palimpsest import __version__
 from palimpsest.session.api import LiveSession as LiveSessionProtocol
 from palimpsest.session.followed import FollowedSession
-from palimpsest.session.live import LiveSession, Services, default_title
+from palimpsest.session.live import LiveSession
 from palimpsest.session.notebooks import in_project
+from palimpsest.session.services import Services
+from palimpsest.session.titles import default_title
 from palimpsest.store.journal import Journal
 from palimpsest.store.jsonl import JsonlStore
 from palimpsest.store.layout import Layout

@@ -1,0 +1,103 @@
+"""What stands before a tool call: the rules that hold, the question, and the guard against circles."""
+
+from collections.abc import Awaitable, Sequence
+
+from palimpsest.model.model import ToolCalled
+from palimpsest.processor.loopguard import circles, fingerprint
+from palimpsest.session.asks import Asks, Caller
+from palimpsest.session.log import SessionLog
+from palimpsest.session.runner import Run
+from palimpsest.session.services import Services
+from palimpsest.tools.permissions import Rules
+from palimpsest.tools.tool import AskFunction
+from palimpsest.transcript.messages import Messages, UserMessage
+from palimpsest.transcript.parts import TextPart, ToolPart
+
+
+class Calling:
+    """Ask a person for the tool calls of one session."""
+
+    def __init__(self, services: Services, log: SessionLog, asks: Asks) -> None:
+        self._services = services
+        self._log = log
+        self._asks = asks
+        self._circling: set[tuple[str, str]] = set()
+
+    def turn_began(self) -> None:
+        """Forget what was said of circles in the turn before."""
+        self._circling.clear()
+
+    def asker(self, run: Run, message_id: str, call_id: str, tool: str) -> AskFunction:
+        """Return how the tool of a call asks."""
+        caller = Caller(message_id, call_id, tool)
+
+        def ask(
+            permission: str,
+            patterns: Sequence[str],
+            *,
+            title: str = "",
+            always: Sequence[str] = (),
+            diff: str | None = None,
+        ) -> Awaitable[None]:
+            return self._asks.ask(
+                caller,
+                permission,
+                patterns,
+                rules=self._rules(message_id),
+                abort=run.abort,
+                yes=run.yes,
+                title=title,
+                always=always,
+                diff=diff,
+            )
+
+        return ask
+
+    def _rules(self, message_id: str) -> Rules:
+        message = self._log.state.message(message_id)
+        name = getattr(message.info, "agent", None) if message is not None else None
+        agent = self._services.agents.get(name or self._services.default_agent)
+        return self._services.rules + (agent.rules if agent is not None else ())
+
+    async def guard(self, run: Run, message_id: str, call: ToolCalled) -> None:
+        """Ask before a call that goes round in circles; the answer holds for the turn."""
+        messages = self._log.state.messages()
+        calls = _calls_of_turn(messages, upto=call.id)
+        period = circles(calls)
+        if period is None:
+            return
+        key = (call.tool, calls[-1])
+        if key in self._circling:
+            return
+        words = "the same call" if period == 1 else f"the same {period} calls"
+        ask = self.asker(run, message_id, call.id, call.tool)
+        await ask("doom_loop", [call.tool], title=f"The model repeats {words}. Go on?")
+        self._circling.add(key)
+
+
+def _turn_of(messages: Messages, call_id: str) -> int:
+    """Return where the turn of a call begins, from the end, since it is mostly the newest."""
+    found = False
+    for at in range(len(messages) - 1, -1, -1):
+        message = messages[at]
+        found = found or any(
+            isinstance(part, ToolPart) and part.call_id == call_id for part in message.parts
+        )
+        if (
+            found
+            and isinstance(message.info, UserMessage)
+            and any(isinstance(part, TextPart) and not part.synthetic for part in message.parts)
+        ):
+            return at
+    return 0
+
+
+def _calls_of_turn(messages: Messages, *, upto: str) -> list[str]:
+    calls: list[str] = []
+    for message in messages[_turn_of(messages, upto) :]:
+        for part in message.parts:
+            if isinstance(part, ToolPart) and not (part.metadata or {}).get("failed_attempt"):
+                calls.append(fingerprint(part.tool, part.state.input))
+                if part.call_id == upto:
+                    return calls
+    return calls

@@ -1,0 +1,208 @@
+"""What a prompt asks for, resolved: agent, model, policy, tools and system prompt.
+
+The loop calls ``setup`` before each request, so that a change takes effect from the next one on.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from palimpsest.context.basis import Basis
+from palimpsest.context.policy import reserve, without_recall
+from palimpsest.context.texts import load_texts
+from palimpsest.context.undo import suspended
+from palimpsest.context.view import View
+from palimpsest.loop.request import calibration
+from palimpsest.loop.stage import Setup, Summariser
+from palimpsest.session.agents import Agent, find_agent
+from palimpsest.session.history import limited
+from palimpsest.session.log import SessionLog
+from palimpsest.session.news import News
+from palimpsest.session.policies import Configured
+from palimpsest.session.services import Services
+from palimpsest.session.systems import Systems
+from palimpsest.store.journal import Journal
+from palimpsest.tools.recall import RECALL
+from palimpsest.tools.registry import Registry
+from palimpsest.tools.tool import Namespace, Tool
+from palimpsest.transcript.decisions import Facts
+from palimpsest.transcript.errors import ConfigError, UserError
+from palimpsest.transcript.events import SessionUpdated
+from palimpsest.transcript.messages import Messages, MessageTime, UserMessage
+from palimpsest.transcript.policies import Policy, RecoveryPolicy
+from palimpsest.transcript.values import ModelInfo, ModelRef, ToolSpec
+
+VARIABLES = "variables"
+"""Who may not use this tool is told of no variables either."""
+
+
+@dataclass(frozen=True, slots=True)
+class Offered:
+    """The tools of one step."""
+
+    registry: Registry
+    tools: tuple[Tool, ...]
+
+    def resolve(self, name: str) -> Tool | str:
+        """Return the tool, or a sentence for the model."""
+        return self.registry.resolve(name, self.tools)
+
+    def validate(self, tool: Tool, given: Any) -> Any:
+        """Return the validated arguments, or a sentence for the model."""
+        return self.registry.validate(tool, given)
+
+
+class Outfit:
+    """Resolve what the prompts of one session ask for."""
+
+    def __init__(
+        self, services: Services, journal: Journal, log: SessionLog, configured: Configured
+    ) -> None:
+        self._services = services
+        self._journal = journal
+        self._log = log
+        self._configured = configured
+        self._systems = Systems(services, log)
+        self._news = News(log, services.ids, services.clock, services.environment)
+
+    def resolve(self, options: dict[str, Any]) -> tuple[str, ModelRef]:
+        """Return agent and model of a prompt; raises ConfigError before anything is journaled."""
+        services = self._services
+        session = self._log.state.session
+        name = (
+            options.get("agent") or (session.agent if session else None) or services.default_agent
+        )
+        agent = find_agent(name, services.agents)
+        kept = session.model.id if session is not None and session.model is not None else None
+        wanted = options.get("model") or agent.model or kept or services.default_model()
+        variant = options.get("variant")
+        if variant is None and session is not None and session.model is not None and wanted == kept:
+            variant = session.model.variant
+        for tool in options.get("tools") or ():
+            if tool not in services.registry.names:
+                known = ", ".join(services.registry.names)
+                raise ConfigError(f"There is no tool {tool!r}. Tools: {known}.")
+        return agent.name, services.info(wanted, variant).ref
+
+    async def setup(self, user: UserMessage) -> Setup:
+        """Resolve what a user message asks for; raises UserError or ModelFailed with a sentence."""
+        services = self._services
+        agent = find_agent(user.agent, services.agents)
+        info = services.info(user.model.id, user.model.variant)
+        state = self._log.state
+        messages = state.messages()
+        policy = suspended(messages, state.decisions, self._configured.of(state.session))
+        policy = self._limited(policy, agent, messages)
+        offered = self._offered(agent, user)
+        self._remember(user)
+        may_look = any(tool.name == VARIABLES for tool in offered)
+        await self._news.tell(user, policy, self.namespace() if may_look else None)
+        specs = self._specs(offered, info)
+        if not any(spec.name == RECALL for spec in specs):
+            policy = without_recall(policy)
+        return Setup(
+            agent=agent.name,
+            model=services.model(info),
+            info=info,
+            policy=policy,
+            count=services.count(policy.estimator),
+            system=self._systems.settle(agent, info, user),
+            specs=specs,
+            offer=Offered(services.registry, offered),
+            max_steps=user.max_steps or services.max_steps or agent.steps,
+            summariser=self._summariser(policy.compact.model),
+        )
+
+    def basis(self, *, running: bool) -> Basis:
+        """Return what the next request would be made from; nothing is sent or written."""
+        services = self._services
+        messages, decisions, older = self._journal.read_state(
+            lambda state: (state.messages(), state.decisions, state.older)
+        )
+        user = self._next_user(messages, running=running)
+        agent = find_agent(user.agent, services.agents)
+        info = services.info(user.model.id, user.model.variant)
+        policy = self._limited(self.policy(), agent, messages)
+        return Basis(
+            session_id=self._journal.session_id,
+            view=View(
+                messages, decisions, load_texts(messages, services.store.get_blob, decisions)
+            ),
+            system=self._systems.known(agent, info, user),
+            tools=self._specs(self._offered(agent, user), info),
+            model=info,
+            policy=policy,
+            facts=Facts(
+                now=services.clock(),
+                estimator=policy.estimator,
+                calibration=calibration(self._log.state, info),
+                window=info.window,
+                reserve=reserve(policy, info),
+            ),
+            count=services.count(policy.estimator),
+            older=older,
+        )
+
+    def policy(self) -> Policy:
+        """Return the context policy that holds from the next request on."""
+        return self._configured.of(self._log.state.session)
+
+    def recovery(self) -> RecoveryPolicy:
+        """Return how long to wait for what; a policy that cannot be used is refused by the turn."""
+        try:
+            return self.policy().recovery
+        except UserError:
+            return self._services.policy.recovery
+
+    def namespace(self) -> Namespace | None:
+        """Return the way to the user's variables, where a kernel is."""
+        found = self._services.namespace
+        return found(self._journal.session_id) if found is not None else None
+
+    def _limited(self, policy: Policy, agent: Agent, messages: Messages) -> Policy:
+        """Return the policy with the history limit that holds for this session's key."""
+        services = self._services
+        return limited(
+            policy,
+            services.history_limits,
+            agent=agent.name,
+            session=self._log.state.session,
+            messages=messages,
+            user=services.user,
+        )
+
+    def _next_user(self, messages: Messages, *, running: bool) -> UserMessage:
+        """Return who asks next: the prompt that is being answered, or one without options."""
+        if running:
+            for message in reversed(messages):
+                if isinstance(message.info, UserMessage):
+                    return message.info
+        agent, model = self.resolve({})
+        time = MessageTime(created=self._services.clock())
+        return UserMessage(
+            id="", session_id=self._journal.session_id, time=time, agent=agent, model=model
+        )
+
+    def _summariser(self, name: str | None) -> Summariser | None:
+        """Return the model that the policy names for summaries; one that there is none of says so."""
+        if not name:
+            return None
+        try:
+            info = self._services.info(name, None)
+        except ConfigError as problem:
+            return Summariser(name, problem=str(problem))
+        return Summariser(name, self._services.model(info), info)
+
+    def _offered(self, agent: Agent, user: UserMessage) -> tuple[Tool, ...]:
+        services = self._services
+        return tuple(services.registry.offered(services.rules + agent.rules, user.tools))
+
+    def _specs(self, offered: Sequence[Tool], info: ModelInfo) -> tuple[ToolSpec, ...]:
+        registry = self._services.registry
+        return tuple(registry.spec(tool) for tool in offered) if info.tools else ()
+
+    def _remember(self, user: UserMessage) -> None:
+        session = self._log.state.session
+        if session is not None and (session.agent, session.model) != (user.agent, user.model):
+            changed = {"agent": user.agent, "model": user.model}
+            self._log.append(SessionUpdated(session=session.model_copy(update=changed)))

@@ -1,0 +1,58 @@
+"""What every session of a workspace works with; ``app`` wires it once."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from palimpsest.model.model import Model
+from palimpsest.session.agents import Agent
+from palimpsest.store.store import Store
+from palimpsest.tools.permissions import Rules
+from palimpsest.tools.registry import Registry
+from palimpsest.tools.tool import Namespace, PythonRunner
+from palimpsest.transcript.ids import Ids
+from palimpsest.transcript.policies import Policy
+from palimpsest.transcript.values import ModelInfo
+
+
+@dataclass(frozen=True, slots=True)
+class Services:
+    """What every session of a workspace works with; wired by ``app``."""
+
+    store: Store
+    ids: Ids
+    clock: Callable[[], int]
+    jitter: Callable[[], float]
+    root: Path
+    cwd: Path
+    registry: Registry
+    model: Callable[[ModelInfo], Model]
+    """The adapter that answers for a model."""
+    info: Callable[[str, str | None], ModelInfo]
+    """``(model id, variant)`` to what is known of it; raises ConfigError for nonsense."""
+    default_model: Callable[[], str]
+    count: Callable[[str], Callable[[str], int]]
+    """Token counter by estimator name."""
+    agents: dict[str, Agent]
+    default_agent: str
+    rules: Rules
+    """Defaults, mode and configuration; an agent's own rules come after."""
+    policy: Policy
+    """The configured context policy; a session may choose another."""
+    policy_fixed: Mapping[str, str] = field(default_factory=dict)
+    """Numbers of it that an administrator fixed, and the file that says so."""
+    history_limits: Mapping[str, Any] = field(default_factory=dict)
+    """Turns that are sent: ``history_limit``, ``dm_history_limit`` and ``dms``, where configured."""
+    user: str = ""
+    """Login name of the person whose kernel this is; empty where nobody knows."""
+    instruction_files: tuple[str, ...] = ()
+    """Files that the configuration reads into every system prompt; absolute, may hold ``*``."""
+    extra_system: str | None = None
+    """Words that the configuration adds to every system prompt."""
+    max_steps: int | None = None
+    environment: Mapping[str, str] = field(default_factory=dict)
+    """Of this kernel; what tools start gets it without its secrets."""
+    python: Callable[[str], PythonRunner] | None = None
+    """By session id; None where no kernel is."""
+    namespace: Callable[[str], Namespace] | None = None
