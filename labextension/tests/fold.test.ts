@@ -59,6 +59,35 @@ describe('the fold', () => {
     expect(answered.asks).toEqual([]);
   });
 
+  it('takes the older answer away when a call of the same id asks anew', () => {
+    const ask = (id: string) => ({
+      id,
+      permission: 'python',
+      patterns: ['*'],
+      always: [],
+      title: 'Run it?',
+      input: {},
+      call_id: 'call_1'
+    });
+    const answered = [
+      { ...at(1), type: 'permission.asked', ask: ask('per_1') } as const,
+      {
+        ...at(2),
+        type: 'permission.replied',
+        ask_id: 'per_1',
+        reply: { answer: 'once', by: 'person' }
+      } as const
+    ].reduce<typeof EMPTY>(reduce, EMPTY);
+    const again = reduce(answered, {
+      ...at(3),
+      type: 'permission.asked',
+      ask: ask('per_2')
+    });
+
+    expect(Object.keys(answered.replies)).toEqual(['call_1']);
+    expect(again.replies).toEqual({});
+  });
+
   it('keeps the prompts that wait', () => {
     const waiting = reduce(EMPTY, {
       ...at(1),

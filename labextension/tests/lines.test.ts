@@ -62,6 +62,25 @@ describe('lines', () => {
     ]);
   });
 
+  it.each([
+    ['running', { time: { created: 0 } }],
+    ['done', { time: { created: 0, completed: 1 } }],
+    [
+      'failed',
+      {
+        time: { created: 0, completed: 1 },
+        error: { type: 'unknown' as const, message: 'x', explained: false }
+      }
+    ]
+  ])('say how a compaction stands: %s', (state, more) => {
+    const summary = assistant([text('We plotted it.')], {
+      summary: true,
+      ...more
+    });
+
+    expect(lines([summary])[0]).toMatchObject({ kind: 'compaction', state });
+  });
+
   it('show the draft of a summary only while there is nothing newer', () => {
     const draft = {
       ...text('Of the first part.'),

@@ -55,6 +55,17 @@ describe('what holds for a part', () => {
     expect(found.reduction?.action === 'clear').toBe(cleared);
   });
 
+  it('is no wish where a rule left it out', () => {
+    const aside = decided({ ...DROP, rule: 'compact/aside' });
+
+    expect(standing([aside])).toMatchObject({ wish: null, aside: true });
+    expect(standing([DROP])).toMatchObject({ wish: 'drop', aside: false });
+    expect(standing([aside, DROP])).toMatchObject({
+      wish: 'drop',
+      aside: false
+    });
+  });
+
   it('is what was decided about its whole message, too', () => {
     const whole = decided({
       action: 'drop',

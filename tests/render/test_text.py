@@ -18,7 +18,7 @@ from tests.render.stories import (
 from palimpsest.render.story import Notes
 from palimpsest.render.text import render_message, render_parts, render_session
 from palimpsest.render.words import count, duration, gauge_bar, money, share_words, size
-from palimpsest.transcript.errors import AuthError, ContextOverflowError
+from palimpsest.transcript.errors import AuthError, ContextOverflowError, UnknownError
 
 
 def test_tells_a_session() -> None:
@@ -39,7 +39,7 @@ def test_tells_one_of_everything() -> None:
         "waiting for you: write data/penguins_clean.csv",
         "■ python · 1 / 0 · 1.4 s · stopped",
         "$0.012 · 4.1 s · ███▋",
-        "--- Compacted",
+        "--- A summary",
     ):
         assert words in shown
 
@@ -107,3 +107,15 @@ def test_a_draft_of_a_summary_is_told_apart_from_it() -> None:
     shown = render_message(summary)
 
     assert shown.index("Summary so far") < shown.index("Summary of what came before")
+
+
+def test_a_summary_that_failed_is_not_told_as_one() -> None:
+    message = assistant(text("Too short."))
+    failed = {"summary": True, "error": UnknownError(message="The summary is too short.")}
+
+    shown = render_message(
+        message.model_copy(update={"info": message.info.model_copy(update=failed)})
+    )
+
+    assert "Summary that was not used; nothing was cut" in shown
+    assert "Summary of what came before" not in shown

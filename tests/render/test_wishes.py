@@ -41,6 +41,15 @@ CLEARED = "Cleared for the model: 200 → 10 tokens, by rule prune/batch; the wh
             (("drop", "user/exclude"),),
             ("Left out of every request, as asked; it is kept here",),
         ),
+        (
+            (("drop", "compact/aside"),),
+            (
+                (
+                    "Left out for the model; it is kept here. It belongs to a compaction that came to "
+                    "nothing, so the history goes on as it was before."
+                ),
+            ),
+        ),
         ((("drop", "user/exclude"), ("restore", "user/restore")), ()),
         ((("clear", "prune/batch"),), (CLEARED,)),
         ((("clear", "prune/batch"), ("restore", "user/restore")), ()),

@@ -377,3 +377,18 @@ def test_how_words_are_split_into_deltas_does_not_matter(
 
         assert split == fold(records([*start, whole])).messages()
         assert by_lines(records([*start, *deltas])).messages() == split
+
+
+def test_an_older_answer_is_none_to_what_a_call_of_the_same_id_asks() -> None:
+    asked = ASK.model_copy(update={"call_id": "call_1"})
+    state = State()
+    state.apply(Record(seq=1, ts=1, event=PermissionAsked(ask=asked)))
+    state.apply(
+        Record(seq=2, ts=2, event=PermissionReplied(ask_id="per_1", reply=Reply(answer="once")))
+    )
+    assert list(state.replies) == ["call_1"]
+
+    again = asked.model_copy(update={"id": "per_2"})
+    state.apply(Record(seq=3, ts=3, event=PermissionAsked(ask=again)))
+
+    assert state.replies == {}

@@ -22,7 +22,7 @@ from palimpsest.render.words import (
     subject,
     telling_line,
 )
-from palimpsest.transcript.decisions import Decision
+from palimpsest.transcript.decisions import EXCLUDE, Decision
 from palimpsest.transcript.errors import ErrorValue
 from palimpsest.transcript.events import (
     DecisionMade,
@@ -206,6 +206,7 @@ def tell(
 
 SUMMARY = "Summary of what came before"
 DRAFT = "Summary so far, of a part of it"
+FAILED = "Summary that was not used; nothing was cut"
 
 
 def told(
@@ -220,8 +221,11 @@ def told(
     if message.info.role == "user" or not message.info.summary:
         return tell(message.parts, caps=caps, scrub=scrub, notes=notes, first_step=first_step)
     teller = _Teller(caps or Caps(), scrub, notes or Notes(), first_step)
+    failed = message.info.error is not None
     return tuple(
-        Thought(item.text, None, _summary_title(part)) if isinstance(item, Said) else item
+        Thought(item.text, None, FAILED if failed else _summary_title(part))
+        if isinstance(item, Said)
+        else item
         for part in message.parts
         for item in teller.items(part)
     )
@@ -263,7 +267,7 @@ class _Teller:
                 return self._step_end(part)
             case CompactionPart():
                 why = "the context was nearly full" if part.auto else "as asked"
-                return [Strip(f"Compacted: earlier messages are summarised, {why}; all are kept")]
+                return [Strip(f"A summary of earlier messages, {why}; all are kept")]
             case _:
                 notice = self._notice(part)
                 return [notice] if notice else []
@@ -357,7 +361,7 @@ class _Teller:
         if d is None:
             return pinned
         if d.action == "drop":
-            return (LEFT_OUT,)
+            return (LEFT_OUT if d.rule == EXCLUDE else f"{SET_ASIDE}. {one_line(reasons.told(d))}",)
         words = (
             f"{_ACTIONS[d.action]} for the model: {count(d.tokens_before)} → "
             f"{count(d.tokens_after)} tokens, by rule {one_line(d.rule)}; the whole text is kept"
@@ -369,6 +373,7 @@ class _Teller:
 _ACTIONS = {"truncate": "Truncated", "clear": "Cleared"}
 PINNED = "Pinned: kept in every request"
 LEFT_OUT = "Left out of every request, as asked; it is kept here"
+SET_ASIDE = "Left out for the model; it is kept here"
 
 
 def _is_open(part: ToolPart) -> bool:

@@ -156,6 +156,7 @@ class Workspace:
         writer = await asyncio.to_thread(self._store.acquire, session.id, self._owner, create=True)
         journal = Journal(writer, State(), clock=services.clock)
         journal.append(SessionCreated(session=session), sync=True)
+        await journal.flush()  # another kernel that looks for the notebook's session finds it
         return self._use(LiveSession(services, journal, asyncio.get_running_loop()), notebook)
 
     async def _renamed(self, session_id: str, notebook: str) -> None:
@@ -164,6 +165,7 @@ class Workspace:
         if known is not None:
             if isinstance(known, LiveSession):
                 known.rename(notebook)
+                await known.journal.flush()  # what lists the sessions reads the log
             return
         try:
             writer = await asyncio.to_thread(self._store.acquire, session_id, self._owner)

@@ -381,6 +381,9 @@ class State:
 
     def _on_asked(self, event: PermissionAsked, _seq: int) -> None:
         self.asks[event.ask.id] = event.ask
+        if event.ask.call_id is not None:
+            # Some providers use an id again: an older answer is none to what is asked now.
+            self.replies.pop(event.ask.call_id, None)
 
     def _on_replied(self, event: PermissionReplied, _seq: int) -> None:
         ask = self.asks.pop(event.ask_id, None)

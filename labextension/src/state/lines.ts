@@ -6,6 +6,7 @@
  * what a newer kernel wrote.
  */
 import type {
+  AssistantMessage,
   CompactionPart,
   ErrorValue,
   FilePart,
@@ -37,10 +38,14 @@ export type Line =
       key: string;
       part: CompactionPart;
       summary: string;
+      state: CompactionState;
       /** The id of the message that holds the summary; none before there is one. */
       written: string;
     }
   | { kind: 'error'; key: string; error: ErrorValue };
+
+/** Whether a summary is still to be written, took the place of what it covers, or did not. */
+export type CompactionState = 'running' | 'done' | 'failed';
 
 /** From this many on, successful reads in a row are one line. */
 const RUN_OF_READS = 3;
@@ -56,7 +61,7 @@ export function lines(messages: readonly Message[], firstStep = 1): Line[] {
   let step = firstStep - 1;
   for (const { info, parts } of messages) {
     if (info.role === 'assistant' && info.summary) {
-      addSummary(found, info.id, summaryText(parts));
+      addSummary(found, info, summaryText(parts));
       for (const part of parts) {
         if (part.type === 'retry') {
           add(found, { kind: 'retry', key: part.id, part, before: 0 });
@@ -115,7 +120,14 @@ function partLine(part: Part, role: string): Line | null {
     case 'retry':
       return { kind: 'retry', key, part, before: 0 };
     case 'compaction':
-      return { kind: 'compaction', key, part, summary: '', written: '' };
+      return {
+        kind: 'compaction',
+        key,
+        part,
+        summary: '',
+        state: 'running',
+        written: ''
+      };
     default:
       return null;
   }
@@ -143,10 +155,17 @@ function summaryText(parts: readonly Part[]): string {
 }
 
 /** Puts a summary under its mark; a cell that asked for it does not show the mark itself. */
-function addSummary(found: Line[], id: string, summary: string): void {
+function addSummary(
+  found: Line[],
+  info: AssistantMessage,
+  summary: string
+): void {
+  const { id } = info;
+  const state = compactionState(info);
   const last = found.at(-1);
   if (last?.kind === 'compaction' && last.summary === '') {
     last.summary = summary;
+    last.state = state;
     last.written = id;
   } else if (summary !== '') {
     const part: CompactionPart = {
@@ -157,8 +176,22 @@ function addSummary(found: Line[], id: string, summary: string): void {
       auto: false,
       overflow: false
     };
-    found.push({ kind: 'compaction', key: id, part, summary, written: id });
+    found.push({
+      kind: 'compaction',
+      key: id,
+      part,
+      summary,
+      state,
+      written: id
+    });
   }
+}
+
+function compactionState(info: AssistantMessage): CompactionState {
+  if (info.error !== undefined) {
+    return 'failed';
+  }
+  return info.time.completed === undefined ? 'running' : 'done';
 }
 
 function foldReads(found: Line[]): Line[] {

@@ -2,6 +2,7 @@
  * The fold, as the kernel has it in store/state.py; both are tested on the same fixtures.
  */
 import type {
+  Ask,
   Filling,
   Notice,
   Part,
@@ -112,7 +113,7 @@ function ofSession(now: ITranscript, notice: Notice): Partial<ITranscript> {
 function ofWaiting(now: ITranscript, notice: Notice): Partial<ITranscript> {
   switch (notice.type) {
     case 'permission.asked':
-      return { asks: put(now.asks, notice.ask) };
+      return asked(now, notice.ask);
     case 'permission.replied':
       return answered(now, notice.ask_id, notice.reply);
     case 'question.asked':
@@ -141,6 +142,15 @@ function ofWaiting(now: ITranscript, notice: Notice): Partial<ITranscript> {
 function filling({ facts, kinds, message_id, tokens }: StepRequest): Filling {
   const { reserve, window } = facts;
   return { tokens, kinds, window, reserve, message_id };
+}
+
+/** Some providers use a call's id again: an older answer is none to what is asked now. */
+function asked({ asks, replies }: ITranscript, ask: Ask): Partial<ITranscript> {
+  const { [ask.call_id ?? '']: _older, ...others } = replies;
+  return {
+    asks: put(asks, ask),
+    ...(_older === undefined ? {} : { replies: others })
+  };
 }
 
 function answered(

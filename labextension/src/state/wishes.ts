@@ -15,10 +15,13 @@ interface IStanding {
   wish: Wish | null;
   /** What it was chosen for: a part, or its whole message. */
   chosen: string | null;
+  /** Whether a rule, and no person, left it out. */
+  aside: boolean;
   /** How its output was cut or cleared, as far as that holds. */
   reduction: Decision | null;
 }
 
+const EXCLUDE = 'user/exclude';
 const UNPIN = 'user/unpin';
 const RESTORE = 'user/restore';
 const UNDO = 'user/undo-compaction';
@@ -55,14 +58,16 @@ export function standing(decisions: readonly Decision[]): IStanding {
   const newest = decisions.findLast(
     decision => left.has(decision) && ['pin', 'drop'].includes(decision.action)
   );
-  const wish = (newest?.action ?? null) as Wish | null;
+  const aside = newest?.action === 'drop' && newest.rule !== EXCLUDE;
+  const wish = aside ? null : ((newest?.action ?? null) as Wish | null);
   const shown = wish === 'pin' ? ['truncate'] : ['truncate', 'clear'];
   const reduction =
-    wish === 'drop'
+    newest?.action === 'drop'
       ? undefined
       : own.findLast(({ action }) => shown.includes(action));
   return {
     wish,
+    aside,
     chosen: newest?.part_id ?? newest?.message_id ?? null,
     reduction: reduction ?? null
   };

@@ -2,19 +2,22 @@
  * The sign of what was scraped off the page: a dashed strip that can be looked under.
  */
 import type { Decision } from '../protocol/generated';
+import type { CompactionState } from '../state/lines';
 import { isUndone } from '../state/wishes';
 import { Fold } from './fold';
-import { useHost } from './host';
+import { useHost, type IWords } from './host';
 import { Buttons } from './wish';
 
 /** Draws a compaction and, when opened, the summary that took the place of what it covers. */
 export function Compaction({
   summary,
+  state,
   overflow,
   written,
   decisions
 }: {
   summary: string;
+  state: CompactionState;
   overflow: boolean;
   /** The id of the summary's message. */
   written: string;
@@ -22,17 +25,15 @@ export function Compaction({
 }) {
   const { Markdown, words } = useHost();
   const undone = isUndone(decisions, written);
-  const head = undone ? (
+  const [what, more] = undone
+    ? [
+        words.__('Undone'),
+        words.__('the model sees again what this summary stood for')
+      ]
+    : told(state, overflow, words);
+  const head = (
     <span className="plm-Strip-text">
-      <strong>{words.__('Undone')}</strong>{' '}
-      {words.__('the model sees again what this summary stood for')}
-    </span>
-  ) : (
-    <span className="plm-Strip-text">
-      <strong>{words.__('Compacted')}</strong>{' '}
-      {overflow
-        ? words.__('because the context no longer fitted')
-        : words.__('older turns are told in a summary')}
+      <strong>{what}</strong> {more}
     </span>
   );
   if (summary.trim() === '') {
@@ -51,7 +52,7 @@ export function Compaction({
       }
     >
       <Markdown text={summary} />
-      {!undone && (
+      {state === 'done' && !undone && (
         <p className="plm-Wish">
           <Buttons
             target={written}
@@ -67,4 +68,30 @@ export function Compaction({
       )}
     </Fold>
   );
+}
+
+function told(
+  state: CompactionState,
+  overflow: boolean,
+  words: IWords
+): readonly [what: string, more: string] {
+  switch (state) {
+    case 'running':
+      return [
+        words.__('Compacting'),
+        words.__('a summary of older turns is asked for')
+      ];
+    case 'failed':
+      return [
+        words.__('Not compacted'),
+        words.__('the model still sees everything that came before')
+      ];
+    case 'done':
+      return [
+        words.__('Compacted'),
+        overflow
+          ? words.__('because the context no longer fitted')
+          : words.__('older turns are told in a summary')
+      ];
+  }
 }

@@ -172,6 +172,7 @@ function LineView({ line, segment, live, newest, again }: ILineProps) {
       return (
         <Compaction
           summary={line.summary}
+          state={line.state}
           overflow={line.part.overflow}
           written={line.written}
           decisions={segment.decisions}

@@ -28,7 +28,7 @@ export interface IChoiceProps {
 export function Wish({ target, decisions }: IChoiceProps) {
   const { words } = useHost();
   const choose = useChoose();
-  const { wish, chosen, reduction } = standing(decisions);
+  const { wish, aside, chosen, reduction } = standing(decisions);
   if (wish === 'pin') {
     return (
       <p className="plm-Wish" data-wish="pin">
@@ -48,6 +48,17 @@ export function Wish({ target, decisions }: IChoiceProps) {
           target={chosen ?? target}
           offered={[['restore', words.__('Restore'), '']]}
         />
+      </p>
+    );
+  }
+  if (aside) {
+    return (
+      <p className="plm-Wish plm-Strip" data-wish="aside">
+        <span>
+          {words.__(
+            'Left out: it belongs to a compaction that failed, and the model is not told of it.'
+          )}
+        </span>
       </p>
     );
   }
@@ -86,7 +97,8 @@ export function Wish({ target, decisions }: IChoiceProps) {
 
 /** Draws what holds for words by a person's wish; choosing is left to the magic. */
 export function Wished({ target, decisions }: IChoiceProps) {
-  return standing(decisions).wish === null ? null : (
+  const { wish, aside } = standing(decisions);
+  return wish === null && !aside ? null : (
     <Wish target={target} decisions={decisions} />
   );
 }

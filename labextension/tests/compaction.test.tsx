@@ -1,0 +1,35 @@
+// @vitest-environment jsdom
+/** A compaction is told as it stands: one that failed has cut nothing, and nothing is to undo. */
+import { cleanup, fireEvent, render, screen } from '@testing-library/react';
+import { afterEach, expect, it } from 'vitest';
+import { Compaction } from '../src/views/compaction';
+import { HostProvider } from '../src/views/host';
+import { ChooseProvider } from '../src/views/wish';
+import { HOST } from './host';
+
+afterEach(cleanup);
+
+it.each([
+  ['running', /^Compacting/, false],
+  ['done', /^Compacted/, true],
+  ['failed', /^Not compacted the model still sees everything/, false]
+] as const)('%s', (state, name, undo) => {
+  render(
+    <HostProvider value={HOST}>
+      <ChooseProvider value={() => Promise.resolve('')}>
+        <Compaction
+          summary="We plotted it."
+          state={state}
+          overflow={false}
+          written="msg_1"
+          decisions={[]}
+        />
+      </ChooseProvider>
+    </HostProvider>
+  );
+
+  fireEvent.click(screen.getByRole('button', { name }));
+
+  const button = screen.queryByRole('button', { name: /Undo the compaction/ });
+  expect(button !== null).toBe(undo);
+});
