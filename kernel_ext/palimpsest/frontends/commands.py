@@ -12,8 +12,8 @@ from typing import Any
 from IPython.core.error import UsageError
 
 from palimpsest.frontends import parts, policy
-from palimpsest.frontends.cleanup import cleanup_words
 from palimpsest.frontends.options import Request, policy_words
+from palimpsest.frontends.storage import sweep_words
 from palimpsest.frontends.turn import Pages, Place, Services
 from palimpsest.render.escape import code_span, inline
 from palimpsest.render.words import count, money
@@ -65,7 +65,7 @@ class Commands:
             "policy": self._policy,
             "models": self._models,
             "config": self._config,
-            "cleanup": self._cleanup,
+            "storage": self._storage,
         }
 
     def run(self, request: Request, place: Place) -> Text:
@@ -190,13 +190,13 @@ class Commands:
             return sentence("Nothing is configured; every setting has its built-in value.")
         return table(("setting", "value", "from"), rows)
 
-    def _cleanup(self, argument: str, _place: Place) -> Text:
+    def _storage(self, argument: str, _place: Place) -> Text:
         config = getattr(self._services, "config", None)
         days = config.value.retention if config is not None else Config().retention
-        delete = argument == "--yes"
-        work = self._services.workspace.cleanup(days, delete=delete)
+        delete = argument == "prune --yes"
+        work = self._services.workspace.sweep(days, delete=delete)
         found, gone = self._services.engine.submit(work).result()
-        return sentence(cleanup_words(found, days, gone if delete else None))
+        return sentence(sweep_words(found, days, gone if delete else None))
 
     def _default_model(self) -> str:
         default = getattr(self._services, "default_model", None)

@@ -24,7 +24,7 @@ Command = Literal[
     "policy",
     "models",
     "config",
-    "cleanup",
+    "storage",
     "help",
 ]
 
@@ -42,7 +42,7 @@ COMMANDS: dict[str, str] = {
     "policy": "what is left out for the model, and when: %agent policy [NAME] [number=value]",
     "models": "the models that can be used here",
     "config": "every setting and where it came from",
-    "cleanup": "long texts that no session needs any more; %agent cleanup --yes deletes them",
+    "storage": "long texts that no session needs any more; %agent storage prune --yes deletes them",
     "help": "this text",
 }
 
@@ -188,8 +188,8 @@ def _with_argument(word: str, words: list[str], rest: str) -> Request | None:
         return Request(command="use", argument=words[1])
     if word in WISHES and len(words) <= 2:
         return Request(command=word, argument=" ".join(words[1:]))  # type: ignore[arg-type]  # as above
-    if words == ["cleanup", "--yes"]:
-        return Request(command="cleanup", argument="--yes")
+    if words[:2] == ["storage", "prune"]:
+        return Request(command="storage", argument=" ".join(words[1:]))
     if word == "compact" and words[1:3] == ["focus", "on"]:
         return Request(command="compact", argument=rest.split(maxsplit=3)[-1])
     if word == "policy" and _is_policy(chosen := policy_words(rest)[1:]):

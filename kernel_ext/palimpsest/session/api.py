@@ -234,7 +234,7 @@ class Workspace(Protocol):
         """List the sessions of the project, newest first."""
         ...
 
-    async def cleanup(
+    async def sweep(
         self, days: float, *, delete: bool = False
     ) -> tuple[Sweep, tuple[Unneeded, ...]]:
         """Look for long texts that no session has needed for so many days.

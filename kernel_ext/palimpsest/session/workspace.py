@@ -108,14 +108,14 @@ class Workspace:
         """List the sessions of the project, newest first."""
         return self._store.list()
 
-    async def cleanup(
+    async def sweep(
         self, days: float, *, delete: bool = False
     ) -> tuple[Sweep, tuple[Unneeded, ...]]:
         """Look for long texts that no session has needed for so many days, and delete them if asked to."""
         store = self._store
         if not isinstance(store, JsonlStore):
             raise UserError(
-                "This kernel keeps its sessions in memory only, so there is nothing to clean up."
+                "This kernel keeps its sessions in memory only, so there is no storage to look after."
             )
         return await asyncio.to_thread(_swept, store.layout, days, delete=delete)
 

@@ -1,4 +1,4 @@
-"""What ``%agent cleanup`` says: which texts no session needs, how much they take, and what goes.
+"""What ``%agent storage`` says: which texts no session needs, how much they take, and what goes.
 
 Border: words from values; ``commands`` shows them.
 """
@@ -12,7 +12,7 @@ from palimpsest.store.sweep import DAY, Sweep, Unneeded
 NOTHING = "Every kept text is needed by a session; there is nothing to clean up."
 
 
-def cleanup_words(found: Sweep, days: float, gone: Sequence[Unneeded] | None) -> str:
+def sweep_words(found: Sweep, days: float, gone: Sequence[Unneeded] | None) -> str:
     """Say what was found, and what went; ``gone`` is None for a look that deletes nothing."""
     if not found.due and not found.waiting:
         return NOTHING
@@ -22,7 +22,7 @@ def cleanup_words(found: Sweep, days: float, gone: Sequence[Unneeded] | None) ->
     elif found.due:
         said.append(
             f"{_texts(found.due)} {'was' if len(found.due) == 1 else 'were'} not needed by any "
-            f"session for {_days(days)}. %agent cleanup --yes deletes {_them(found.due)}, for good."
+            f"session for {_days(days)}. %agent storage prune --yes deletes {_them(found.due)}, for good."
         )
     if found.waiting:
         first = min(one.since for one in found.waiting) + days * DAY

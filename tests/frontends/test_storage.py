@@ -1,4 +1,4 @@
-"""``%agent cleanup`` says what no session needs any more, and deletes it when told to."""
+"""``%agent storage`` says what no session needs any more, and deletes it when told to."""
 
 import os
 import time
@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from tests.frontends.kernel import Kernel
 
-from palimpsest.frontends.cleanup import NOTHING, cleanup_words
 from palimpsest.frontends.options import Request, parse
+from palimpsest.frontends.storage import NOTHING, sweep_words
 from palimpsest.store.sweep import DAY, Sweep, Unneeded
 
 OLD = Unneeded("a" * 64, 1_500_000, 0.0, 0.0)
@@ -17,21 +17,21 @@ NEW = Unneeded("b" * 64, 640, 20 * 365 * DAY, 0.0)
 
 
 def test_is_read_with_and_without_yes() -> None:
-    assert parse("cleanup") == Request(command="cleanup")
-    assert parse("cleanup --yes") == Request(command="cleanup", argument="--yes")
-    assert parse("cleanup the data frame") == Request(prompt="cleanup the data frame")
+    assert parse("storage") == Request(command="storage")
+    assert parse("storage prune --yes") == Request(command="storage", argument="prune --yes")
+    assert parse("storage of the data frame") == Request(prompt="storage of the data frame")
 
 
 def test_says_what_would_go_and_what_went() -> None:
     found = Sweep((OLD,), (NEW, NEW), 12)
 
-    assert cleanup_words(Sweep(needed=3), 7, None) == NOTHING
-    assert cleanup_words(found, 7, None).startswith(
-        "1 kept text (1.5 MB) was not needed by any session for 7 days. %agent cleanup --yes deletes "
+    assert sweep_words(Sweep(needed=3), 7, None) == NOTHING
+    assert sweep_words(found, 7, None).startswith(
+        "1 kept text (1.5 MB) was not needed by any session for 7 days. %agent storage prune --yes deletes "
         "it, for good. 2 kept texts (1.3 kB) are no longer needed and kept for 7 days, until 19"
     )
-    assert cleanup_words(found, 7, (OLD,)).startswith("Deleted 1 kept text (1.5 MB). 2 kept texts")
-    assert cleanup_words(found, 7, None).endswith("12 others are needed by sessions and stay.")
+    assert sweep_words(found, 7, (OLD,)).startswith("Deleted 1 kept text (1.5 MB). 2 kept texts")
+    assert sweep_words(found, 7, None).endswith("12 others are needed by sessions and stay.")
 
 
 @pytest.fixture
@@ -52,14 +52,14 @@ def test_deletes_only_what_is_due_and_only_with_yes(kernel: Kernel, tmp_path: Pa
     long_ago = time.time() - 30 * DAY
     os.utime(lost, (long_ago, long_ago))
 
-    first = client.run("%agent cleanup")
+    first = client.run("%agent storage")
     (blobs / "unneeded.json").write_text(f'{{"{"a" * 64}": {long_ago}}}')
-    due = client.run("%agent cleanup")
+    due = client.run("%agent storage")
     there = lost.exists()
-    gone = client.run("%agent cleanup --yes")
+    gone = client.run("%agent storage prune --yes")
 
     assert "1 kept text (23 bytes) is no longer needed and kept for 7 days" in first.story()
-    assert "%agent cleanup --yes deletes it" in due.story()
+    assert "%agent storage prune --yes deletes it" in due.story()
     assert there
     assert "Deleted 1 kept text (23 bytes)." in gone.story()
     assert not lost.exists()
