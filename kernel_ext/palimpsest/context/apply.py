@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from operator import is_
 
 from palimpsest.context.reminders import wrapped
-from palimpsest.context.standing import Standing
 from palimpsest.context.truncate import shorten
 from palimpsest.context.view import View, whole_output
 from palimpsest.transcript.decisions import EXCLUDE, Decision
@@ -22,6 +21,7 @@ from palimpsest.transcript.parts import (
     ToolCompleted,
     ToolPart,
 )
+from palimpsest.transcript.piles import Standing
 
 CLEARED = "[Old tool result content cleared]"
 """Shown where a decision does not say itself what is."""
@@ -30,7 +30,7 @@ CLEARED = "[Old tool result content cleared]"
 def apply(messages: Messages, view: View) -> Messages:
     """Return the messages with every standing decision applied and blobs read in."""
     holding = Standing(view.decisions)
-    newest = newest_prompt(messages, holding)
+    newest = newest_standing(messages, holding)
     named = {name for one in view.decisions for name in (one.part_id, one.message_id)}
     shown = tuple(
         _message(message, holding, view.texts, is_newest=message is newest)
@@ -41,7 +41,7 @@ def apply(messages: Messages, view: View) -> Messages:
     return wrapped(shown, view.decisions)
 
 
-def newest_prompt(messages: Messages, holding: Standing) -> Message | None:
+def newest_standing(messages: Messages, holding: Standing) -> Message | None:
     """Return the newest user message but those that the engine took back itself."""
     for message in reversed(messages):
         if not isinstance(message.info, UserMessage):

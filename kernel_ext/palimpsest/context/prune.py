@@ -12,11 +12,12 @@ from collections.abc import Callable, Iterator
 from palimpsest.context.outputs import outputs
 from palimpsest.context.prune_batch import prune_batch
 from palimpsest.context.prune_cache import prune_cache
-from palimpsest.context.standing import PRUNE_RULE, pinned_parts, restored_parts, standing
+from palimpsest.context.standing import pinned_parts, restored_parts, standing
 from palimpsest.context.view import View
 from palimpsest.transcript.decisions import Decision, Facts
 from palimpsest.transcript.messages import AssistantMessage, UserMessage
 from palimpsest.transcript.parts import ToolCompleted, ToolPart
+from palimpsest.transcript.piles import PRUNE_RULE
 from palimpsest.transcript.policies import Policy, PrunePolicy
 
 OPENCODE = f"{PRUNE_RULE}opencode"

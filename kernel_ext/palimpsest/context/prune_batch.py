@@ -14,13 +14,14 @@ from dataclasses import dataclass
 from palimpsest.context.compact import turn_spans
 from palimpsest.context.estimate import MEDIA_TOKENS
 from palimpsest.context.outputs import Output, outputs
-from palimpsest.context.standing import PRUNE_RULE, pinned_parts, restored_parts
+from palimpsest.context.standing import pinned_parts, restored_parts
 from palimpsest.context.superseded import Newer, superseded
 from palimpsest.context.undo import folded
 from palimpsest.context.view import View
 from palimpsest.transcript.decisions import Decision, Facts
 from palimpsest.transcript.ids import short
 from palimpsest.transcript.messages import Messages
+from palimpsest.transcript.piles import PRUNE_RULE
 from palimpsest.transcript.policies import Policy, PrunePolicy
 
 BATCH = f"{PRUNE_RULE}batch"

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from palimpsest.context.apply import apply
 from palimpsest.context.estimate import weigh_chars
 from palimpsest.context.outputs import Output, outputs
-from palimpsest.context.standing import PRUNE_RULE, pinned_parts, restored_parts, standing
+from palimpsest.context.standing import pinned_parts, restored_parts, standing
 from palimpsest.context.truncate import shorten
 from palimpsest.context.undo import folded
 from palimpsest.context.view import View
@@ -29,6 +29,7 @@ from palimpsest.transcript.parts import (
     ToolFailed,
     ToolPart,
 )
+from palimpsest.transcript.piles import PRUNE_RULE
 from palimpsest.transcript.policies import Policy, PrunePolicy
 
 CACHE_TTL = f"{PRUNE_RULE}cache-ttl"

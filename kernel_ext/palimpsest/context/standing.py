@@ -7,9 +7,7 @@ is said in ``transcript/piles.py``.
 from palimpsest.transcript.decisions import Decision
 from palimpsest.transcript.messages import Messages
 from palimpsest.transcript.parts import Part
-from palimpsest.transcript.piles import PRUNE_RULE, Standing
-
-__all__ = ["PRUNE_RULE", "Standing", "pinned_parts", "restored_parts", "standing"]
+from palimpsest.transcript.piles import Standing
 
 
 def standing(decisions: tuple[Decision, ...]) -> dict[str, Decision]:

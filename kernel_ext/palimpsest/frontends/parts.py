@@ -3,7 +3,6 @@
 Border: rows of words from values; ``commands`` makes a table of them.
 """
 
-from palimpsest.context.standing import Standing
 from palimpsest.context.undo import folded
 from palimpsest.context.view import View
 from palimpsest.session.targets import Target, describe
@@ -11,6 +10,7 @@ from palimpsest.transcript.decisions import Decision
 from palimpsest.transcript.ids import short
 from palimpsest.transcript.messages import AssistantMessage, Message, Messages
 from palimpsest.transcript.parts import FilePart, TextPart, ToolPart
+from palimpsest.transcript.piles import Standing
 
 HEAD = ("id", "what", "the model sees it")
 MOST_PARTS = 30

@@ -19,6 +19,7 @@ from palimpsest.loop.aside import go_back, snapshot, take_up
 from palimpsest.loop.judge import judge, size
 from palimpsest.loop.saying import engine_message, say
 from palimpsest.loop.seen import until, view_of
+from palimpsest.loop.spending import add_to_session
 from palimpsest.loop.stage import Setup, Stage
 from palimpsest.loop.summarise import Scribe
 from palimpsest.tools.variables import MOST_VARIABLES
@@ -142,7 +143,7 @@ async def _summarise(
         error = UnknownError(message=str(problem), explained=True)
     await _observe(stage, marker_id, wanted=error is None)
     scribe.close(error)
-    _add_to_session(stage, scribe.message)
+    add_to_session(stage, scribe.message)
     return made, error
 
 
@@ -232,15 +233,3 @@ def _note(stage: Stage, compacting: int | None) -> None:
     if session is not None:
         time = session.time.model_copy(update={"compacting": compacting, "updated": stage.clock()})
         stage.write(SessionUpdated(session=session.model_copy(update={"time": time})))
-
-
-def _add_to_session(stage: Stage, message: AssistantMessage) -> None:
-    """Add what the summary took to the session's tokens and cost."""
-    session = stage.log.state.session
-    if session is None:
-        return
-    cost = session.cost
-    if message.cost is not None:
-        cost = (cost or 0.0) + message.cost
-    update = {"cost": cost, "tokens": session.tokens.plus(message.tokens)}
-    stage.write(SessionUpdated(session=session.model_copy(update=update)))

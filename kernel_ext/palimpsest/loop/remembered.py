@@ -9,9 +9,9 @@ window is long. One memory belongs to one session and holds what its newest requ
 from collections.abc import Callable, Iterable, Iterator
 from operator import is_
 
-from palimpsest.context.apply import apply, newest_prompt
+from palimpsest.context.apply import apply, newest_standing
 from palimpsest.context.fold import marker
-from palimpsest.context.standing import Standing, says_pinned
+from palimpsest.context.standing import says_pinned
 from palimpsest.context.texts import Read, read_texts
 from palimpsest.context.undo import CONTINUES, folded
 from palimpsest.context.view import View
@@ -20,6 +20,7 @@ from palimpsest.loop.pile import Pile, Terms, Unsure
 from palimpsest.transcript.decisions import Decision
 from palimpsest.transcript.messages import AssistantMessage, Message, Messages, UserMessage
 from palimpsest.transcript.parts import TextPart
+from palimpsest.transcript.piles import Standing
 from palimpsest.transcript.values import BlobRef
 
 NEWEST = 64
@@ -168,7 +169,7 @@ class _Past:
         """Return the prompts that are, or no longer are, the newest, where that makes a difference."""
         if not self._drops:
             return set()
-        newest = newest_prompt(shown, Standing(decisions))
+        newest = newest_standing(shown, Standing(decisions))
         before, self._prompt = self._prompt, newest.id if newest is not None else None
         return {one for one in (before, self._prompt) if one is not None} - (
             {before} & {self._prompt}

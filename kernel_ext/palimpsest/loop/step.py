@@ -9,6 +9,7 @@ from palimpsest.loop.answering import answer, desk
 from palimpsest.loop.recovery import too_large
 from palimpsest.loop.request import Assembled
 from palimpsest.loop.room import Tries, prepare
+from palimpsest.loop.spending import add_to_session
 from palimpsest.loop.stage import Setup, Stage
 from palimpsest.model.model import StepFinished, ToolCalled
 from palimpsest.processor.processor import Processor
@@ -25,7 +26,7 @@ from palimpsest.transcript.errors import (
     UnknownError,
     UserError,
 )
-from palimpsest.transcript.events import MessageUpdated, SessionUpdated, StepRequested
+from palimpsest.transcript.events import MessageUpdated, StepRequested
 from palimpsest.transcript.messages import (
     AssistantMessage,
     MessagePath,
@@ -117,7 +118,7 @@ async def _run_request(
     except UserError as problem:
         error = UnknownError(message=str(problem), explained=True)
     processor.close(error)
-    _add_to_session(stage, processor.message)
+    add_to_session(stage, processor.message)
     if isinstance(error, ContextOverflowError) and assembled.route.fits:
         return "full" if error.compaction_failed else "overflow"
     if error is not None or processor.rejected or last:
@@ -234,19 +235,3 @@ async def _run(stage: Stage, setup: Setup, processor: Processor, calls: list[Too
     )
     async for result in results:
         processor.handle(result)
-
-
-def _add_to_session(stage: Stage, message: AssistantMessage) -> None:
-    session = stage.log.state.session
-    if session is None:
-        return
-    cost = session.cost
-    if message.cost is not None:
-        cost = (cost or 0.0) + message.cost
-    time = session.time.model_copy(update={"updated": stage.clock()})
-    tokens = session.tokens.plus(message.tokens)
-    stage.write(
-        SessionUpdated(
-            session=session.model_copy(update={"cost": cost, "tokens": tokens, "time": time})
-        )
-    )

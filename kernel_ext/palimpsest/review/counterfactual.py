@@ -14,7 +14,6 @@ from palimpsest.context.overflow import overflows
 from palimpsest.context.oversized import RULE as OVERSIZED
 from palimpsest.context.projection import PROJECTION_VERSION
 from palimpsest.context.reminders import STEERED
-from palimpsest.context.standing import PRUNE_RULE
 from palimpsest.context.summary import RULE as COMPACT
 from palimpsest.context.texts import load_texts
 from palimpsest.context.view import View
@@ -39,6 +38,7 @@ from palimpsest.transcript.events import (
 )
 from palimpsest.transcript.messages import AssistantMessage, UserMessage
 from palimpsest.transcript.parts import CompactionPart, ToolCompleted, ToolPart
+from palimpsest.transcript.piles import PRUNE_RULE
 from palimpsest.transcript.policies import Policy
 from palimpsest.transcript.values import ToolSpec, Usage
 

@@ -16,7 +16,6 @@ from palimpsest.context.oversized import RULE as OVERSIZED
 from palimpsest.context.oversized import truncate_oversized
 from palimpsest.context.prune import BEFORE_REQUESTS, prune
 from palimpsest.context.reminders import STEERED, remind
-from palimpsest.context.standing import PRUNE_RULE
 from palimpsest.context.summary import RULE as COMPACT
 from palimpsest.context.texts import load_texts
 from palimpsest.context.truncate import truncate
@@ -40,6 +39,7 @@ from palimpsest.transcript.events import (
 )
 from palimpsest.transcript.messages import AssistantMessage, MessageInfo, UserMessage
 from palimpsest.transcript.parts import CompactionPart, Part, ToolCompleted, ToolPart
+from palimpsest.transcript.piles import PRUNE_RULE
 from palimpsest.transcript.policies import Policy
 
 TRUNCATE = "truncate"

@@ -11,7 +11,6 @@ from palimpsest.context.convert import convert
 from palimpsest.context.estimate import message_tokens
 from palimpsest.context.fold import good_summaries, marker
 from palimpsest.context.limit import limit
-from palimpsest.context.standing import Standing
 from palimpsest.context.summary import RULE as COMPACT
 from palimpsest.context.undo import folded
 from palimpsest.render.escape import one_line
@@ -29,6 +28,7 @@ from palimpsest.transcript.parts import (
     TextPart,
     ToolPart,
 )
+from palimpsest.transcript.piles import Standing
 
 Scrub = Callable[[str], str]
 

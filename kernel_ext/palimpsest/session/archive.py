@@ -8,7 +8,6 @@ import asyncio
 from collections.abc import Sequence
 
 from palimpsest.context.serialize import serialize
-from palimpsest.context.standing import Standing
 from palimpsest.context.undo import folded
 from palimpsest.context.view import View, whole_output
 from palimpsest.render.words import subject
@@ -21,6 +20,7 @@ from palimpsest.transcript.errors import NotFound, UserError
 from palimpsest.transcript.ids import short
 from palimpsest.transcript.messages import Message, Messages
 from palimpsest.transcript.parts import Part, TextPart, ToolCompleted, ToolFailed, ToolPart
+from palimpsest.transcript.piles import Standing
 
 EARLIER = "earlier"
 """The name of the messages that a summary stands for."""

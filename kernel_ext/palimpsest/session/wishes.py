@@ -11,7 +11,6 @@ from typing import Literal
 from palimpsest.context.apply import apply
 from palimpsest.context.compact import completed
 from palimpsest.context.fold import marker
-from palimpsest.context.standing import Standing
 from palimpsest.context.undo import newest_prompt
 from palimpsest.context.view import View
 from palimpsest.session.targets import Target, describe, find
@@ -29,6 +28,7 @@ from palimpsest.transcript.errors import NotFound, UserError
 from palimpsest.transcript.ids import short
 from palimpsest.transcript.messages import AssistantMessage, Message, Messages, UserMessage
 from palimpsest.transcript.parts import FilePart, TextPart, ToolPart
+from palimpsest.transcript.piles import Standing
 
 WishAction = Literal["pin", "unpin", "exclude", "restore", "undo"]
 
