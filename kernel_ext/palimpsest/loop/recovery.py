@@ -32,8 +32,10 @@ async def wait_before_retry(
 ) -> None:
     """Wait until the next attempt, visibly; raises the failure when there is to be none."""
     error = failure.error
-    if attempt > MAX_RETRIES or not isinstance(error, ApiError) or not retryable(error):
+    if attempt > MAX_RETRIES or not retryable(error):
         raise failure
+    if not isinstance(error, ApiError):
+        error = ApiError(message=error.message, retryable=True)
     processor.discard_attempt(attempt)
     now = stage.clock()
     wait_ms = round(delay_seconds(attempt, error.headers, stage.jitter(), now / 1000) * 1000)

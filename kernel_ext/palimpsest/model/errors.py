@@ -16,6 +16,7 @@ from typing import Any
 from palimpsest.model.custom import CustomFailure
 from palimpsest.model.overflow import is_compaction_failure, is_overflow, observed_tokens
 from palimpsest.model.providers import key_variable
+from palimpsest.model.retry import HOPELESS_CODES, SERVER_ERROR, passes
 from palimpsest.transcript.errors import (
     AbortedError,
     ApiError,
@@ -28,9 +29,6 @@ from palimpsest.transcript.errors import (
 from palimpsest.transcript.policies import Refusals
 
 RETRYABLE_STATUS = frozenset({408, 409, 425, 429})
-HOPELESS_CODES = frozenset(
-    {"insufficient_quota", "usage_not_included", "invalid_prompt", "billing_hard_limit_reached"}
-)
 AUTH_STATUS = frozenset({401})
 KEPT_HEADERS = re.compile(r"retry-after|ratelimit|request-id|^x-should-retry$", re.IGNORECASE)
 MISSING_KEY = re.compile(
@@ -45,12 +43,6 @@ REFUSED = re.compile(
     re.IGNORECASE,
 )
 LOOPBACK = re.compile(r"//(?:localhost|127\.\d+\.\d+\.\d+|\[::1\]|0\.0\.0\.0)(?::\d+)?")
-TRANSIENT = re.compile(
-    r"overloaded|service unavailable|internal (?:server )?error|try again|at capacity"
-    r"|resource.?exhausted|connection (?:reset|closed|lost|error)|server disconnected|timed? ?out"
-    r"|incomplete (?:chunked )?read|peer closed|payload is not completed|transfer.?encoding",
-    re.IGNORECASE,
-)
 KEY_SHAPES = re.compile(
     r"\b(?:sk|pk|rk|gsk|xai|hf|key)[-_][A-Za-z0-9_\-]{12,}|\bAIza[A-Za-z0-9_\-]{20,}"
     r"|(?<=[Bb]earer )[A-Za-z0-9._\-]{8,}|(?<=[?&]key=)[^&\s\"']+"
@@ -107,7 +99,7 @@ def classify(
         return ContentFilterError()
     if _is_refused(seen):
         return _refused(seen, provider, api_base)
-    if seen.status is None and not _is_connection(seen):
+    if seen.status is None and not _is_connection(seen) and not passes(seen.message):
         return UnknownError(message=seen.message)
     return ApiError(
         message=_spoken(seen, provider),
@@ -314,6 +306,7 @@ def _is_connection(seen: Seen) -> bool:
         "Timeout",
         "TimeoutError",
         "APITimeoutError",
+        "DecodingError",
     }
     return seen.mid_stream or bool(seen.classes & names)
 
@@ -329,7 +322,9 @@ def _refused(seen: Seen, provider: str, api_base: str | None) -> ApiError:
             f"The model server at {where} is not running. Start it (for Ollama: `ollama serve`), "
             f"or choose another model."
         )
-        return ApiError(message=message, retryable=False, response_body=seen.message)
+        return ApiError(
+            message=message, response_body=seen.message, metadata={"code": "not_running"}
+        )
     message = f"The provider at {where} cannot be reached: {seen.message}"
     return ApiError(message=message, retryable=True, response_body=seen.message)
 
@@ -342,7 +337,7 @@ def _is_retryable(seen: Seen) -> bool:
     status = seen.status or 0
     if status in RETRYABLE_STATUS or status >= SERVER_ERROR:
         return True
-    return bool(TRANSIENT.search(seen.message))
+    return passes(seen.message)
 
 
 def _spoken(seen: Seen, provider: str) -> str:
@@ -353,6 +348,3 @@ def _spoken(seen: Seen, provider: str) -> str:
     if seen.mid_stream and seen.status is None:
         return f"The connection broke in the middle of the answer: {seen.message}"
     return seen.message
-
-
-SERVER_ERROR = 500

@@ -4,11 +4,12 @@ Pure: the clock and the dice are handed in. The waiting itself, with its countdo
 cancel, belongs to the loop.
 """
 
+import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
-from palimpsest.transcript.errors import ApiError, ErrorValue
+from palimpsest.transcript.errors import ApiError, ErrorValue, UnknownError
 
 MAX_RETRIES = 5
 FIRST_DELAY_SECONDS = 2.0
@@ -19,10 +20,51 @@ JITTER_SHARE = 0.25
 LONGEST_SECONDS = 2_147_483.647
 """What a signed 32-bit count of milliseconds can hold; no provider means more than that."""
 
+SERVER_ERROR = 500
+HOPELESS_CODES = frozenset(
+    {
+        "insufficient_quota",
+        "usage_not_included",
+        "invalid_prompt",
+        "billing_hard_limit_reached",
+        "not_running",
+    }
+)
+"""Codes that say: the same request will be refused again, whatever else is said."""
+
+PASSING = re.compile(
+    r"overloaded|service.unavailable|server.(?:is.)?(?:busy|unavailable)|provider returned error"
+    r"|internal (?:server )?error|server[ _]error|too.many.requests|rate.?(?:limit|increased)"
+    r"|rate_limit|resource.?(?:has been )?exhausted|no_kv_space|at capacity|try again|retry your request"
+    r"|connection (?:error|reset|closed|refused|lost|aborted|timed out)|socket hang up|fetch failed"
+    r"|network error|terminated$|econn[a-z]+|etimedout|epipe|enotfound|eai_again"
+    r"|server disconnected|peer closed|incomplete (?:chunked )?read|payload is not completed"
+    r"|transfer.?encoding|timed? out|(?:request|read|connect|gateway|upstream|header)[ -]?time-?out"
+    r"|(?:status|code|http|error)\W{0,4}(?:429|500|502|503|504|524)\b|^(?:429|500|502|503|504|524)\b"
+    r"|response decompression|incorrect header check",
+    re.IGNORECASE,
+)
+"""What providers and the roads to them say of a failure that passes."""
+
 
 def retryable(error: ErrorValue) -> bool:
     """Say whether sending the same request again may help; a too long one stays too long."""
-    return isinstance(error, ApiError) and error.retryable
+    match error:
+        case ApiError():
+            if (error.metadata or {}).get("code") in HOPELESS_CODES:
+                return False
+            server = error.status is not None and error.status >= SERVER_ERROR
+            told = f"{error.message}\n{error.response_body or ''}"
+            return error.retryable or server or passes(told)
+        case UnknownError(explained=None):
+            return passes(error.message)
+        case _:
+            return False
+
+
+def passes(words: str) -> bool:
+    """Say whether these words of a refusal mean that it may pass."""
+    return bool(PASSING.search(words))
 
 
 def delay_seconds(
