@@ -108,7 +108,7 @@ def test_a_question_is_answered_while_its_cell_runs(
     notebook = begin(page, classic, "asks", ASKS, GO, "%%time\n%agent Go.")
     notebook.run(1)
     notebook.run(2, wait=False)
-    notebook.cell(2).get_by_role("button", name="Allow once").click()
+    notebook.cell(2).get_by_role("button", name="Allow once").press("Enter")
     notebook.ended()
     notebook.run(1)
     notebook.run(3, wait=False)

@@ -80,11 +80,14 @@ export class SegmentWidget extends Widget implements IRenderMime.IRenderer {
   /** Keeps the keys that work on our buttons from the notebook. */
   protected override onAfterAttach(message: Message): void {
     super.onAfterAttach(message);
-    this.node.addEventListener('keydown', keepKeys);
+    this.node.addEventListener('focusin', watchKeys);
+    this.node.addEventListener('focusout', leaveKeys);
   }
 
   protected override onBeforeDetach(message: Message): void {
-    this.node.removeEventListener('keydown', keepKeys);
+    this.node.removeEventListener('focusin', watchKeys);
+    this.node.removeEventListener('focusout', leaveKeys);
+    leaveKeys();
     super.onBeforeDetach(message);
   }
 }
@@ -152,6 +155,18 @@ function reader(segment: ISegment): (view: IKernelView) => IDrawn {
     before = [session, view.link, now];
     return now;
   };
+}
+
+/**
+ * Listens before the host while something of ours has the focus: Notebook 7.4 and 7.5 hand keys
+ * to their commands while they come down.
+ */
+function watchKeys(): void {
+  window.addEventListener('keydown', keepKeys, true);
+}
+
+function leaveKeys(): void {
+  window.removeEventListener('keydown', keepKeys, true);
 }
 
 /** Enter and Space press a focused button; in command mode the notebook would take them. */
