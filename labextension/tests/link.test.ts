@@ -62,6 +62,7 @@ const HEAD = {
   seq: 3,
   status: { type: 'idle' as const },
   asks: [],
+  questions: [],
   waiting: 0
 };
 

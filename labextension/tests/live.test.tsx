@@ -38,6 +38,7 @@ function view(
     seq: 9,
     status,
     asks: [],
+    questions: [],
     waiting: 0
   };
   const transcript = { ...EMPTY, seq: 9, status, places, decisions };

@@ -17,6 +17,7 @@ const HEAD: SessionHead = {
   seq: 3,
   status: { type: 'busy' },
   asks: [],
+  questions: [],
   waiting: 0
 };
 const PART = text('It ');

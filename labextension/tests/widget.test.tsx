@@ -65,6 +65,7 @@ const head = (seq: number) => ({
   seq,
   status: { type: 'idle' as const },
   asks: [],
+  questions: [],
   waiting: 0
 });
 

@@ -25,6 +25,7 @@ from palimpsest.frontends.protocol import (
     PROTOCOL_VERSION,
     WATCH_SECONDS,
     AnswerAsk,
+    AnswerQuestion,
     Cancel,
     Choose,
     CloseSegment,
@@ -127,6 +128,7 @@ class Channel:
             Steer: self._prompt,
             Retry: self._retry,
             AnswerAsk: self._answer,
+            AnswerQuestion: self._answer_question,
             Cancel: self._cancel,
             Withdraw: self._withdraw,
             Resync: self._resync,
@@ -259,6 +261,11 @@ class Channel:
         session = await self._session(command.session)
         reply = Reply(answer=command.answer, feedback=command.feedback)
         first = session.reply(command.ask_id, reply)
+        self._publish(OutcomeNotice(id=command.id, late=not first))
+
+    async def _answer_question(self, command: AnswerQuestion) -> None:
+        session = await self._session(command.session)
+        first = session.answer(command.question_id, command.answers)
         self._publish(OutcomeNotice(id=command.id, late=not first))
 
     async def _cancel(self, command: Cancel) -> None:

@@ -37,6 +37,7 @@ def _head(session: LiveSession, picture: Snapshot) -> SessionHead:
         seq=picture.seq,
         status=picture.status,
         asks=picture.asks,
+        questions=picture.questions,
         waiting=len(picture.inbox),
     )
 

@@ -12,7 +12,7 @@ from pydantic import Field, TypeAdapter
 
 from palimpsest.transcript.base import Value
 from palimpsest.transcript.decisions import Decision
-from palimpsest.transcript.events import PromptAdmitted
+from palimpsest.transcript.events import PromptAdmitted, QuestionAsked
 from palimpsest.transcript.messages import Message
 from palimpsest.transcript.sessions import Session, Status
 from palimpsest.transcript.values import Ask, Reply, Todo
@@ -96,6 +96,16 @@ class AnswerAsk(CommandBase):
     ask_id: str
     answer: Literal["once", "always", "reject"]
     feedback: str | None = None
+
+
+class AnswerQuestion(CommandBase):
+    """Answer what the model asks; the first answer wins."""
+
+    type: Literal["answer"] = "answer"
+    session: str | None = None
+    question_id: str
+    answers: tuple[tuple[str, ...], ...] | None = None
+    """For each question the labels chosen, or own words; none declines."""
 
 
 class Retry(CommandBase):
@@ -205,6 +215,7 @@ Command = Annotated[
     | Queue
     | Steer
     | AnswerAsk
+    | AnswerQuestion
     | Retry
     | Cancel
     | Withdraw
@@ -220,7 +231,7 @@ Command = Annotated[
 ]
 
 COMMANDS: TypeAdapter[Command] = TypeAdapter(Command)
-COMMAND_TYPES = "hello, watch, unwatch, prompt, queue, steer, reply, retry, cancel, withdraw, resync, close, choices, sessions, open, new, rename, choose"
+COMMAND_TYPES = "hello, watch, unwatch, prompt, queue, steer, reply, answer, retry, cancel, withdraw, resync, close, choices, sessions, open, new, rename, choose"
 
 
 class SessionHead(Value):
@@ -233,6 +244,8 @@ class SessionHead(Value):
     seq: int = 0
     status: Status
     asks: tuple[Ask, ...] = ()
+    questions: tuple[QuestionAsked, ...] = ()
+    """What the model asks the person."""
     waiting: int = 0
     """Prompts in the inbox."""
 

@@ -16,7 +16,7 @@ from palimpsest.store.store import SessionSummary
 from palimpsest.store.sweep import Sweep, Unneeded
 from palimpsest.transcript.decisions import Decision, StepRequest
 from palimpsest.transcript.errors import ErrorValue
-from palimpsest.transcript.events import PromptAdmitted, Record
+from palimpsest.transcript.events import PromptAdmitted, QuestionAsked, Record
 from palimpsest.transcript.messages import Message, Messages, Origin
 from palimpsest.transcript.policies import Policy
 from palimpsest.transcript.sessions import Session, Status
@@ -81,6 +81,8 @@ class Snapshot:
     seq: int
     replies: Mapping[str, Reply] = field(default_factory=dict)
     """What was answered, by the id of the tool call that asked."""
+    questions: tuple[QuestionAsked, ...] = ()
+    """What the model asks the person, and nobody answered yet."""
 
     @classmethod
     def of(cls, state: State) -> "Snapshot":
@@ -95,6 +97,7 @@ class Snapshot:
             request=state.request,
             seq=state.seq,
             replies=dict(state.replies),
+            questions=tuple(state.questions.values()),
         )
 
 
@@ -161,6 +164,18 @@ class LiveSession(Protocol):
 
     def reply(self, ask_id: str, reply: Reply) -> bool:
         """Answer a question; the first answer wins, false when it was answered already."""
+        ...
+
+    def answer(self, question_id: str, answers: Sequence[Sequence[str]] | None) -> bool:
+        """Answer what the model asks, for each question the labels chosen or own words.
+
+        None declines; the model goes on without an answer. The first answer wins, false when it
+        was answered already. Raises UserError when the answers do not go with the questions.
+        """
+        ...
+
+    def nobody_answers(self, question_id: str) -> bool:
+        """Tell the model that nobody is here to answer; false when somebody did."""
         ...
 
     def withdraw(self, prompt_id: str) -> bool:

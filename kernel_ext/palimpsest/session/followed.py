@@ -100,6 +100,14 @@ class FollowedSession:
         """Refuse quietly: questions are answered in the kernel that asks."""
         return False
 
+    def answer(self, question_id: str, answers: Sequence[Sequence[str]] | None) -> bool:  # noqa: ARG002
+        """Refuse quietly: questions are answered in the kernel that asks."""
+        return False
+
+    def nobody_answers(self, question_id: str) -> bool:  # noqa: ARG002
+        """Refuse quietly: who can answer is known in the kernel that asks."""
+        return False
+
     def withdraw(self, prompt_id: str) -> bool:  # noqa: ARG002
         """Refuse quietly."""
         return False

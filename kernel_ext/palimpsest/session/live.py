@@ -22,6 +22,7 @@ from palimpsest.session.granting import grant
 from palimpsest.session.log import SessionLog
 from palimpsest.session.outfit import Outfit
 from palimpsest.session.policies import Configured
+from palimpsest.session.questioning import JournaledTodos, Questioning
 from palimpsest.session.runner import Run, Runner
 from palimpsest.session.services import Services
 from palimpsest.session.titles import title_after
@@ -61,6 +62,7 @@ class LiveSession:
         self.log = SessionLog(journal)
         self.asks = Asks(session.id, self.log, services.ids)
         self._calling = Calling(services, self.log, self.asks)
+        self.questioning = Questioning(self.log, services.ids)
         self._outfit = Outfit(services, journal, self.log, self._configured)
         self.runner = Runner(
             session.id,
@@ -131,6 +133,16 @@ class LiveSession:
     def reply(self, ask_id: str, reply: Reply) -> bool:
         """Answer a question."""
         return self.asks.reply(ask_id, reply)
+
+    def answer(self, question_id: str, answers: Sequence[Sequence[str]] | None) -> bool:
+        """Answer what the model asks; None declines."""
+        if answers is None:
+            return self.questioning.decline(question_id)
+        return self.questioning.answer(question_id, answers)
+
+    def nobody_answers(self, question_id: str) -> bool:
+        """Tell the model that nobody is here to answer."""
+        return self.questioning.decline(question_id, "headless")
 
     def withdraw(self, prompt_id: str) -> bool:
         """Take a waiting prompt back."""
@@ -239,6 +251,8 @@ class LiveSession:
             extra={
                 "environment": services.environment,
                 "archive": SessionArchive(self.journal, services.store),
+                "interview": self.questioning,
+                "todos": JournaledTodos(self.log),
             },
         )
 

@@ -61,6 +61,10 @@ DEFAULT_RULES: Rules = (
     *_rules("grep", "allow"),
     *_rules("variables", "allow"),
     *_rules("recall", "allow"),
+    *_rules("todowrite", "allow"),
+    *_rules("question", "allow"),
+    *_rules("webfetch", "ask"),
+    *_rules("private_network", "ask"),
     *_rules("external_directory", "ask"),
     *_rules("doom_loop", "ask"),
 )

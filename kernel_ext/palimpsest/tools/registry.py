@@ -15,11 +15,13 @@ from palimpsest.tools.functions import FunctionTool
 from palimpsest.tools.listing import ListTool
 from palimpsest.tools.permissions import disabled
 from palimpsest.tools.python import PythonTool
+from palimpsest.tools.question import QuestionTool
 from palimpsest.tools.reading import ReadTool
 from palimpsest.tools.recall import RecallTool
 from palimpsest.tools.schema import clean_schema
 from palimpsest.tools.search import GlobTool, GrepTool
 from palimpsest.tools.shell import BashTool
+from palimpsest.tools.todo import TodoWriteTool
 from palimpsest.tools.tool import Tool
 from palimpsest.tools.variables import VariablesTool
 from palimpsest.transcript.values import Rule, ToolSpec
@@ -35,8 +37,10 @@ def builtin_tools(*, kernel: bool = True) -> tuple[Tool, ...]:
         GlobTool(),
         GrepTool(),
         ListTool(),
+        QuestionTool(),
         ReadTool(),
         RecallTool(),
+        TodoWriteTool(),
         WriteTool(),
     )
     return (*files, PythonTool(), VariablesTool()) if kernel else files

@@ -14,7 +14,7 @@ from palimpsest.transcript.errors import ErrorValue
 from palimpsest.transcript.messages import MessageInfo, Origin
 from palimpsest.transcript.parts import Part
 from palimpsest.transcript.sessions import Session, Status
-from palimpsest.transcript.values import Ask, Reply, Todo
+from palimpsest.transcript.values import Answers, Ask, Question, Reply, Todo
 
 RECORD_VERSION = 1
 
@@ -131,7 +131,7 @@ class QuestionAsked(Value):
 
     type: Literal["question.asked"] = "question.asked"
     question_id: str
-    questions: tuple[dict[str, Any], ...]
+    questions: tuple[Question, ...]
     message_id: str | None = None
     call_id: str | None = None
 
@@ -141,14 +141,16 @@ class QuestionReplied(Value):
 
     type: Literal["question.replied"] = "question.replied"
     question_id: str
-    answers: tuple[Any, ...]
+    answers: Answers
 
 
 class QuestionRejected(Value):
-    """The person declined to answer."""
+    """Nobody answered."""
 
     type: Literal["question.rejected"] = "question.rejected"
     question_id: str
+    by: str = "restart"
+    """Why: ``person`` declined, ``headless``, ``cancel`` or ``restart``."""
 
 
 class TodoUpdated(Value):

@@ -150,6 +150,28 @@ class Todo(Value):
     priority: Literal["high", "medium", "low"] = "medium"
 
 
+class QuestionOption(Value):
+    """An answer to choose."""
+
+    label: str = ""
+    description: str = ""
+
+
+class Question(Value):
+    """A question of the model for the person; it can always be answered in own words."""
+
+    question: str = ""
+    header: str = ""
+    """A few words over it."""
+    options: tuple[QuestionOption, ...] = ()
+    multiple: bool = False
+    """Several options may be chosen."""
+
+
+Answers = tuple[tuple[str, ...], ...]
+"""For each question the labels chosen, or own words; empty where there is no answer."""
+
+
 class BlobRef(Value):
     """Content kept in a file of its own, named by its hash."""
 

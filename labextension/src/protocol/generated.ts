@@ -46,6 +46,7 @@ export type Event =
   | TodoUpdated;
 export type Command =
   | AnswerAsk
+  | AnswerQuestion
   | Cancel
   | Choose
   | CloseSegment
@@ -109,6 +110,19 @@ export interface AnswerAsk {
   ask_id: string;
   answer: 'once' | 'always' | 'reject';
   feedback?: string;
+}
+/**
+ * Answer what the model asks; the first answer wins.
+ */
+export interface AnswerQuestion {
+  id: string;
+  type: 'answer';
+  session?: string;
+  question_id: string;
+  /**
+   * For each question the labels chosen, or own words; none declines.
+   */
+  answers?: string[][];
 }
 /**
  * The provider answered with an error, or the connection failed.
@@ -436,6 +450,10 @@ export interface SessionHead {
   status: Status;
   asks: Ask[];
   /**
+   * What the model asks the person.
+   */
+  questions: QuestionAsked[];
+  /**
    * Prompts in the inbox.
    */
   waiting: number;
@@ -457,6 +475,38 @@ export interface Retrying {
    * Milliseconds since 1970.
    */
   next: number;
+}
+/**
+ * The model asks the person something.
+ */
+export interface QuestionAsked {
+  type: 'question.asked';
+  question_id: string;
+  questions: Question[];
+  message_id?: string;
+  call_id?: string;
+}
+/**
+ * A question of the model for the person; it can always be answered in own words.
+ */
+export interface Question {
+  question: string;
+  /**
+   * A few words over it.
+   */
+  header: string;
+  options: QuestionOption[];
+  /**
+   * Several options may be chosen.
+   */
+  multiple: boolean;
+}
+/**
+ * An answer to choose.
+ */
+export interface QuestionOption {
+  label: string;
+  description: string;
 }
 /**
  * What a compaction keeps word for word, and how often it is tried.
@@ -1401,23 +1451,15 @@ export interface PromptDelivered {
   message_id?: string;
 }
 /**
- * The model asks the person something.
- */
-export interface QuestionAsked {
-  type: 'question.asked';
-  question_id: string;
-  questions: {
-    [k: string]: unknown;
-  }[];
-  message_id?: string;
-  call_id?: string;
-}
-/**
- * The person declined to answer.
+ * Nobody answered.
  */
 export interface QuestionRejected {
   type: 'question.rejected';
   question_id: string;
+  /**
+   * Why: ``person`` declined, ``headless``, ``cancel`` or ``restart``.
+   */
+  by: string;
 }
 /**
  * The person answered.
@@ -1425,7 +1467,7 @@ export interface QuestionRejected {
 export interface QuestionReplied {
   type: 'question.replied';
   question_id: string;
-  answers: unknown[];
+  answers: string[][];
 }
 /**
  * Send a prompt that waits until the turn that runs has ended.

@@ -288,6 +288,7 @@ export class KernelStore implements IReadable<IKernelView> {
           seq: 0,
           status: IDLE,
           asks: [],
+          questions: [],
           waiting: 0
         },
         transcript: EMPTY,
@@ -344,6 +345,8 @@ function pictured(
       .map(message => ({ id: message.info.id, message })),
     todos,
     asks: head.asks,
+    // A kernel of an older version tells none.
+    questions: (head as Partial<SessionHead>).questions ?? before.questions,
     inbox,
     // A kernel of an older version tells no decisions and no answers.
     decisions: (notice as Partial<PictureNotice>).decisions ?? before.decisions,

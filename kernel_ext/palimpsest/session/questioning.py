@@ -1,0 +1,139 @@
+"""What the model asks a person: journaled, answered once, by whoever answers first.
+
+Border: a question is no permission: rules and ``--yes`` answer none. Who declines it is told to
+the model in one sentence, so that it can go on without an answer.
+"""
+
+import asyncio
+import threading
+from collections.abc import Callable, Sequence
+from typing import Literal
+
+from palimpsest.loop.stage import Log
+from palimpsest.tools.tool import Abort
+from palimpsest.transcript.errors import Aborted, PermissionDenied, UserError
+from palimpsest.transcript.events import (
+    QuestionAsked,
+    QuestionRejected,
+    QuestionReplied,
+    TodoUpdated,
+)
+from palimpsest.transcript.ids import Ids
+from palimpsest.transcript.values import Answers, Question, Todo
+
+By = Literal["person", "headless", "cancel"]
+
+DECLINED = "The user chose not to answer. Go on with your best judgement, and say what you assumed."
+HEADLESS = "Nobody is here to answer. Go on with your best judgement, and say in your answer what you assumed."
+LONGEST_ANSWER_CHARS = 20_000
+
+
+class Questioning:
+    """The open questions that the model asked in one session.
+
+    Responsibilities: journal questions and answers; wake who waits; the first answer wins.
+    """
+
+    def __init__(self, log: Log, ids: Ids) -> None:
+        self._log = log
+        self._ids = ids
+        self._lock = threading.Lock()
+        self._waiting: dict[str, tuple[QuestionAsked, asyncio.Future[Answers | By]]] = {}
+
+    async def ask(
+        self, questions: tuple[Question, ...], *, message_id: str, call_id: str, abort: Abort
+    ) -> Answers:
+        """Ask, and return the answers; raises PermissionDenied or Aborted."""
+        asked = QuestionAsked(
+            question_id=self._ids.new("que"),
+            questions=questions,
+            message_id=message_id,
+            call_id=call_id,
+        )
+        answer = await self._answer(asked, abort)
+        match answer:
+            case "cancel":
+                raise Aborted(abort.reason or "Stopped.")
+            case "headless":
+                raise PermissionDenied(HEADLESS, stops=False)
+            case "person":
+                raise PermissionDenied(DECLINED, stops=False)
+            case _:
+                return answer
+
+    def answer(self, question_id: str, answers: Sequence[Sequence[str]]) -> bool:
+        """Answer from any thread; false when somebody was first.
+
+        Raises UserError when there are more answers than questions, or one is no text.
+        """
+        with self._lock:
+            waiting = self._waiting.get(question_id)
+            given = _answers(waiting[0], answers) if waiting is not None else ()
+            if waiting is None or self._waiting.pop(question_id, None) is None:
+                return False
+        self._log.append(QuestionReplied(question_id=question_id, answers=given), sync=True)
+        self._wake(waiting[1], given)
+        return True
+
+    def decline(self, question_id: str, by: By = "person") -> bool:
+        """Say that nobody answers; false when somebody was first."""
+        with self._lock:
+            waiting = self._waiting.pop(question_id, None)
+        if waiting is None:
+            return False
+        self._log.append(QuestionRejected(question_id=question_id, by=by), sync=True)
+        self._wake(waiting[1], by)
+        return True
+
+    async def _answer(self, asked: QuestionAsked, abort: Abort) -> Answers | By:
+        future: asyncio.Future[Answers | By] = asyncio.get_running_loop().create_future()
+        identifier = asked.question_id
+        with self._lock:
+            self._waiting[identifier] = (asked, future)
+        self._log.append(asked, sync=True)
+        unregister = abort.on_abort(self._canceller(identifier))
+        try:
+            return await future
+        finally:
+            unregister()
+            if not future.done():
+                self.decline(identifier, "cancel")
+
+    def _canceller(self, identifier: str) -> Callable[[], None]:
+        def cancel() -> None:
+            self.decline(identifier, "cancel")
+
+        return cancel
+
+    def _wake(self, future: "asyncio.Future[Answers | By]", answer: Answers | By) -> None:
+        def wake() -> None:
+            if not future.done():
+                future.set_result(answer)
+
+        future.get_loop().call_soon_threadsafe(wake)
+
+
+def _answers(asked: QuestionAsked, given: Sequence[Sequence[str]]) -> Answers:
+    """Check what was given; a question without an answer gets an empty one."""
+    if isinstance(given, str) or len(given) > len(asked.questions):
+        raise UserError(
+            f"There are {len(asked.questions)} questions; give one list of words for each, in order."
+        )
+    found: list[tuple[str, ...]] = []
+    for words in given:
+        if isinstance(words, str) or not all(isinstance(word, str) for word in words):
+            raise UserError("An answer is a list of words: the labels chosen, or one in own words.")
+        found.append(tuple(word.strip()[:LONGEST_ANSWER_CHARS] for word in words if word.strip()))
+    return (*found, *((),) * (len(asked.questions) - len(found)))
+
+
+class JournaledTodos:
+    """The todo list of a session, as its tool replaces it."""
+
+    def __init__(self, log: Log) -> None:
+        self._log = log
+
+    def replace(self, todos: tuple[Todo, ...]) -> None:
+        """Put a list in the place of the one there is; one that is the same is not told again."""
+        if todos != self._log.state.todos:
+            self._log.append(TodoUpdated(todos=todos))

@@ -1,0 +1,83 @@
+"""Keep the session's list of what is to do, for the model and for the person who watches.
+
+Border: replaces the whole list through ``TodoList``; the session journals it. A whole list each
+time needs no ids and cannot drift from what the model believes.
+"""
+
+from typing import Literal, Protocol
+
+from pydantic import BaseModel, Field
+
+from palimpsest.tools.tool import ToolContext, ToolOutcome
+from palimpsest.transcript.errors import UserError
+from palimpsest.transcript.todos import checklist, tally
+from palimpsest.transcript.values import Todo
+
+TODOWRITE = "todowrite"
+MOST_ITEMS = 100
+LONGEST_ITEM_CHARS = 500
+
+
+class TodoList(Protocol):
+    """The todo list of a session.
+
+    Contract: ``replace`` journals the list, and every view is told.
+    """
+
+    def replace(self, todos: tuple[Todo, ...]) -> None:
+        """Put a list in the place of the one there is."""
+        ...
+
+
+class TodoItem(BaseModel):
+    """One line of the list."""
+
+    content: str
+    status: Literal["pending", "in_progress", "completed", "cancelled"] = "pending"
+    priority: Literal["high", "medium", "low"] = "medium"
+
+
+class TodoArguments(BaseModel):
+    """Input of the todowrite tool."""
+
+    todos: list[TodoItem] = Field(
+        description="The whole list, in order; it replaces the one before."
+    )
+
+
+class TodoWriteTool:
+    """Replaces the todo list."""
+
+    name = TODOWRITE
+    description = (
+        "Write the whole list of what is to do in this session; the user watches it. Use it for work of three "
+        "steps and more: one item in_progress at a time, completed as soon as it is done. Returns the list."
+    )
+    arguments: type[BaseModel] = TodoArguments
+    concurrent = False
+    permission = TODOWRITE
+
+    async def run(self, arguments: TodoArguments, context: ToolContext) -> ToolOutcome:
+        """Replace the list and return it."""
+        kept: TodoList | None = context.extra.get("todos")
+        if kept is None:
+            raise UserError("This session keeps no todo list.")
+        if len(arguments.todos) > MOST_ITEMS:
+            raise UserError(f"The list has more than {MOST_ITEMS} items. Put some together.")
+        todos = tuple(
+            Todo(content=_one_line(item.content), status=item.status, priority=item.priority)
+            for item in arguments.todos
+        )
+        if not all(0 < len(todo.content) <= LONGEST_ITEM_CHARS for todo in todos):
+            raise UserError(
+                f"Each item of the list says in 1 to {LONGEST_ITEM_CHARS} characters what is to do."
+            )
+        title = tally(todos)
+        await context.ask(self.permission, ["*"], title=f"Todo list: {title}", always=["*"])
+        kept.replace(todos)
+        listed = [todo.model_dump(mode="json") for todo in todos]
+        return ToolOutcome(title, checklist(todos), {"todos": listed})
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())

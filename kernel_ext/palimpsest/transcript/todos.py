@@ -1,0 +1,32 @@
+"""A todo list in words: the same for the model, a terminal and a saved page.
+
+Border: pure.
+"""
+
+from collections.abc import Sequence
+
+from palimpsest.transcript.values import Todo
+
+MARKS = {"pending": "[ ]", "in_progress": "[>]", "completed": "[x]", "cancelled": "[-]"}
+NOTHING = "The todo list is empty."
+
+
+def checklist(todos: Sequence[Todo]) -> str:
+    """Return the list, one line an item: ``[x] Load the data``."""
+    if not todos:
+        return NOTHING
+    return "\n".join(_line(todo) for todo in todos)
+
+
+def tally(todos: Sequence[Todo]) -> str:
+    """Return how far the list is: ``2 of 5 done``; cancelled items count no more."""
+    wanted = [todo for todo in todos if todo.status != "cancelled"]
+    if not wanted:
+        return "nothing to do"
+    done = sum(todo.status == "completed" for todo in wanted)
+    return f"{done} of {len(wanted)} done"
+
+
+def _line(todo: Todo) -> str:
+    first = f"{MARKS[todo.status]} {todo.content}"
+    return f"{first} (high priority)" if todo.priority == "high" else first
