@@ -35,6 +35,7 @@ from palimpsest.session.agents import known_agents
 from palimpsest.session.api import Answer, LiveSession, PromptOptions, Snapshot
 from palimpsest.session.config import Config, LoadedConfig, load
 from palimpsest.session.engine import EngineThread
+from palimpsest.session.naming import small_model
 from palimpsest.session.policies import DEFAULT, policy_from
 from palimpsest.session.services import Services
 from palimpsest.session.wishes import Wish
@@ -103,6 +104,7 @@ class App:
         atexit.register(self.close)
         APPS.append(self)
         config, policy = self.config.value, self.config.policy
+        agents = known_agents(*_agents(config))
         self.services = Services(
             store=store,
             ids=self.ids,
@@ -115,7 +117,7 @@ class App:
             info=self.info,
             default_model=self.default_model,
             count=counter,
-            agents=known_agents(*_agents(config)),
+            agents=agents,
             default_agent=config.default_agent or "build",
             rules=merge(DEFAULT_RULES, *_rules(config.permission)),
             policy=policy.policy,
@@ -125,6 +127,8 @@ class App:
             instruction_files=config.instructions,
             extra_system=config.system,
             max_steps=config.max_steps,
+            titles=config.titles,
+            small_model=functools.partial(small_model, config.small_model, agents, self.info),
             environment=self.environment,
             python=python,
             namespace=namespace,

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from palimpsest.context.estimate import Count
 from palimpsest.context.projection import PROJECTION_VERSION, Projection, project
 from palimpsest.context.summary import project_summary
+from palimpsest.context.title import project_title
 from palimpsest.context.view import View
 from palimpsest.transcript.decisions import Facts, StepRequest
 from palimpsest.transcript.messages import AssistantMessage, Messages
@@ -35,12 +36,16 @@ class Basis:
     version: int = PROJECTION_VERSION
     marker_id: str = ""
     """The marker whose summary the request asks for; empty for other requests."""
+    title: bool = False
+    """The request asks for the session's title."""
     older: int = 0
     """Messages that were left in the log, since a summary covers them."""
 
 
 def projected(basis: Basis) -> Projection:
     """Return the request."""
+    if basis.title:
+        return project_title(basis.view, system=basis.system, count=basis.count)
     if basis.marker_id:
         return project_summary(
             basis.view,
@@ -89,6 +94,7 @@ def recorded(
         request_id=record.id,
         version=record.projection,
         marker_id=_marker_of(record, view.messages),
+        title=record.purpose == "title",
     )
 
 

@@ -45,6 +45,14 @@ DEFAULT_MODELS: dict[str, str] = {
 }
 """A strong, generally available model with tools; the offline table knows all but OpenRouter's."""
 
+SMALL_MODELS: dict[str, str] = {
+    "anthropic": "claude-haiku-4-5",
+    "openai": "gpt-5-nano",
+    "gemini": "gemini-2.5-flash-lite",
+    "mistral": "mistral-small-latest",
+}
+"""A quick and cheap model that answers with the same key."""
+
 LOCAL_PROVIDERS = frozenset({"ollama", "ollama_chat", "lm_studio", "llamafile", "hosted_vllm"})
 LOOPBACK_HOSTS = frozenset({"localhost", "127.0.0.1", "::1", "0.0.0.0"})
 
@@ -78,3 +86,9 @@ def family(ref: ModelRef) -> Family:
     if ref.provider in {"deepseek", "moonshot"}:
         return "deepseek"
     return "openai"
+
+
+def small_model(ref: ModelRef) -> str | None:
+    """Return a quick, cheap model of the same provider, for titles and the like; None knows of none."""
+    name = SMALL_MODELS.get(ref.provider)
+    return f"{ref.provider}/{name}" if name is not None and name != ref.name else None

@@ -272,6 +272,8 @@ class Walk:
 
     def _asked_aside(self, request: StepRequest) -> None:
         """Meet a request that is no step: one that would not have been made is passed over."""
+        if request.purpose == "title":
+            return
         message = self._state.message(request.message_id or "")
         if request.purpose == "compaction" and (message is None or not self._aside):
             return

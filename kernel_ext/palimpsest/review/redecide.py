@@ -116,7 +116,7 @@ class _Walk:
         for record in records:
             yield from self._before_record(record)
             self.state.apply(record)
-            if isinstance(record.event, StepRequested):
+            if isinstance(record.event, StepRequested) and _decides(record.event.request):
                 self._requested(record.event.request)
         yield from self._tools_ended()
         yield from self._decided_before(None)
@@ -135,7 +135,7 @@ class _Walk:
                     yield from self._appeared(record.seq, info)
             case SessionStatus(status=status) if status.type == "idle":
                 yield from self._turn_ended(record.seq)
-            case StepRequested(request=request):
+            case StepRequested(request=request) if _decides(request):
                 yield from self._tools_ended()
                 yield from self._decided_before(request, record.seq)
                 yield from self._plans.requested(request, self._newest)
@@ -303,6 +303,11 @@ class _Walk:
         if sha256 not in self._blobs:
             self._blobs[sha256] = self._store.get_blob(sha256)
         return self._blobs[sha256]
+
+
+def _decides(request: StepRequest) -> bool:
+    """Tell whether a request has to do with what is left out; one for a title stands beside the turn."""
+    return request.purpose != "title"
 
 
 def _decider(rule: str) -> Decider | None:

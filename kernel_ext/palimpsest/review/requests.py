@@ -12,6 +12,7 @@ from typing import Any
 from palimpsest.context.projection import VERSIONS, project
 from palimpsest.context.summary import project_summary
 from palimpsest.context.texts import load_texts
+from palimpsest.context.title import project_title
 from palimpsest.context.view import View
 from palimpsest.model.model import ModelRequest
 from palimpsest.model.wire import message_hash, request_hash, to_provider, with_marks
@@ -73,7 +74,9 @@ def _rebuilt(store: Store, session_id: str, state: State, record: StepRequest) -
     policy = policy_of(store, record)
     view = View(messages, state.decisions, load_texts(messages, store.get_blob, state.decisions))
     marked = _marker_of(state, record)
-    if marked:
+    if record.purpose == "title":
+        projection = project_title(view, system=tuple(system), count=len)
+    elif marked:
         projection = project_summary(
             view,
             marker_id=marked,

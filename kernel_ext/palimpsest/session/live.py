@@ -20,12 +20,12 @@ from palimpsest.session.asks import Asks
 from palimpsest.session.calling import Calling
 from palimpsest.session.granting import grant
 from palimpsest.session.log import SessionLog
+from palimpsest.session.naming import Naming
 from palimpsest.session.outfit import Outfit
 from palimpsest.session.policies import Configured
 from palimpsest.session.questioning import JournaledTodos, Questioning
 from palimpsest.session.runner import Run, Runner
 from palimpsest.session.services import Services
-from palimpsest.session.titles import title_after
 from palimpsest.session.wishes import Wish, WishAction
 from palimpsest.store.journal import Journal
 from palimpsest.transcript.decisions import Decision
@@ -73,6 +73,7 @@ class LiveSession:
             self._outfit.resolve,
             self._outfit.recovery,
         )
+        self.naming = Naming(services, self.log)
         self._memory = Memory()
         journal.subscribe(self._watch)
 
@@ -85,10 +86,7 @@ class LiveSession:
 
     async def prompt(self, text: str, options: PromptOptions) -> Answer:
         """Send a prompt and await its own answer."""
-        session = self.log.state.session
-        title = title_after(session, text) if session is not None else None
-        if session is not None and title is not None:
-            self._update(session, title=title)
+        self.naming.prompted(text)
         if self._services.user and options.origin.user is None:
             origin = options.origin.model_copy(update={"user": self._services.user})
             options = dataclasses.replace(options, origin=origin)
@@ -161,11 +159,11 @@ class LiveSession:
             self._update(session, policy_choice=kept, policy=None)
         return self.policy()
 
-    def rename(self, notebook: str) -> None:
-        """Go with the notebook to its new name."""
+    def change(self, **fields: Any) -> None:
+        """Change the session's own record, such as its title; on the engine's loop."""
         session = self.log.state.session
         if session is not None:
-            self._update(session, notebook=notebook)
+            self._update(session, **fields)
 
     def subscribe(self, callback: RecordsCallback) -> Callable[[], None]:
         """Be told every record after it was written."""
@@ -190,6 +188,7 @@ class LiveSession:
     async def close(self) -> None:
         """Stop what runs, write a checkpoint, give the session back."""
         self.runner.compactions.close()
+        self.naming.end()
         self.runner.cancel("The session is closed.")
         await self.runner.wait_idle()
         await asyncio.to_thread(self.journal.close)
@@ -228,7 +227,7 @@ class LiveSession:
     def _stage(self, run: Run) -> Stage:
         services = self._services
         self._calling.turn_began()
-        return Stage(
+        stage = Stage(
             session_id=self.id,
             log=self.log,
             blobs=services.store,
@@ -255,6 +254,7 @@ class LiveSession:
                 "todos": JournaledTodos(self.log),
             },
         )
+        return self.naming.watch(stage)
 
     def _update(self, session: Session, **fields: Any) -> None:
         self.log.append(SessionUpdated(session=session.model_copy(update=fields)))

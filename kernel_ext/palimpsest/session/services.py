@@ -16,6 +16,11 @@ from palimpsest.transcript.policies import Policy
 from palimpsest.transcript.values import ModelInfo
 
 
+def same_model(info: ModelInfo) -> ModelInfo:
+    """Let the model that answers do all the rest as well."""
+    return info
+
+
 @dataclass(frozen=True, slots=True)
 class Services:
     """What every session of a workspace works with; wired by ``app``."""
@@ -51,6 +56,10 @@ class Services:
     extra_system: str | None = None
     """Words that the configuration adds to every system prompt."""
     max_steps: int | None = None
+    titles: bool = False
+    """A model is asked for the title of a new session."""
+    small_model: Callable[[ModelInfo], ModelInfo] = same_model
+    """The model that writes titles beside the one that answers."""
     environment: Mapping[str, str] = field(default_factory=dict)
     """Of this kernel; what tools start gets it without its secrets."""
     python: Callable[[str], PythonRunner] | None = None

@@ -137,7 +137,9 @@ class Config(Settings):
     model: str | None = None
     """``provider/name``; without it, what is there: a key, a local Ollama, else rehearsal."""
     small_model: str | None = None
-    """For titles; without it, the session's model."""
+    """For titles; without it, a small one of the same provider, else the session's model."""
+    titles: bool = True
+    """A model is asked for the title of a new session; without it, the first words stand there."""
     variant: str | None = None
     """Reasoning effort."""
     models: dict[str, ModelSettings] = {}

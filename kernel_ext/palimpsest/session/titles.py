@@ -1,22 +1,55 @@
-"""What a session is called before it has a title of its own, and after its first prompt."""
+"""What sessions are called: before they have a title of their own, as forks, and what an answer means.
+
+Border: pure. The names of the seeds are kept (spec/session-engine.md 1.5), so that a session that
+was taken over from another agent is known to have no title yet.
+"""
 
 import datetime
-
-from palimpsest.transcript.sessions import Session
+import re
 
 TITLE_LENGTH = 60
-DEFAULT_TITLE = "New session - "
+"""Of a title that is the beginning of the first prompt; more does not fit into the list beside a date."""
+MOST_CHARS = 100
+"""Of a title that a model wrote; what is longer is cut and says so."""
+NEW = "New session - "
+CHILD = "Child session - "
+
+DEFAULT = re.compile(rf"(?:{NEW}|{CHILD})\d{{4}}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{{3}}Z")
+FORK = re.compile(r"(?P<title>.+) \(fork #(?P<number>\d+)\)", re.DOTALL)
+THINKING = re.compile(r"<think>.*?</think>\s*", re.DOTALL)
 
 
-def title_after(session: Session, text: str) -> str | None:
-    """Return the first line of the first prompt as title for a session that has none; None keeps it."""
-    line = next((line.strip() for line in text.splitlines() if line.strip()), "")
-    if not session.title.startswith(DEFAULT_TITLE) or not line:
-        return None
+def default_title(now_ms: int, *, child: bool = False) -> str:
+    """Return the title of a session that nobody has named yet."""
+    moment = datetime.datetime.fromtimestamp(now_ms / 1000, tz=datetime.UTC)
+    written = moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    return f"{CHILD if child else NEW}{written}"
+
+
+def is_default(title: str) -> bool:
+    """Tell whether nobody has named the session yet."""
+    return DEFAULT.fullmatch(title) is not None
+
+
+def fork_title(title: str) -> str:
+    """Return the title of a fork: the parent's with a number, one higher when the parent is a fork."""
+    found = FORK.fullmatch(title)
+    if found is None:
+        return f"{title} (fork #1)"
+    return f"{found['title']} (fork #{int(found['number']) + 1})"
+
+
+def first_words(text: str) -> str:
+    """Return the first line of a prompt, shortened: what stands for a title until there is one."""
+    line = _first_line(text)
     return line if len(line) <= TITLE_LENGTH else line[: TITLE_LENGTH - 1].rstrip() + "…"
 
 
-def default_title(now_ms: int) -> str:
-    """Return the title of a session nobody has spoken in yet."""
-    moment = datetime.datetime.fromtimestamp(now_ms / 1000, tz=datetime.UTC)
-    return DEFAULT_TITLE + moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+def title_from(answer: str) -> str:
+    """Return the title that a model wrote; empty when it wrote none."""
+    line = _first_line(THINKING.sub("", answer))
+    return line if len(line) <= MOST_CHARS else line[: MOST_CHARS - 3] + "..."
+
+
+def _first_line(text: str) -> str:
+    return next((line.strip() for line in text.splitlines() if line.strip()), "")

@@ -164,7 +164,7 @@ class Workspace:
         known = self._open.get(session_id)
         if known is not None:
             if isinstance(known, LiveSession):
-                known.rename(notebook)
+                known.change(notebook=notebook)
                 await known.journal.flush()  # what lists the sessions reads the log
             return
         try:

@@ -3,6 +3,7 @@
 A request says "the first n items are those of the request before, then these"; so the newest one
 is unfolded backwards, only as far as something is shared. A line that is written short is like
 another one among the lines that were taken in, since each segment and each checkpoint begins anew.
+A request for a title stands beside the chain: it shares nothing, and is never the newest.
 """
 
 from typing import Any
@@ -12,6 +13,10 @@ from palimpsest.store.shorthand import SHORT, Longhand
 from palimpsest.store.slots import Report, event_of
 from palimpsest.transcript.decisions import ContextItem, StepRequest
 from palimpsest.transcript.events import StepRequested
+
+TITLE = b'"purpose":"title"'
+TITLE_BYTES = 200
+"""As far into a line as that can stand: it is the second field of a request."""
 
 
 class Requests:
@@ -28,10 +33,13 @@ class Requests:
 
     def put(self, request: StepRequest) -> None:
         """Take in a request."""
-        self._pending.append(request)
+        if request.purpose != "title":
+            self._pending.append(request)
 
     def put_line(self, line: bytes) -> None:
         """Take in a request's line, to be parsed later."""
+        if TITLE in line[:TITLE_BYTES]:
+            return
         self._pending.append(line)
         if SHORT not in line:
             number = seq_of(line)

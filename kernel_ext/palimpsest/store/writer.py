@@ -154,6 +154,8 @@ class JsonlWriter:
             return encode(record), base
         whole = load_line(encode(record)) or {}
         request = whole.get("request", {})
+        if record.event.request.purpose == "title":
+            return encode(record), base  # it stands beside the chain of requests, and is like none
         if base is not None and base.uses < REFRESH:
             short = shortened(request, base.request, base.seq)
             if short is not None:
