@@ -1,0 +1,127 @@
+"""Put what an MCP server returned into what a tool returns.
+
+Border: pure. Everything in it is a stranger's: texts stay texts, a picture must be one, and what no
+model can be given is named in brackets instead of being passed on.
+"""
+
+import base64
+import binascii
+import json
+import re
+from collections.abc import Callable, Sequence
+
+from palimpsest.tools.mcp_values import Piece, RemoteResult, sanitize
+from palimpsest.tools.tool import ToolOutcome
+from palimpsest.transcript.errors import UserError
+from palimpsest.transcript.parts import Attachment
+
+LARGEST_BLOB = 10_000_000
+LONGEST_TEXT = 5_000_000
+"""Characters that are kept of one result; the middle of more is left out."""
+LONGEST_ERROR = 10_000
+LONGEST_INSTRUCTIONS = 8_000
+"""Characters of what one server says about itself: more would be paid for in every request."""
+STRUCTURED_CHARS = 10_000
+
+SIGNATURES: dict[str, Callable[[bytes], bool]] = {
+    "image/png": lambda data: data.startswith(b"\x89PNG\r\n\x1a\n"),
+    "image/jpeg": lambda data: data.startswith(b"\xff\xd8\xff"),
+    "image/gif": lambda data: data.startswith((b"GIF87a", b"GIF89a")),
+    "image/webp": lambda data: data[:4] == b"RIFF" and data[8:12] == b"WEBP",
+    "application/pdf": lambda data: data.startswith(b"%PDF-"),
+}
+"""What is attached, and how it begins: a provider refuses the whole request for a wrong picture."""
+
+_TAG = re.compile(r"<(?=/?\s*(?:server|mcp_instructions)\b)", re.IGNORECASE)
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
+
+
+def outcome(title: str, result: RemoteResult, scrub: Callable[[str], str]) -> ToolOutcome:
+    """Return what a call gave; raises UserError where the server says that it failed."""
+    texts, attachments = _sorted(result.pieces)
+    structured = _structured(result)
+    if structured and not any(piece.kind == "text" for piece in result.pieces):
+        texts.insert(0, structured)
+    text = scrub(_shortened("\n\n".join(text for text in texts if text), LONGEST_TEXT))
+    if result.is_error:
+        raise UserError(_shortened(text, LONGEST_ERROR) or "The tool failed and said nothing.")
+    if not text:
+        text = "(The files are attached.)" if attachments else "(The tool returned nothing.)"
+    small = structured and len(structured) <= STRUCTURED_CHARS
+    metadata = {"structured": scrub(structured)} if small else {}
+    return ToolOutcome(title, text, metadata, tuple(attachments))
+
+
+def contents(title: str, pieces: Sequence[Piece], scrub: Callable[[str], str]) -> ToolOutcome:
+    """Return what a resource holds."""
+    return outcome(title, RemoteResult(tuple(pieces)), scrub)
+
+
+def instructions(said: Sequence[tuple[str, str]]) -> str:
+    """Return what servers say about themselves, between marks that they cannot write; empty for nothing."""
+    blocks = [
+        f'<server name="{sanitize(name)}">\n{_quoted(text)}\n</server>'
+        for name, text in said
+        if text.strip()
+    ]
+    if not blocks:
+        return ""
+    joined = "\n".join(blocks)
+    return f"<mcp_instructions>\n{joined}\n</mcp_instructions>"
+
+
+def names_told(text: str) -> frozenset[str]:
+    """Return the servers whose words stand in a text."""
+    return frozenset(re.findall(r'^<server name="([A-Za-z0-9_-]+)">$', text, re.MULTILINE))
+
+
+def _quoted(text: str) -> str:
+    return _shortened(_TAG.sub("&lt;", _CONTROL.sub(" ", text)).strip(), LONGEST_INSTRUCTIONS)
+
+
+def _sorted(pieces: Sequence[Piece]) -> tuple[list[str], list[Attachment]]:
+    texts: list[str] = []
+    attachments: list[Attachment] = []
+    for piece in pieces:
+        if piece.kind == "blob":
+            problem = _problem(piece)
+            if problem:
+                texts.append(f"[{piece.name or 'A file'} ({piece.mime}) was left out: {problem}.]")
+            else:
+                url = f"data:{piece.mime};base64,{piece.data}"
+                name = piece.name or None
+                attachments.append(Attachment(mime=piece.mime, filename=name, url=url))
+        else:
+            texts.append(piece.text)
+    return texts, attachments
+
+
+def _problem(piece: Piece) -> str:
+    """Say why a file cannot be attached; empty where it can."""
+    looks_right = SIGNATURES.get(piece.mime)
+    if looks_right is None:
+        return "no model can read this kind of file"
+    if len(piece.data) * 3 // 4 > LARGEST_BLOB:
+        return f"it is larger than {LARGEST_BLOB // 1_000_000} MB"
+    try:
+        data = base64.b64decode(piece.data, validate=True)
+    except (binascii.Error, ValueError):
+        return "it is not valid base64"
+    return "" if looks_right(data) else "it is not what it is said to be"
+
+
+def _structured(result: RemoteResult) -> str:
+    if result.structured is None:
+        return ""
+    try:
+        return json.dumps(result.structured, ensure_ascii=False)
+    except (TypeError, ValueError):
+        return ""
+
+
+def _shortened(text: str, most: int) -> str:
+    if len(text) <= most:
+        return text
+    edge = most // 2
+    left_out = len(text) - 2 * edge
+    return f"{text[:edge]}\n[... {left_out:,} characters left out ...]\n{text[-edge:]}"

@@ -1,0 +1,366 @@
+"""The MCP servers of a kernel: begun in the background, offered from turn to turn, ended with it.
+
+Border: one keeper for all sessions, on the engine's loop; how a server is spoken to is in ``mcp``.
+A server that is dead, slow or broken costs one sentence and never a turn: a turn waits a moment for
+those that begin, goes on without them, and the next one tries again.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, TypeVar
+
+from palimpsest.tools import mcp
+from palimpsest.tools.mcp_tools import McpTool, Remote, key_of, resource_tools
+from palimpsest.tools.mcp_values import (
+    Piece,
+    RemoteResource,
+    RemoteResult,
+    RemoteTool,
+    ServerFailed,
+    ServerSpec,
+)
+from palimpsest.tools.registry import Registry
+
+T = TypeVar("T")
+
+WAIT_SECONDS = 5.0
+"""How long a turn waits for servers that begin: longer than most take, shorter than patience."""
+CLOSE_SECONDS = 8.0
+"""A server is asked to end, told to, and made to, and each takes two seconds at most."""
+RETRY_TURNS = 3
+"""After so many failures in a row, a server is tried anew by hand only."""
+
+State = Literal["off", "waiting", "connecting", "connected", "failed"]
+
+
+@dataclass(frozen=True, slots=True)
+class ServerStatus:
+    """A server as a person is told of it."""
+
+    name: str
+    state: State
+    kind: Literal["stdio", "http"]
+    origin: str
+    tools: tuple[str, ...] = ()
+    """The names under which they are offered."""
+    problem: str = ""
+    instructions: str = ""
+
+
+class Server:
+    """One configured server, and the connection to it while there is one."""
+
+    def __init__(self, spec: ServerSpec, environment: Mapping[str, str], root: Path) -> None:
+        self.spec = spec
+        self.state: State = "waiting" if spec.enabled else "off"
+        self.problem = ""
+        self.told = ""
+        """The problem that was told last."""
+        self.tools: tuple[RemoteTool, ...] = ()
+        self.instructions = ""
+        self.has_resources = False
+        self.failures = 0
+        self._environment = environment
+        self._root = root
+        self._connection: mcp.Connection | None = None
+        self._task: asyncio.Task[None] | None = None
+        self._settled = asyncio.Event()
+        self._end = asyncio.Event()
+        self._stale = False
+
+    @property
+    def name(self) -> str:
+        """As it is configured."""
+        return self.spec.name
+
+    # What a turn does
+
+    def begin(self, *, anew: bool = False) -> None:
+        """Connect in the background, where it is not connected and may be tried."""
+        if self.state in ("off", "connecting", "connected"):
+            return
+        if anew:
+            self.failures = 0
+        if self.failures > RETRY_TURNS:
+            return
+        self.state = "connecting"
+        self._settled.clear()
+        self._end.clear()
+        self._task = asyncio.get_running_loop().create_task(self._live())
+
+    async def settled(self) -> None:
+        """Return when it is connected or has failed."""
+        if self.state == "connecting":
+            await self._settled.wait()
+
+    async def freshen(self) -> None:
+        """List the tools again, where the server said that they changed."""
+        if not self._stale or self._connection is None:
+            return
+        self._stale = False
+        with suppress(ServerFailed):
+            self.tools = await self._asked(self._connection.tools())
+
+    async def end(self) -> None:
+        """End the connection, and the program behind it."""
+        self._end.set()
+        task = self._task
+        if task is None:
+            return
+        await asyncio.wait((task,), timeout=CLOSE_SECONDS)
+        if not task.done():
+            task.cancel()
+            await asyncio.wait((task,), timeout=1.0)
+
+    # What tools do
+
+    async def call(
+        self, tool: str, arguments: dict[str, Any], progress: Callable[[str], None]
+    ) -> RemoteResult:
+        """Call a tool."""
+        return await self._asked(self._open().call(tool, arguments, progress))
+
+    async def resources(self) -> tuple[RemoteResource, ...]:
+        """List resources."""
+        return await self._asked(self._open().resources())
+
+    async def templates(self) -> tuple[RemoteResource, ...]:
+        """List templates."""
+        return await self._asked(self._open().templates())
+
+    async def read(self, uri: str) -> tuple[Piece, ...]:
+        """Read a resource."""
+        return await self._asked(self._open().read(uri))
+
+    def _open(self) -> mcp.Connection:
+        if self._connection is None:
+            why = self.problem or f"The MCP server {self.name!r} is not connected."
+            raise ServerFailed(f"{why} It is tried again at the next prompt.")
+        return self._connection
+
+    async def _asked(self, work: Awaitable[T]) -> T:
+        try:
+            return await work
+        except ServerFailed as problem:
+            if problem.lost:
+                self._fail(str(problem))
+                raise ServerFailed(
+                    f"{problem} It is started again at the next prompt.", lost=True
+                ) from None
+            raise
+
+    # The connection's own task
+
+    async def _live(self) -> None:
+        try:
+            await asyncio.to_thread(mcp.load)
+            async with mcp.connect(
+                self.spec,
+                self._environment,
+                root=self._root,
+                changed=self._changed,
+                lost=self._lost,
+            ) as connection:
+                await self._serve(connection)
+        except ServerFailed as problem:
+            self._fail(str(problem))
+        except Exception as broken:  # noqa: BLE001  a server's fault must not reach the engine
+            self._fail(f"The MCP server {self.name!r} failed: {type(broken).__name__}: {broken}.")
+        finally:
+            self._connection = None
+            if self.state in ("connecting", "connected"):
+                self.state = "waiting"
+            self._settled.set()
+
+    async def _serve(self, connection: mcp.Connection) -> None:
+        self.tools = await connection.tools()
+        self.instructions = connection.instructions
+        self.has_resources = connection.has_resources
+        self._connection = connection
+        self.state, self.problem, self.told, self.failures = "connected", "", "", 0
+        self._settled.set()
+        listening = asyncio.ensure_future(self._listen(connection))
+        try:
+            await self._end.wait()
+        finally:
+            listening.cancel()
+            with suppress(asyncio.CancelledError):
+                await listening
+
+    async def _listen(self, connection: mcp.Connection) -> None:
+        # Older servers tell of changes without being asked, and others do not at all.
+        with suppress(Exception):
+            await connection.listen(self._changed)
+
+    def _changed(self) -> None:
+        self._stale = True
+
+    def _lost(self) -> None:
+        if self.state == "connected" and not self._end.is_set():
+            self._fail(f"The MCP server {self.name!r} ended.")
+
+    def _fail(self, words: str) -> None:
+        self._connection = None
+        if self.state != "failed":
+            self.failures += 1
+        self.state, self.problem = "failed", words
+        self._end.set()
+        self._settled.set()
+
+
+@dataclass(slots=True)
+class _Offered:
+    """What stands in the registry because of servers."""
+
+    tools: dict[str, tuple[str, RemoteTool]] = field(default_factory=dict)
+    resources: bool = False
+
+
+class Servers:
+    """All servers of a kernel.
+
+    Responsibilities: begin them, keep the registry as they are, and say once what is wrong.
+    """
+
+    def __init__(
+        self,
+        specs: Sequence[ServerSpec],
+        registry: Registry,
+        environment: Mapping[str, str],
+        root: Path,
+        *,
+        installed: Callable[[], bool] = mcp.installed,
+    ) -> None:
+        self._servers = [Server(spec, environment, root) for spec in specs]
+        self._registry = registry
+        self._offered = _Offered()
+        self._installed = installed
+        self._told: set[str] = set()
+
+    def __bool__(self) -> bool:
+        return bool(self._servers)
+
+    def begin(self, *, anew: bool = False) -> None:
+        """Connect, in the background, what is not; on the engine's loop."""
+        if not self._installed():
+            return
+        for server in self._servers:
+            if not server.spec.refused:
+                server.begin(anew=anew)
+
+    async def turn_began(self) -> tuple[str, ...]:
+        """Make ready for a turn; returns a sentence for each problem that was not told yet."""
+        if not any(server.spec.enabled for server in self._servers):
+            return ()
+        self.begin()
+        settling = [asyncio.ensure_future(server.settled()) for server in self._servers]
+        await asyncio.wait(settling, timeout=WAIT_SECONDS)
+        for one in settling:
+            one.cancel()
+        await asyncio.gather(*(server.freshen() for server in self._servers))
+        clashes = self._register()
+        return tuple(self._news(clashes))
+
+    def connected(self) -> tuple[tuple[str, str], ...]:
+        """Return the servers that are connected, with what they say about themselves."""
+        return tuple(
+            (server.name, server.instructions)
+            for server in self._servers
+            if server.state == "connected"
+        )
+
+    def status(self) -> tuple[ServerStatus, ...]:
+        """Return how it stands with each server."""
+        return tuple(
+            ServerStatus(
+                name=server.name,
+                state=server.state,
+                kind="http" if server.spec.url is not None else "stdio",
+                origin=server.spec.origin,
+                tools=tuple(key_of(server.name, tool.name) for tool in server.tools)
+                if server.state == "connected"
+                else (),
+                problem=self._problem(server),
+                instructions=server.instructions,
+            )
+            for server in self._servers
+        )
+
+    async def restart(self) -> tuple[ServerStatus, ...]:
+        """Try everything anew that is not connected, and wait for it as a turn does."""
+        self.begin(anew=True)
+        await self.turn_began()
+        return self.status()
+
+    async def close(self) -> None:
+        """End every connection and the programs behind them."""
+        await asyncio.gather(*(server.end() for server in self._servers))
+
+    def _problem(self, server: Server) -> str:
+        if server.state == "off":
+            return ""
+        if server.spec.refused:
+            return server.spec.refused
+        if not self._installed():
+            return mcp.INSTALL
+        return server.problem
+
+    def _news(self, clashes: Sequence[str]) -> list[str]:
+        found = [self._problem(server) for server in self._servers if server.spec.enabled]
+        late = [one for one in self._servers if one.state == "connecting"]
+        found += [
+            f"The MCP server {one.name!r} is not ready yet; its tools come with a later prompt."
+            for one in late
+        ]
+        fresh = [words for words in dict.fromkeys((*found, *clashes)) if words]
+        new = [words for words in fresh if words not in self._told]
+        # What goes away and comes back is told again.
+        self._told = set(fresh)
+        return new
+
+    def _register(self) -> list[str]:
+        """Bring the registry to what the connected servers offer; returns what had to be left out."""
+        clashes: list[str] = []
+        wanted: dict[str, tuple[Server, RemoteTool]] = {}
+        for server in self._servers:
+            for tool in server.tools if server.state == "connected" else ():
+                key = key_of(server.name, tool.name)
+                taken = key in wanted or (
+                    key in self._registry.names and key not in self._offered.tools
+                )
+                if taken:
+                    clashes.append(
+                        f"The tool {tool.name!r} of the MCP server {server.name!r} is left out, "
+                        f"because there is another tool {key!r}."
+                    )
+                else:
+                    wanted[key] = (server, tool)
+        self._exchange(wanted)
+        self._resources()
+        return clashes
+
+    def _exchange(self, wanted: Mapping[str, tuple[Server, RemoteTool]]) -> None:
+        for key in self._offered.tools.keys() - wanted.keys():
+            self._registry.remove(key)
+        for key, (server, tool) in wanted.items():
+            # The same description stays the same tool: the request's prefix stays cached.
+            if self._offered.tools.get(key) != (server.name, tool):
+                self._registry.register(McpTool(server, tool))
+        self._offered.tools = {key: (server.name, tool) for key, (server, tool) in wanted.items()}
+
+    def _resources(self) -> None:
+        have = bool(self._with_resources())
+        if have == self._offered.resources:
+            return
+        self._offered.resources = have
+        for tool in resource_tools(self._with_resources):
+            if have:
+                self._registry.register(tool)
+            else:
+                self._registry.remove(tool.name)
+
+    def _with_resources(self) -> Sequence[Remote]:
+        return [one for one in self._servers if one.state == "connected" and one.has_resources]
