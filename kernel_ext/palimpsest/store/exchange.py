@@ -1,0 +1,427 @@
+"""Take sessions in from other places: from OpenCode's files, and from exports of ours.
+
+Border: what comes in is data. It is written into logs as records, and nothing of it takes force:
+no rule of an imported session allows anything here, and what was running stays as it was said to
+be until somebody opens the session. ``export`` gives them out again.
+"""
+
+import base64
+import binascii
+import hashlib
+import json
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+from uuid import uuid4
+
+from pydantic import ValidationError
+
+from palimpsest.store.blobs import keep_attachment, keep_output
+from palimpsest.store.export import EXPORT_VERSION, imported, lasts
+from palimpsest.store.lease import this_owner
+from palimpsest.store.opencode import (
+    Unfit,
+    read_info,
+    read_part,
+    read_session,
+)
+from palimpsest.store.sources import Found, Given, sessions_at
+from palimpsest.store.state import State, fold
+from palimpsest.store.store import Problem, Store
+from palimpsest.transcript.decisions import Decision
+from palimpsest.transcript.errors import NotFound, SessionHeld, UserError
+from palimpsest.transcript.events import (
+    DecisionMade,
+    Event,
+    MessageRemoved,
+    MessageUpdated,
+    PartRemoved,
+    PartUpdated,
+    Record,
+    SessionCreated,
+    SessionDiff,
+    SessionUpdated,
+    TodoUpdated,
+    parse_record,
+)
+from palimpsest.transcript.messages import Message
+from palimpsest.transcript.parts import FilePart, Part, ToolCompleted, ToolPart
+from palimpsest.transcript.policies import PrunePolicy
+from palimpsest.transcript.sessions import Session
+from palimpsest.transcript.values import Todo
+
+Json = dict[str, Any]
+Outcome = Literal["new", "same", "updated", "copy"]
+
+RULE = "import"
+"""The rule of an output that was cleared where the session comes from."""
+NO_WORK = frozenset({"session.checkpoint", "session.status"})
+"""Records that come by only opening a session."""
+CHARS_PER_TOKEN = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """What became of one session of a source."""
+
+    id: str
+    """Its id here."""
+    title: str
+    outcome: Outcome
+    """``copy``: its id belongs to another session here, or it was gone on with."""
+    messages: int
+
+
+@dataclass(frozen=True, slots=True)
+class ImportReport:
+    """What an import brought, and what could not be read."""
+
+    sessions: tuple[Imported, ...]
+    problems: tuple[Problem, ...]
+
+
+def import_sessions(store: Store, path: Path, clock: Callable[[], int]) -> ImportReport:
+    """Bring the sessions at a path into a store; the same again brings nothing.
+
+    ``path`` is OpenCode's storage folder, or the JSON of an exported session. A session whose
+    source changed is brought up to date, unless it was gone on with here: then the changed one
+    comes as a copy. Raises UserError with one sentence when there is nothing to import.
+    """
+    found = Found()
+    taken: dict[str, str] = {}
+    brought = []
+    for given in sessions_at(path, found):
+        mark = fingerprint(given)
+        if taken.get(given.id) == mark:
+            continue
+        try:
+            first = given.id not in taken
+            brought.append(_Import(store, given, mark, clock, found).run(first=first))
+        except (Unfit, ValidationError) as error:
+            found.report(given.name, f"It is no session: {_reason(error)}.")
+        except SessionHeld as error:
+            found.report(given.name, str(error))
+        else:
+            taken[given.id] = mark
+    if not brought and found.old is not None:
+        raise UserError(found.old)
+    return ImportReport(tuple(brought), tuple(found.problems))
+
+
+def fingerprint(given: Given) -> str:
+    """Return what tells one version of a source's session from another."""
+    content = [given.session, given.messages, given.todos, given.diff, given.ours]
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, ValidationError):
+        first = error.errors()[0]
+        return f"{'.'.join(str(step) for step in first['loc']) or 'it'}: {first['msg'].lower()}"
+    return str(error)
+
+
+class _Import:
+    """Brings one session in."""
+
+    def __init__(
+        self, store: Store, given: Given, mark: str, clock: Callable[[], int], found: Found
+    ) -> None:
+        self._store = store
+        self._given = given
+        self._mark = mark
+        self._now = clock()
+        self._found = found
+
+    def run(self, *, first: bool) -> Imported:
+        """Bring it in; ``first`` is false for a second session of that id in one source."""
+        given = self._given
+        here = self._state(given.id)
+        if here is None:
+            return self._begin(given.id, "new")
+        known = imported(here)
+        if known.get("fingerprint") == self._mark or self._is_ours(given.id):
+            return self._told(given.id, here, "same")
+        if first and given.ours is None and self._is_untouched(known):
+            return self._update(here)
+        copy_id = f"ses_{self._mark[:26]}"
+        copied = self._state(copy_id)
+        if copied is not None and imported(copied).get("fingerprint") == self._mark:
+            return self._told(copy_id, copied, "same")
+        return self._begin(copy_id, "copy")
+
+    def _state(self, session_id: str) -> State | None:
+        try:
+            state = self._store.load(session_id)
+        except NotFound:
+            return None
+        return state if state.session is not None else None
+
+    def _told(self, session_id: str, state: State, outcome: Outcome) -> Imported:
+        title = state.session.title if state.session is not None else ""
+        return Imported(session_id, title, outcome, len(state.slots()))
+
+    def _is_ours(self, session_id: str) -> bool:
+        """Tell whether the session here is the one that was exported, or what became of it."""
+        if self._given.ours is None:
+            return False
+        mine = (record.line() for record in self._store.read(session_id) if lasts(record))
+        theirs = (record.line() for record in self._records())
+        return all(next(mine, None) == line for line in theirs)
+
+    def _is_untouched(self, known: Mapping[str, Any]) -> bool:
+        """Tell whether a session came from this source and was only read since."""
+        if known.get("id") != self._given.id:
+            return False
+        after = self._store.read(self._given.id, int(known.get("seq", 0)))
+        return all(record.event.type in NO_WORK for record in after)
+
+    def _begin(self, session_id: str, outcome: Outcome) -> Imported:
+        writer = self._store.acquire(session_id, this_owner(f"import-{uuid4().hex}"), create=True)
+        try:
+            records = self._numbered(session_id, outcome)
+            state = fold(records)
+            writer.append(records, sync=True)
+        finally:
+            writer.close()
+        return self._told(session_id, state, outcome)
+
+    def _numbered(self, session_id: str, outcome: Outcome) -> list[Record]:
+        """Return all records of the session; the last one says that it is whole."""
+        if self._given.ours is not None:
+            self._take_blobs(self._given.ours.get("blobs"))
+            records = [_renamed(one, session_id, self._store.project_id) for one in self._records()]
+            session = fold(records).session
+            if session is None:
+                raise Unfit("its log has no beginning")
+        else:
+            session = self._session(session_id)
+            events: list[Event] = [SessionCreated(session=session)]
+            for message in self._messages(session):
+                events += _said(message)
+            events += self._rest(State())
+            records = [self._record(at, event) for at, event in enumerate(events, start=1)]
+        seq = (records[-1].seq if records else 0) + 1
+        marked = self._marked(session, outcome, seq)
+        return [*records, self._record(seq, SessionUpdated(session=marked))]
+
+    def _record(self, seq: int, event: Event) -> Record:
+        time = getattr(getattr(event, "info", None), "time", None)
+        return Record(seq=seq, ts=time.created if time is not None else self._now, event=event)
+
+    def _marked(self, session: Session, outcome: Outcome, seq: int) -> Session:
+        given = self._given
+        title = f"{session.title} (imported again)" if outcome == "copy" else session.title
+        note: Json = {
+            "from": "opencode" if given.ours is None else "palimpsest",
+            "id": given.id,
+            "at": self._now,
+            "seq": seq,
+            "fingerprint": self._mark,
+        }
+        if given.project is not None:
+            note["project"] = given.project
+        metadata = {**(session.metadata or {}), "imported": note}
+        return session.model_copy(update={"metadata": metadata, "title": title})
+
+    def _session(self, session_id: str) -> Session:
+        source = dict(self._given.session)
+        times = [info.get("time") for info, _ in self._given.messages]
+        known = [time["created"] for time in times if isinstance(time, dict) and "created" in time]
+        if not isinstance(source.get("time"), dict):
+            source["time"] = {
+                "created": min(known, default=self._now),
+                "updated": max(known, default=self._now),
+            }
+        made = read_session(self._given.session | {"time": source["time"]}, self._store.project_id)
+        return made.model_copy(update={"id": session_id})
+
+    def _messages(self, session: Session) -> Iterator[Message]:
+        answers = _answers(self._given)
+        for info, parts in self._given.messages:
+            where = f"{self._given.name}, {info['id']}"
+            try:
+                read = read_info(info, session.id, answers.get(info["id"]))
+            except Unfit as error:
+                self._found.report(where, f"It is no message: {error}.")
+                continue
+            kept = []
+            for part in parts:
+                try:
+                    kept.append(_lightened(self._store, read_part(part, session.id, read.id)))
+                except Unfit as error:
+                    name = part.get("id") or part.get("type")
+                    self._found.report(f"{where}, {name}", f"It is no part: {error}.")
+            yield Message(info=read, parts=tuple(kept))
+
+    def _rest(self, here: State) -> Iterator[Event]:
+        todos = []
+        for todo in self._given.todos:
+            try:
+                todos.append(Todo.model_validate(todo))
+            except ValidationError as error:
+                self._found.report(f"todo/{self._given.id}.json", f"{_reason(error)}.")
+        if tuple(todos) != here.todos:
+            yield TodoUpdated(todos=tuple(todos))
+        if self._given.diff != here.diff:
+            yield SessionDiff(diff=self._given.diff)
+
+    def _update(self, here: State) -> Imported:
+        """Bring a session up to date that was only read here."""
+        session = self._session(self._given.id)
+        new = tuple(self._messages(session))
+        events = [*_changes(here, new), *self._rest(here)]
+        seq = here.seq + len(events) + 1
+        events.append(SessionUpdated(session=self._marked(session, "updated", seq)))
+        owner = this_owner(f"import-{uuid4().hex}")
+        writer = self._store.acquire(self._given.id, owner)
+        records = [self._record(here.seq + at, event) for at, event in enumerate(events, start=1)]
+        try:
+            writer.append(records, sync=True)
+        finally:
+            writer.close()
+        return Imported(session.id, session.title, "updated", len(new))
+
+    # An export of ours
+
+    def _records(self) -> Iterator[Record]:
+        ours = self._given.ours or {}
+        if ours.get("v", 0) > EXPORT_VERSION:
+            raise UserError(
+                f"{self._given.name!r} was exported by a newer Palimpsest; update Palimpsest to import it."
+            )
+        last = 0
+        for at, data in enumerate(ours.get("records") or ()):
+            try:
+                record = parse_record(data)
+            except (ValidationError, KeyError, TypeError) as error:
+                self._found.report(f"{self._given.name}, record {at + 1}", f"{_reason(error)}.")
+                continue
+            if record.seq > last and lasts(record):
+                last = record.seq
+                yield record
+
+    def _take_blobs(self, blobs: Any) -> None:
+        for name, content in (blobs if isinstance(blobs, dict) else {}).items():
+            try:
+                whole = base64.b64decode(content, validate=True)
+            except (binascii.Error, TypeError, ValueError):
+                whole = b""
+            if hashlib.sha256(whole).hexdigest() != name:
+                self._found.report(f"{self._given.name}, {name[:12]}", "A long text is damaged.")
+                continue
+            self._store.put_blob(whole)
+
+
+def _renamed(record: Record, session_id: str, project_id: str) -> Record:
+    """Return a record of another store's session as one of ours; its rules stay behind."""
+    event = record.event
+    if not isinstance(event, SessionCreated | SessionUpdated):
+        return record
+    changes: Json = {"id": session_id, "project_id": project_id, "permission": ()}
+    changes |= dict.fromkeys(("share", "revert", "forked_from", "notebook"))
+    session = event.session.model_copy(update=changes)
+    return record.model_copy(update={"event": event.model_copy(update={"session": session})})
+
+
+def _answers(given: Given) -> dict[str, tuple[str, Json]]:
+    """Return the agent and model that answered each prompt."""
+    found: dict[str, tuple[str, Json]] = {}
+    fallback: tuple[str, Json] | None = None
+    for info, _ in given.messages:
+        if info.get("role") == "assistant":
+            fields: Json = {name: info[name] for name in ("providerID", "modelID") if name in info}
+            said = (str(info.get("agent") or info.get("mode") or "build"), fields)
+            fallback = fallback or said
+            found.setdefault(str(info.get("parentID")), said)
+    if fallback is None:
+        return {}
+    return {str(info["id"]): found.get(str(info["id"]), fallback) for info, _ in given.messages}
+
+
+def _lightened(store: Store, part: Part) -> Part:
+    """Put what is long where the log keeps long things."""
+    if isinstance(part, FilePart):
+        return part.model_copy(update={"url": _kept_url(store, part.url, part.mime)})
+    if not isinstance(part, ToolPart) or not isinstance(part.state, ToolCompleted):
+        return part
+    output, blob = keep_output(store, part.state.output)
+    attachments = tuple(
+        one.model_copy(update={"url": _kept_url(store, one.url, one.mime)})
+        for one in part.state.attachments
+    )
+    changes = {"output": output, "blob": blob, "attachments": attachments}
+    return part.model_copy(update={"state": part.state.model_copy(update=changes)})
+
+
+def _kept_url(store: Store, url: str, mime: str) -> str:
+    """Keep an attachment apart when it can be written again to the letter."""
+    head, comma, encoded = url.partition(",")
+    if comma and head == f"data:{mime};base64":
+        with suppress(binascii.Error, ValueError):
+            if base64.b64encode(base64.b64decode(encoded)).decode() == encoded:
+                return keep_attachment(store, url)
+    return url
+
+
+def _said(message: Message) -> Iterator[Event]:
+    yield MessageUpdated(info=message.info)
+    for part in message.parts:
+        yield PartUpdated(part=part)
+        if _cleared_at(part) is not None:
+            yield DecisionMade(decision=_clearing(part))
+
+
+def _cleared_at(part: Part | None) -> Any:
+    state = part.state if isinstance(part, ToolPart) else None
+    return getattr(state.time, "compacted", None) if isinstance(state, ToolCompleted) else None
+
+
+def _clearing(part: Part) -> Decision:
+    output = (
+        part.state.output
+        if isinstance(part, ToolPart) and isinstance(part.state, ToolCompleted)
+        else ""
+    )
+    placeholder = PrunePolicy().placeholder
+    return Decision(
+        id=f"dec_{hashlib.sha256(part.id.encode()).hexdigest()[:26]}",
+        action="clear",
+        rule=RULE,
+        message_id=part.message_id,
+        part_id=part.id,
+        numbers={"text": placeholder},
+        tokens_before=len(output) // CHARS_PER_TOKEN,
+        tokens_after=len(placeholder) // CHARS_PER_TOKEN,
+    )
+
+
+def _changes(here: State, new: tuple[Message, ...]) -> Iterator[Event]:
+    """Yield what makes the messages here the new ones, in their order."""
+    old = here.messages()
+    same = 0
+    while same < min(len(old), len(new)) and old[same].id == new[same].id:
+        same += 1
+    for message in old[same:]:
+        yield MessageRemoved(message_id=message.id)
+    for before, after in zip(old[:same], new[:same], strict=True):
+        yield from _changed(before, after)
+    for message in new[same:]:
+        yield from _said(message)
+
+
+def _changed(before: Message, after: Message) -> Iterator[Event]:
+    if before.info != after.info:
+        yield MessageUpdated(info=after.info)
+    known = {part.id: part for part in before.parts}
+    stay = {part.id for part in after.parts}
+    for part_id in known:
+        if part_id not in stay:
+            yield PartRemoved(message_id=before.id, part_id=part_id)
+    for part in after.parts:
+        if known.get(part.id) != part:
+            yield PartUpdated(part=part)
+            if _cleared_at(part) is not None and _cleared_at(known.get(part.id)) is None:
+                yield DecisionMade(decision=_clearing(part))

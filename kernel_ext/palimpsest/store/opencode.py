@@ -1,0 +1,386 @@
+"""Say a session's values in OpenCode's JSON, and read that JSON as ours.
+
+Border: values in, values out; no file is touched. Names are translated, and fields that only one
+side knows travel as they are. What the translation cannot carry (a field that ours must have and
+theirs lacks, a rule that must not take force here) is kept beside the value as a list of
+differences, so that going there and back gives the same JSON again.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, TypeAdapter, ValidationError
+
+from palimpsest.transcript.base import Value
+from palimpsest.transcript.messages import AssistantMessage, MessageInfo, UserMessage
+from palimpsest.transcript.parts import Part
+from palimpsest.transcript.sessions import Session
+
+Json = dict[str, Any]
+V = TypeVar("V", bound=Value)
+
+KEPT = "opencode"
+"""The field beside a value that holds what its translation could not carry."""
+UNKNOWN = "unknown"
+
+OURS_TO_THEIRS = {
+    "session_id": "sessionID",
+    "message_id": "messageID",
+    "parent_id": "parentID",
+    "project_id": "projectID",
+    "call_id": "callID",
+}
+THEIRS_TO_OURS = {theirs: ours for ours, theirs in OURS_TO_THEIRS.items()}
+ERROR_NAMES = {
+    "auth": "ProviderAuthError",
+    "unknown": "UnknownError",
+    "output-length": "MessageOutputLengthError",
+    "aborted": "MessageAbortedError",
+    "context-overflow": "ContextOverflowError",
+    "api": "APIError",
+    "content-filter": "ContentFilterError",
+}
+ERROR_TYPES = {name: kind for kind, name in ERROR_NAMES.items()}
+ERROR_FIELDS = {
+    "provider": "providerID",
+    "status": "statusCode",
+    "retryable": "isRetryable",
+    "headers": "responseHeaders",
+    "response_body": "responseBody",
+}
+ERROR_FIELDS_BACK = {theirs: ours for ours, theirs in ERROR_FIELDS.items()}
+REVERT_FIELDS = {"message_id": "messageID", "part_id": "partID"}
+NOT_OURS = ("share", "permission")
+"""Of a session: an address at somebody else's server, and rules that nobody agreed to here."""
+FALSE_UNLESS_SAID = ("synthetic", "ignored", "pinned", "overflow", "summary")
+
+INFO: TypeAdapter[MessageInfo] = TypeAdapter(MessageInfo)
+PART: TypeAdapter[Part] = TypeAdapter(Part)
+
+
+class Unfit(ValueError):
+    """A piece of JSON is no session, message or part; the message says which field is wrong."""
+
+
+# Ours to theirs
+
+
+def session_json(session: Session) -> Json:
+    """Return a session's own record as OpenCode writes it."""
+    fields = _plain(session)
+    kept = fields.pop(KEPT, [])
+    for name in (*NOT_OURS, "tokens", "revert", "model", "metadata"):
+        fields.pop(name, None)
+    if session.model is not None:
+        fields["model"] = _model_out(session.model.model_dump(exclude_none=True), "id")
+    if session.tokens != type(session.tokens)():
+        fields["tokens"] = _tokens_out(session.tokens.model_dump(exclude_none=True))
+    if session.revert is not None:
+        fields["revert"] = _renamed(session.revert, REVERT_FIELDS)
+    metadata = {k: v for k, v in (session.metadata or {}).items() if k != "imported"}
+    if metadata:
+        fields["metadata"] = metadata
+    return _restored(_renamed(fields, OURS_TO_THEIRS), kept)
+
+
+def info_json(info: MessageInfo) -> Json:
+    """Return a message's info as OpenCode writes it."""
+    fields = _plain(info)
+    kept = fields.pop(KEPT, [])
+    if isinstance(info, UserMessage):
+        fields["model"] = _model_out(info.model.model_dump(exclude_none=True), "modelID")
+    else:
+        fields |= _answer_out(info)
+        fields.pop("model")
+        if not info.summary:
+            fields.pop("summary", None)
+    return _restored(_renamed(fields, OURS_TO_THEIRS), kept)
+
+
+def _answer_out(info: AssistantMessage) -> Json:
+    made: Json = {
+        "providerID": info.model.provider,
+        "modelID": info.model.name,
+        "mode": info.agent,
+        "cost": info.cost or 0,
+        "tokens": _tokens_out(info.tokens.model_dump(exclude_none=True)),
+    }
+    if info.model.variant is not None:
+        made["variant"] = info.model.variant
+    if info.error is not None:
+        made["error"] = _error_out(info.error.model_dump(mode="json", exclude_none=True))
+    return made
+
+
+def part_json(part: Part) -> Json:
+    """Return a part as OpenCode writes it; outputs and attachments must be whole already."""
+    fields = _plain(part)
+    kept = fields.pop(KEPT, [])
+    for name in FALSE_UNLESS_SAID:
+        if fields.get(name) is False:
+            del fields[name]
+    change = _PARTS_OUT.get(part.type)
+    if change is not None:
+        change(fields)
+    return _restored(_renamed(fields, OURS_TO_THEIRS), kept)
+
+
+def _tool_out(fields: Json) -> None:
+    state = fields["state"]
+    if not state.get("attachments"):
+        state.pop("attachments", None)
+    metadata = fields.get("metadata")
+    if metadata and "provider_executed" in metadata:
+        fields["metadata"] = _renamed(metadata, {"provider_executed": "providerExecuted"})
+
+
+def _finish_out(fields: Json) -> None:
+    fields["tokens"] = _tokens_out(fields.get("tokens") or {})
+    fields["cost"] = fields.get("cost") or 0
+
+
+def _retry_out(fields: Json) -> None:
+    fields["error"] = _error_out(fields["error"])
+    fields["time"] = _renamed(fields["time"], {"start": "created"})
+
+
+def _subtask_out(fields: Json) -> None:
+    if fields.get("model"):
+        fields["model"] = _model_out(fields["model"], "modelID")
+
+
+_PARTS_OUT: Mapping[str, Callable[[Json], None]] = {
+    "tool": _tool_out,
+    "step-finish": _finish_out,
+    "retry": _retry_out,
+    "subtask": _subtask_out,
+}
+
+
+def _model_out(model: Json, name_field: str) -> Json:
+    made = {("id" if name_field == "id" else name_field): model.pop("name")}
+    return {"providerID": model.pop("provider"), **made, **model}
+
+
+def _tokens_out(tokens: Json) -> Json:
+    if not tokens.get("estimated"):
+        tokens.pop("estimated", None)
+    cache = {"read": tokens.pop("cache_read", 0), "write": tokens.pop("cache_write", 0)}
+    plain = {name: tokens.pop(name, 0) for name in ("input", "output", "reasoning")}
+    return plain | {"cache": cache} | tokens
+
+
+def _error_out(error: Json) -> Json:
+    kind = error.pop("type")
+    data = _renamed(error, ERROR_FIELDS)
+    if data.get("compaction_failed") is False:
+        del data["compaction_failed"]
+    return {"name": ERROR_NAMES.get(kind, "UnknownError"), "data": data}
+
+
+# Theirs to ours
+
+
+def read_session(source: Json, project_id: str) -> Session:
+    """Read a session's own record; raises Unfit."""
+    fields = _renamed(source, THEIRS_TO_OURS)
+    for name in NOT_OURS:
+        fields.pop(name, None)
+    _put(fields, "model", _model_in)
+    _put(fields, "tokens", _tokens_in)
+    _put(fields, "revert", lambda one: {"message_id": one["messageID"], **_part_id(one)})
+    fields["project_id"] = project_id
+    fields.setdefault("directory", "")
+    fields.setdefault("title", "A session without a title")
+    fields.setdefault("version", "")
+    return _made(lambda given: Session.model_validate(given), fields, source, session_json)
+
+
+def read_info(source: Json, session_id: str, asked: tuple[str, Json] | None = None) -> MessageInfo:
+    """Read a message's info; raises Unfit.
+
+    ``asked`` is the agent and model that answered a prompt, for prompts that do not say them.
+    """
+    fields = _renamed(source, THEIRS_TO_OURS) | {"session_id": session_id}
+    if source.get("role") == "assistant":
+        _answer_in(fields)
+    else:
+        agent, model = asked or ("build", {})
+        fields["agent"] = fields.get("agent") or agent
+        fields["model"] = _model_in(source.get("model") or model)
+        if source.get("variant") and not fields["model"].get("variant"):
+            fields["model"]["variant"] = fields.pop("variant")
+    return _made(INFO.validate_python, fields, source, info_json, own=("sessionID",))
+
+
+def _answer_in(fields: Json) -> None:
+    fields["model"] = _model_in(fields)
+    for name in ("providerID", "modelID", "variant"):
+        fields.pop(name, None)
+    mode = fields.pop("mode", None)
+    fields["agent"] = fields.get("agent") or mode or "build"
+    fields.setdefault("path", {"cwd": "", "root": ""})
+    fields.setdefault("parent_id", "")
+    _put(fields, "tokens", _tokens_in)
+    _put(fields, "error", _error_in)
+
+
+def read_part(source: Json, session_id: str, message_id: str) -> Part:
+    """Read a part; raises Unfit."""
+    fields = _renamed(source, THEIRS_TO_OURS)
+    fields |= {"session_id": session_id, "message_id": message_id}
+    change = _PARTS_IN.get(str(source.get("type")))
+    if change is not None:
+        change(fields)
+    return _made(PART.validate_python, fields, source, part_json, own=("sessionID", "messageID"))
+
+
+def _tool_in(fields: Json) -> None:
+    metadata = fields.get("metadata")
+    if isinstance(metadata, dict) and "providerExecuted" in metadata:
+        fields["metadata"] = _renamed(metadata, {"providerExecuted": "provider_executed"})
+
+
+def _retry_in(fields: Json) -> None:
+    _put(fields, "error", _error_in)
+    _put(fields, "time", lambda time: _renamed(time, {"created": "start"}))
+
+
+_PARTS_IN: Mapping[str, Callable[[Json], None]] = {
+    "tool": _tool_in,
+    "step-finish": lambda fields: _put(fields, "tokens", _tokens_in),
+    "retry": _retry_in,
+    "subtask": lambda fields: _put(fields, "model", _model_in),
+}
+
+
+def _model_in(model: Json) -> Json:
+    made = {
+        "provider": model.get("providerID") or UNKNOWN,
+        "name": model.get("modelID") or (model.get("id") if "role" not in model else "") or UNKNOWN,
+    }
+    return made | ({"variant": model["variant"]} if model.get("variant") else {})
+
+
+def _tokens_in(tokens: Json) -> Json:
+    rest = {name: value for name, value in tokens.items() if name != "cache"}
+    cache = tokens.get("cache") or {}
+    return rest | {"cache_read": cache.get("read", 0), "cache_write": cache.get("write", 0)}
+
+
+def _error_in(error: Json) -> Json:
+    data = _renamed(error.get("data") or {}, ERROR_FIELDS_BACK)
+    kind = ERROR_TYPES.get(str(error.get("name")), "unknown")
+    filled = {"message": str(error.get("name") or "")} if kind != "output-length" else {}
+    if kind == "auth":
+        filled["provider"] = ""
+    return {**filled, **data, "type": kind}
+
+
+def _part_id(revert: Json) -> Json:
+    return {"part_id": revert["partID"]} if revert.get("partID") else {}
+
+
+# How both ways are made to meet
+
+
+def _made(
+    read: Callable[[Json], V],
+    fields: Json,
+    source: Json,
+    write: Callable[[V], Json],
+    own: Sequence[str] = (),
+) -> V:
+    """Read fields, and keep beside the value what writing it again would not give.
+
+    A field that is of another kind than ours goes that way too, unless ours cannot do without it.
+    ``own`` are the fields that name where the piece belongs; their place says that.
+    """
+    fields = {name: value for name, value in fields.items() if name != KEPT}
+    if any(not isinstance(name, str) for name in fields):
+        raise Unfit("a name in it is no text")
+    for _ in range(len(fields)):
+        try:
+            value = read(fields)
+            break
+        except ValidationError as error:
+            wrong = error.errors()[0]
+            places = [str(step) for step in wrong["loc"]]
+            removable = next((name for name in places if name in fields), None)
+            if removable is None or wrong["type"] == "missing":
+                raise Unfit(f"{'.'.join(places) or 'it'}: {wrong['msg'].lower()}") from None
+            fields = {name: value for name, value in fields.items() if name != removable}
+    else:
+        raise Unfit("it is empty")
+    written = write(type(value).model_validate_json(value.model_dump_json(exclude_none=True)))
+    expected = {name: item for name, item in source.items() if name not in own}
+    kept = differences({k: v for k, v in written.items() if k not in own}, expected)
+    return value.model_copy(update={KEPT: kept}) if kept else value
+
+
+def differences(ours: Json, theirs: Json, path: tuple[str, ...] = ()) -> list[Json]:
+    """List where two objects differ: path, and what either side has there, if anything."""
+    found: list[Json] = []
+    for name in dict.fromkeys([*ours, *theirs]):
+        here = (*path, name)
+        if name in ours and name in theirs and _same(ours[name], theirs[name]):
+            continue
+        if isinstance(ours.get(name), dict) and isinstance(theirs.get(name), dict):
+            found += differences(ours[name], theirs[name], here)
+            continue
+        entry: Json = {"path": list(here)}
+        if name in ours:
+            entry["ours"] = ours[name]
+        if name in theirs:
+            entry["theirs"] = theirs[name]
+        found.append(entry)
+    return found
+
+
+def _same(one: Any, other: Any) -> bool:
+    """Tell whether two values are the same JSON; a truth value is no number."""
+    return isinstance(one, bool) is isinstance(other, bool) and bool(one == other)
+
+
+def _restored(fields: Json, kept: Any) -> Json:
+    """Put what was kept in its place, wherever ours did not change since."""
+    for entry in kept if isinstance(kept, list) else ():
+        _restore(fields, entry)
+    return fields
+
+
+def _restore(fields: Json, entry: Json) -> None:
+    *way, name = entry["path"]
+    for step in way:
+        inner = fields.get(step)
+        if not isinstance(inner, dict):
+            return
+        fields = inner
+    unchanged = fields[name] == entry.get("ours") if name in fields else "ours" not in entry
+    if not unchanged or (name in fields and "ours" not in entry):
+        return
+    if "theirs" in entry:
+        fields[name] = entry["theirs"]
+    else:
+        fields.pop(name, None)
+
+
+def _plain(value: BaseModel) -> Json:
+    fields: Json = value.model_dump(mode="json", exclude_none=True)
+    return fields
+
+
+def _renamed(fields: Mapping[str, Any], names: Mapping[str, str]) -> Json:
+    return {names.get(name, name): value for name, value in fields.items()}
+
+
+def _put(fields: Json, name: str, change: Callable[[Json], Json]) -> None:
+    """Change a field where it is there; one of another kind is left to the check that follows."""
+    value = fields.get(name)
+    if isinstance(value, dict):
+        try:
+            fields[name] = change(value)
+        except (KeyError, TypeError, AttributeError):
+            fields.pop(name)
+    elif value is None:
+        fields.pop(name, None)
