@@ -19,6 +19,8 @@ FRONT := $(EXTENSION)/dist/.built
 FRONT_SOURCES := $(shell find $(EXTENSION)/src $(EXTENSION)/style $(EXTENSION)/schema -type f 2>/dev/null) \
 	$(wildcard $(EXTENSION)/tsconfig*.json) $(wildcard $(EXTENSION)/vite.*.mts) $(EXTENSION)/package.json
 PYTEST_ARGS ?=
+# Two processes: one has the browser, the other begins with the rest.
+BESIDE := -n 2 --dist loadgroup --no-loadscope-reorder
 
 # The environment's own Node and tools come first, whatever else is on the machine.
 export PATH := $(BIN):$(PATH)
@@ -35,7 +37,7 @@ lab: $(VENV)/.installed $(FRONT) ## Open JupyterLab on notebooks/00-start.ipynb 
 
 test: $(VENV)/.installed $(FRONT) ## Run all tests that take seconds: vitest, then pytest
 	@cd $(EXTENSION) && jlpm test
-	@$(PYTHON) -m pytest $(PYTEST_ARGS)
+	@$(PYTHON) -m pytest $(BESIDE) $(PYTEST_ARGS)
 
 check: $(VENV)/.installed $(NODE_MODULES) ## Format, lint, types, layers, spelling, protocol; changes nothing
 	@bash scripts/check.sh
