@@ -517,7 +517,7 @@ async def test_plan_cannot_change_anything(tmp_path: Path) -> None:
 
     offered = {spec.name for spec in model.requests[0].tools}
     assert offered == {
-        "read", "list", "glob", "grep", "recall", "question", "todowrite",
+        "read", "list", "glob", "grep", "recall", "question", "todowrite", "webfetch",
     }  # fmt: skip
 
 

@@ -33,7 +33,7 @@ def names(tools: tuple[Tool, ...]) -> list[str]:
 def test_offers_all_tools_by_name(registry: Registry) -> None:
     assert names(registry.offered(DEFAULT_RULES)) == [
         "bash", "edit", "glob", "grep", "list", "python", "question", "read", "recall",
-        "todowrite", "variables", "write",
+        "todowrite", "variables", "webfetch", "write",
     ]  # fmt: skip
 
 
@@ -48,6 +48,7 @@ def test_hides_what_is_denied_or_switched_off(registry: Registry) -> None:
         "recall",
         "todowrite",
         "variables",
+        "webfetch",
     ]
     assert names(registry.offered((), {"*": False, "read": True})) == ["read"]
 

@@ -24,6 +24,7 @@ from palimpsest.tools.shell import BashTool
 from palimpsest.tools.todo import TodoWriteTool
 from palimpsest.tools.tool import Tool
 from palimpsest.tools.variables import VariablesTool
+from palimpsest.tools.web import WebFetchTool
 from palimpsest.transcript.values import Rule, ToolSpec
 
 MOST_PROBLEMS_NAMED = 5
@@ -41,6 +42,7 @@ def builtin_tools(*, kernel: bool = True) -> tuple[Tool, ...]:
         ReadTool(),
         RecallTool(),
         TodoWriteTool(),
+        WebFetchTool(),
         WriteTool(),
     )
     return (*files, PythonTool(), VariablesTool()) if kernel else files

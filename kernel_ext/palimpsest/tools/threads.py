@@ -4,8 +4,8 @@ Border: the work itself should look at the abort flag; whether or not it does, t
 """
 
 import asyncio
-from collections.abc import Callable
-from typing import TypeVar
+from collections.abc import Callable, Coroutine
+from typing import Any, TypeVar
 
 from palimpsest.tools.tool import Abort
 from palimpsest.transcript.errors import Aborted
@@ -44,3 +44,20 @@ async def in_thread(abort: Abort, work: Callable[[], Result]) -> Result:
         if not working.done():
             # Nobody waits for it any more; its outcome, an error too, is of no interest.
             working.add_done_callback(lambda task: task.cancelled() or task.exception())
+
+
+async def until_abort(abort: Abort, work: Coroutine[Any, Any, Result]) -> Result:
+    """Await work that may be cancelled; raises Aborted as soon as the flag is set."""
+    if abort.is_set():
+        work.close()
+        raise Aborted(abort.reason)
+    working = asyncio.ensure_future(work)
+    stopping = asyncio.ensure_future(aborted(abort))
+    try:
+        await asyncio.wait((working, stopping), return_when=asyncio.FIRST_COMPLETED)
+        if working.done():
+            return working.result()
+        raise Aborted(abort.reason)
+    finally:
+        stopping.cancel()
+        working.cancel()
