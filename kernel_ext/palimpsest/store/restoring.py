@@ -1,0 +1,236 @@
+"""Bring files back to what a snapshot holds, one by one, and never over somebody else's work.
+
+Each file is written beside its place and renamed into it. What differs from how the agent left it
+is a conflict: it is named and left alone unless a person says to overwrite it.
+"""
+
+import os
+from collections.abc import Collection, Iterable
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from palimpsest.store.layout import scratch_file
+from palimpsest.store.snapshots import Snapshots, reason
+from palimpsest.store.trees import Entry, Tree
+from palimpsest.transcript.errors import NotFound
+
+Action = Literal["write", "delete", "nothing", "conflict", "impossible"]
+
+CHANGED_SINCE = "changed since the agent left it"
+CHANGED_BETWEEN = "somebody else changed it too, between two steps of the agent"
+FOLDER_WITH_FILES = "a folder with other files stands in its place"
+BELOW_LINK = "its folder is a link now"
+LEFT_OUT = "it was left out of the snapshot by an ignore rule"
+FOLDER_IS_FILE = "a file stands where its folder was"
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """How one file is to become, and how the agent left it."""
+
+    path: str
+    entry: Entry | None
+    """None: it is not to be there."""
+    left: Entry | None
+    disturbed: bool = False
+    """Somebody else changed it between two steps."""
+    unknown: bool = False
+    """A rule left it out of the snapshot."""
+    floor: str = ""
+    """The folder that was there already; emptied ones below it go with the file."""
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """What would be done with one file."""
+
+    path: str
+    action: Action
+    wanted: Entry | None
+    now: Entry | None
+    reason: str = ""
+    """Why it is left alone."""
+    floor: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """What was done."""
+
+    files: tuple[str, ...] = ()
+    kept: tuple[str, ...] = ()
+    """Left alone, since somebody else changed them."""
+    failed: tuple[tuple[str, str], ...] = ()
+    """Path and what hindered it."""
+
+
+def wanted(path: str, tree: Tree, left: Entry | None, *, disturbed: bool = False) -> Wanted:
+    """Return how a file was in a snapshot."""
+    entry = tree.get(path)
+    unknown = entry is None and tree.left_out(path)
+    folders = (parent.as_posix() for parent in Path(path).parents)
+    floor = next((one for one in folders if tree.get(one) is not None), "")
+    return Wanted(path, entry, left, disturbed, unknown, floor)
+
+
+def plan_moves(snapshots: Snapshots, files: Iterable[Wanted]) -> tuple[Move, ...]:
+    """Say what would be done with each file; changes nothing."""
+    ordered = sorted(files, key=lambda one: one.path)
+    leaving = {one.path for one in ordered if one.entry is None or one.entry.kind == "folder"}
+    return tuple(_move(snapshots, one, leaving) for one in ordered)
+
+
+def _move(snapshots: Snapshots, one: Wanted, leaving: Collection[str]) -> Move:
+    now = None if _below_link(snapshots.root, one.path) else snapshots.look(one.path)
+    is_folder = now is not None and now.kind == "folder"
+    here = None if is_folder and one.entry is None else now
+    if _same(here, one.entry):
+        return Move(one.path, "nothing", one.entry, now)
+    hindrance = _impossible(snapshots, one, leaving)
+    if hindrance:
+        return Move(one.path, "impossible", one.entry, now, hindrance)
+    conflict = _conflict(snapshots, one, now, leaving)
+    if conflict:
+        return Move(one.path, "conflict", one.entry, now, conflict, one.floor)
+    action: Action = "delete" if one.entry is None else "write"
+    return Move(one.path, action, one.entry, now, floor=one.floor)
+
+
+def _impossible(snapshots: Snapshots, one: Wanted, leaving: Collection[str]) -> str:
+    if one.unknown:
+        return LEFT_OUT
+    if one.entry is not None and one.entry.kind == "unkept":
+        return reason(one.entry)
+    if one.entry is not None and one.entry.kind == "file":
+        try:
+            snapshots.objects.get(one.entry.key)
+        except NotFound as problem:
+            return str(problem)
+    return BELOW_LINK if _below_link(snapshots.root, one.path, leaving) else ""
+
+
+def _conflict(
+    snapshots: Snapshots, one: Wanted, now: Entry | None, leaving: Collection[str]
+) -> str:
+    if one.disturbed:
+        return CHANGED_BETWEEN
+    if now is not None and now.kind == "folder":
+        left_folder = one.left is None or one.left.kind == "folder"
+        others = _others(snapshots.root, one.path, leaving)
+        return "" if left_folder and not others else FOLDER_WITH_FILES
+    if _same(now, one.left):
+        return ""
+    if one.left is not None and one.left.kind == "folder" and now is None:
+        return ""
+    return CHANGED_SINCE
+
+
+def perform(snapshots: Snapshots, moves: Iterable[Move], overwrite: Collection[str] = ()) -> Done:
+    """Do what was planned; conflicts only where ``overwrite`` names the file."""
+    done: list[str] = []
+    failed: list[tuple[str, str]] = []
+    kept: list[str] = []
+    chosen: list[Move] = []
+    for move in moves:
+        if move.action == "conflict" and move.path not in overwrite:
+            kept.append(move.path)
+        elif move.action == "impossible":
+            failed.append((move.path, move.reason))
+        elif move.action != "nothing":
+            chosen.append(move)
+    # What goes makes room for what comes: a folder may stand where a file was.
+    deletions = [move for move in reversed(chosen) if move.wanted is None]
+    for move in deletions + [move for move in chosen if move.wanted is not None]:
+        try:
+            _perform(snapshots, move)
+            done.append(move.path)
+        except (OSError, NotFound) as problem:
+            words = getattr(problem, "strerror", None) or str(problem)
+            failed.append((move.path, words))
+    return Done(tuple(sorted(done)), tuple(kept), tuple(sorted(failed)))
+
+
+def _perform(snapshots: Snapshots, move: Move) -> None:
+    place = snapshots.root / move.path
+    if _below_link(snapshots.root, move.path):
+        raise OSError(0, BELOW_LINK)
+    wanted = move.wanted
+    if wanted is None:
+        if place.is_dir() and not place.is_symlink():
+            return  # what the agent made is gone; a folder of somebody else is not ours
+        place.unlink(missing_ok=True)
+        _prune_folders(snapshots.root / move.floor, place.parent)
+        return
+    if wanted.kind == "folder":
+        if place.is_symlink() or place.is_file():
+            place.unlink()
+        place.mkdir(parents=True, exist_ok=True)
+        return
+    if place.is_dir() and not place.is_symlink():
+        _remove_empty(place)
+    place.parent.mkdir(parents=True, exist_ok=True)
+    if wanted.kind == "link":
+        _link(place, wanted.key)
+        return
+    scratch = scratch_file(place.parent, snapshots.objects.get(wanted.key))
+    try:
+        scratch.chmod(wanted.mode)
+        scratch.replace(place)
+    except OSError:
+        scratch.unlink(missing_ok=True)
+        raise
+
+
+def _link(place: Path, target: str) -> None:
+    """Make a link in one go: beside its place, then renamed into it."""
+    scratch = scratch_file(place.parent, b"")
+    scratch.unlink()
+    scratch.symlink_to(target)
+    try:
+        scratch.replace(place)
+    except OSError:
+        scratch.unlink(missing_ok=True)
+        raise
+
+
+def _remove_empty(folder: Path) -> None:
+    """Remove a folder that holds nothing but empty folders."""
+    for inner in sorted(folder.rglob("*"), reverse=True):
+        inner.rmdir()
+    folder.rmdir()
+
+
+def _prune_folders(root: Path, folder: Path) -> None:
+    """Remove folders that were left empty, up to the one that was there already."""
+    with suppress(OSError):
+        while folder != root and root in folder.parents:
+            folder.rmdir()
+            folder = folder.parent
+
+
+def _below_link(root: Path, path: str, leaving: Collection[str] = ()) -> bool:
+    """Tell whether a folder above a path is a link, so that writing there leaves the project.
+
+    A link that is itself about to go is none.
+    """
+    above = [parent.as_posix() for parent in Path(path).parents][:-1]
+    return any((root / one).is_symlink() and one not in leaving for one in above)
+
+
+def _others(root: Path, path: str, leaving: Collection[str]) -> bool:
+    """Tell whether a folder holds anything that would stay."""
+    for folder, _, names in os.walk(root / path):
+        below = Path(folder).relative_to(root).as_posix()
+        if any(f"{below}/{name}" not in leaving for name in names):
+            return True
+    return False
+
+
+def _same(one: Entry | None, other: Entry | None) -> bool:
+    if one is None or other is None:
+        return one is other
+    if one.kind == other.kind == "folder":
+        return True
+    return (one.kind, one.mode, one.key) == (other.kind, other.mode, other.key)

@@ -1,0 +1,186 @@
+"""Keep the state of a folder as trees of hashes, one small object for each folder in it.
+
+A folder in which nothing changed is the very object of the snapshot before, so that a step that
+writes one file adds that file and the folders above it. Nothing here looks at the project.
+"""
+
+import hashlib
+import json
+import os
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Literal, NamedTuple
+from uuid import uuid4
+
+from palimpsest.store.blobs import HASH
+from palimpsest.store.layout import write_fully
+from palimpsest.transcript.errors import NotFound
+
+TREE_VERSION = 1
+FRESH_SECONDS = 600.0
+"""An object that was seen so lately is there: a cleanup spares what is younger than an hour."""
+
+Kind = Literal["file", "link", "folder", "unkept"]
+
+
+class Entry(NamedTuple):
+    """What stands at one path."""
+
+    kind: Kind
+    mode: int
+    """Permission bits; 0 for what has none of its own."""
+    key: str
+    """Hash of a file's content or of a folder's tree, target of a link, or a stamp of what is not kept."""
+    size: int = 0
+
+    @property
+    def name(self) -> str:
+        """Return what tells this content from any other, in one word."""
+        return f"{self.kind}:{self.mode:o}:{self.key}"
+
+
+@dataclass(frozen=True)
+class Tree:
+    """A snapshot, read: what stood where."""
+
+    id: str
+    entries: Mapping[str, Entry]
+    """By path below the project, folders too."""
+    ignored: tuple[str, ...] = ()
+    """What was there and left out by a rule."""
+    ignored_cut: bool = False
+    """More was left out than is listed."""
+
+    @cached_property
+    def unkept(self) -> dict[str, Entry]:
+        """What was there and is not kept, with the reason in its key."""
+        return {path: entry for path, entry in self.entries.items() if entry.kind == "unkept"}
+
+    def get(self, path: str) -> Entry | None:
+        """Return what stood at a path; None for nothing."""
+        return self.entries.get(path)
+
+    def left_out(self, path: str) -> bool:
+        """Tell whether a rule left this path out, so that nothing is known of it."""
+        return any(path == one or path.startswith(f"{one}/") for one in self.ignored)
+
+
+class Objects:
+    """Files ``<aa>/<sha256>`` below one folder: contents and trees."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+        self._seen: dict[str, float] = {}
+        self._folders: set[str] = set()
+
+    def has(self, sha256: str) -> bool:
+        """Tell whether an object is there, and make sure that no cleanup takes it soon."""
+        now = time.monotonic()
+        if now - self._seen.get(sha256, -FRESH_SECONDS) < FRESH_SECONDS:
+            return True
+        try:
+            os.utime(f"{self._root}/{sha256[:2]}/{sha256}")
+        except OSError:
+            return False
+        self._seen[sha256] = now
+        return True
+
+    def put(self, content: bytes) -> str:
+        """Keep content under its hash; raises OSError when the disk refuses."""
+        sha256 = hashlib.sha256(content).hexdigest()
+        if not self.has(sha256):
+            self._write(sha256, content)
+            self._seen[sha256] = time.monotonic()
+        return sha256
+
+    def _write(self, sha256: str, content: bytes) -> None:
+        """Write an object beside its place and rename it; in few calls, since there may be thousands."""
+        folder = f"{self._root}/{sha256[:2]}"
+        if folder not in self._folders:
+            Path(folder).mkdir(mode=0o700, parents=True, exist_ok=True)
+            self._folders.add(folder)
+        scratch = f"{folder}/.{uuid4().hex}.tmp"
+        try:
+            fd = os.open(scratch, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        except FileNotFoundError:  # somebody deleted the folder
+            self._folders.discard(folder)
+            Path(folder).mkdir(mode=0o700, parents=True, exist_ok=True)
+            fd = os.open(scratch, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        try:
+            try:
+                write_fully(fd, content)
+            finally:
+                os.close(fd)
+            os.rename(scratch, f"{folder}/{sha256}")  # noqa: PTH104  paths are strings here
+        except OSError:
+            Path(scratch).unlink(missing_ok=True)
+            raise
+
+    def get(self, sha256: str) -> bytes:
+        """Return an object; raises NotFound when it is missing or damaged."""
+        if HASH.fullmatch(sha256) is None:
+            raise NotFound(f"{sha256!r} is not the name of a snapshot.")
+        try:
+            content = self._path(sha256).read_bytes()
+        except OSError:
+            self._seen.pop(sha256, None)
+            raise NotFound(f"The snapshot {sha256[:12]} is no longer kept.") from None
+        if hashlib.sha256(content).hexdigest() != sha256:
+            raise NotFound(f"The snapshot {sha256[:12]} is damaged.")
+        return content
+
+    def _path(self, sha256: str) -> Path:
+        return self._root / sha256[:2] / sha256
+
+
+def encode(entries: Mapping[str, Entry]) -> bytes:
+    """Return one folder as it is kept."""
+    return json.dumps(dict(sorted(entries.items())), separators=(",", ":")).encode(
+        "utf-8", "surrogatepass"
+    )
+
+
+def encode_root(tree: str, ignored: list[str], *, cut: bool) -> bytes:
+    """Return a snapshot as it is kept."""
+    fields = {"v": TREE_VERSION, "tree": tree, "ignored": ignored, "cut": cut}
+    return json.dumps(fields, separators=(",", ":")).encode("utf-8", "surrogatepass")
+
+
+def read_tree(objects: Objects, snapshot: str) -> Tree:
+    """Read a snapshot; raises NotFound."""
+    root = json.loads(objects.get(snapshot))
+    found: dict[str, Entry] = {}
+    waiting = [("", str(root["tree"]))]
+    while waiting:
+        prefix, sha256 = waiting.pop()
+        for name, fields in json.loads(objects.get(sha256)).items():
+            entry = Entry(*fields)
+            found[prefix + name] = entry
+            if entry.kind == "folder":
+                waiting.append((f"{prefix}{name}/", entry.key))
+    return Tree(snapshot, found, tuple(root["ignored"]), bool(root["cut"]))
+
+
+def reachable(objects: Objects, snapshot: str, known: set[str]) -> None:
+    """Add every object that a snapshot needs; what is not there is passed over."""
+    waiting = [(snapshot, True)]
+    while waiting:
+        sha256, is_root = waiting.pop()
+        if sha256 in known:
+            continue
+        known.add(sha256)
+        try:
+            fields = json.loads(objects.get(sha256))
+        except (NotFound, ValueError):
+            continue
+        if is_root:
+            waiting.append((str(fields.get("tree", "")), False))
+            continue
+        for entry in (Entry(*one) for one in fields.values()):
+            if entry.kind == "folder":
+                waiting.append((entry.key, False))
+            elif entry.kind == "file":
+                known.add(entry.key)
