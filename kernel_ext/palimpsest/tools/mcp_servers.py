@@ -28,6 +28,8 @@ T = TypeVar("T")
 
 WAIT_SECONDS = 5.0
 """How long a turn waits for servers that begin: longer than most take, shorter than patience."""
+GRACE_SECONDS = 0.5
+"""Given to the connection itself to say what is wrong, in better words."""
 CLOSE_SECONDS = 8.0
 """A server is asked to end, told to, and made to, and each takes two seconds at most."""
 RETRY_TURNS = 3
@@ -57,8 +59,6 @@ class Server:
         self.spec = spec
         self.state: State = "waiting" if spec.enabled else "off"
         self.problem = ""
-        self.told = ""
-        """The problem that was told last."""
         self.tools: tuple[RemoteTool, ...] = ()
         self.instructions = ""
         self.has_resources = False
@@ -66,7 +66,8 @@ class Server:
         self._environment = environment
         self._root = root
         self._connection: mcp.Connection | None = None
-        self._task: asyncio.Task[None] | None = None
+        self._tasks: set[asyncio.Task[None]] = set()
+        """Connections that are open, or that are being ended while another one begins."""
         self._settled = asyncio.Event()
         self._end = asyncio.Event()
         self._stale = False
@@ -88,8 +89,11 @@ class Server:
             return
         self.state = "connecting"
         self._settled.clear()
-        self._end.clear()
-        self._task = asyncio.get_running_loop().create_task(self._live())
+        self._end = asyncio.Event()
+        loop = asyncio.get_running_loop()
+        task = loop.create_task(self._live(self._end))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
 
     async def settled(self) -> None:
         """Return when it is connected or has failed."""
@@ -107,13 +111,14 @@ class Server:
     async def end(self) -> None:
         """End the connection, and the program behind it."""
         self._end.set()
-        task = self._task
-        if task is None:
+        tasks = tuple(self._tasks)
+        if not tasks:
             return
-        await asyncio.wait((task,), timeout=CLOSE_SECONDS)
-        if not task.done():
+        _, late = await asyncio.wait(tasks, timeout=CLOSE_SECONDS)
+        for task in late:
             task.cancel()
-            await asyncio.wait((task,), timeout=1.0)
+        if late:
+            await asyncio.wait(late, timeout=1.0)
 
     # What tools do
 
@@ -146,7 +151,7 @@ class Server:
             return await work
         except ServerFailed as problem:
             if problem.lost:
-                self._fail(str(problem))
+                self._fail(self._end, str(problem))
                 raise ServerFailed(
                     f"{problem} It is started again at the next prompt.", lost=True
                 ) from None
@@ -154,7 +159,12 @@ class Server:
 
     # The connection's own task
 
-    async def _live(self) -> None:
+    async def _live(self, end: asyncio.Event) -> None:
+        loop = asyncio.get_running_loop()
+        seconds = min(mcp.CONNECT_SECONDS, self.spec.timeout)
+        silent = f"The MCP server {self.name!r} was silent for {seconds:g} seconds."
+        # To end a program that does not listen takes a while, and nobody has to wait for that.
+        watch = loop.call_later(seconds + GRACE_SECONDS, self._fail, end, silent)
         try:
             await asyncio.to_thread(mcp.load)
             async with mcp.connect(
@@ -162,29 +172,34 @@ class Server:
                 self._environment,
                 root=self._root,
                 changed=self._changed,
-                lost=self._lost,
+                lost=lambda: self._lost(end),
             ) as connection:
-                await self._serve(connection)
+                await self._serve(connection, end, watch)
         except ServerFailed as problem:
-            self._fail(str(problem))
+            self._fail(end, str(problem))
         except Exception as broken:  # noqa: BLE001  a server's fault must not reach the engine
-            self._fail(f"The MCP server {self.name!r} failed: {type(broken).__name__}: {broken}.")
+            words = f"{type(broken).__name__}: {broken}"
+            self._fail(end, f"The MCP server {self.name!r} failed: {words}.")
         finally:
-            self._connection = None
-            if self.state in ("connecting", "connected"):
-                self.state = "waiting"
-            self._settled.set()
+            watch.cancel()
+            self._ended(end)
 
-    async def _serve(self, connection: mcp.Connection) -> None:
-        self.tools = await connection.tools()
+    async def _serve(
+        self, connection: mcp.Connection, end: asyncio.Event, watch: asyncio.TimerHandle
+    ) -> None:
+        tools = await connection.tools()
+        if end.is_set():
+            return
+        watch.cancel()
+        self.tools = tools
         self.instructions = connection.instructions
         self.has_resources = connection.has_resources
         self._connection = connection
-        self.state, self.problem, self.told, self.failures = "connected", "", "", 0
+        self.state, self.problem, self.failures = "connected", "", 0
         self._settled.set()
         listening = asyncio.ensure_future(self._listen(connection))
         try:
-            await self._end.wait()
+            await end.wait()
         finally:
             listening.cancel()
             with suppress(asyncio.CancelledError):
@@ -198,16 +213,26 @@ class Server:
     def _changed(self) -> None:
         self._stale = True
 
-    def _lost(self) -> None:
-        if self.state == "connected" and not self._end.is_set():
-            self._fail(f"The MCP server {self.name!r} ended.")
+    def _lost(self, end: asyncio.Event) -> None:
+        if self.state == "connected" and not end.is_set():
+            self._fail(end, f"The MCP server {self.name!r} ended.")
 
-    def _fail(self, words: str) -> None:
+    def _fail(self, end: asyncio.Event, words: str) -> None:
+        """Note why a connection came to nothing, unless another one took its place."""
+        if end is not self._end or end.is_set():
+            return
+        self._connection = None
+        self.failures += 1
+        self.state, self.problem = "failed", words
+        end.set()
+        self._settled.set()
+
+    def _ended(self, end: asyncio.Event) -> None:
+        if end is not self._end:
+            return
         self._connection = None
         if self.state != "failed":
-            self.failures += 1
-        self.state, self.problem = "failed", words
-        self._end.set()
+            self.state = "waiting"
         self._settled.set()
 
 

@@ -1,0 +1,343 @@
+"""MCP servers are offered as tools, and what goes wrong with one costs a sentence."""
+
+import asyncio
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+from tests.tools.desk import Bench, Desk
+
+from palimpsest.tools import mcp_servers
+from palimpsest.tools.mcp_servers import Servers
+from palimpsest.tools.mcp_values import ServerSpec
+from palimpsest.tools.registry import Registry
+from palimpsest.transcript.errors import Aborted, UserError
+
+DEMO = Path(__file__).with_name("mcp_demo.py")
+ENVIRONMENT = {
+    **os.environ,
+    "OPENAI_API_KEY": "sk-0123456789abcdefghij",
+    "DEMO_TOKEN": "s3cr3t-value-1",
+}
+
+pytestmark = pytest.mark.slow
+
+
+def stdio(mode: str = "stdio", **more: Any) -> ServerSpec:
+    return ServerSpec("demo", command=sys.executable, args=(str(DEMO), mode), **more)
+
+
+@asynccontextmanager
+async def servers(
+    tmp_path: Path, *specs: ServerSpec
+) -> AsyncIterator[tuple[Servers, Bench, tuple[str, ...]]]:
+    bench = Bench(tmp_path, registry=Registry(), extra={"environment": ENVIRONMENT})
+    bench.desk = Desk()
+    found = Servers(specs, bench.registry, ENVIRONMENT, tmp_path)
+    try:
+        said = await found.turn_began()
+        yield found, bench, said
+    finally:
+        await found.close()
+
+
+@pytest.fixture
+def address() -> Iterator[Callable[[], str]]:
+    """Start the server over HTTP; a second call starts it again at the same address."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    running: list[subprocess.Popen[bytes]] = []
+
+    def start() -> str:
+        for one in running:
+            one.kill()
+            one.wait()
+        running.append(subprocess.Popen([sys.executable, str(DEMO), "http", str(port)]))
+        for _ in range(200):
+            with socket.socket() as probe:
+                if probe.connect_ex(("127.0.0.1", port)) == 0:
+                    break
+            time.sleep(0.05)
+        return f"http://127.0.0.1:{port}/mcp"
+
+    yield start
+    for one in running:
+        one.kill()
+        one.wait()
+
+
+async def until(true: Callable[[], object], seconds: float = 5.0) -> None:
+    end = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < end, "it never became true"
+        await asyncio.sleep(0.02)
+
+
+async def test_offers_the_tools_of_a_program_under_its_name(tmp_path: Path) -> None:
+    async with servers(tmp_path, stdio()) as (found, bench, said):
+        outcome = await bench.call("demo_add", a=2, b=3)
+
+        assert said == ()
+        assert outcome.output == "5"
+        assert "demo_say_what_" in bench.registry.names
+        assert [(one.permission, one.patterns, one.always) for one in bench.desk.asked] == [
+            ("demo_add", ("*",), ("*",))
+        ]
+        assert found.status()[0].state == "connected"
+        tool = bench.registry.resolve("demo_add")
+        assert not isinstance(tool, str)
+        assert bench.registry.spec(tool).parameters["required"] == ["a", "b"]
+
+
+async def test_what_does_not_fit_the_schema_never_reaches_the_server(tmp_path: Path) -> None:
+    async with servers(tmp_path, stdio()) as (_, bench, _said):
+        with pytest.raises(UserError, match="a: 'two' is not of type 'integer'"):
+            await bench.call("demo_add", a="two", b=3)
+        assert bench.desk.asked == []
+
+
+async def test_a_failed_tool_says_what_its_server_said(tmp_path: Path) -> None:
+    async with servers(tmp_path, stdio()) as (_, bench, _said):
+        with pytest.raises(UserError, match="the disk is full"):
+            await bench.call("demo_fail")
+
+
+async def test_a_picture_is_attached(tmp_path: Path) -> None:
+    async with servers(tmp_path, stdio()) as (_, bench, _said):
+        outcome = await bench.call("demo_picture")
+
+        assert [one.mime for one in outcome.attachments] == ["image/png"]
+        assert outcome.output == "(The files are attached.)"
+
+
+async def test_a_huge_result_arrives_shortened(tmp_path: Path) -> None:
+    async with servers(tmp_path, stdio()) as (_, bench, _said):
+        outcome = await bench.call("demo_huge", chars=12_000_000)
+
+        assert len(outcome.output) < 5_000_100
+        assert "[... 7,000,000 characters left out ...]" in outcome.output
+
+
+async def test_a_server_that_dies_in_a_call_costs_a_sentence_and_is_back_next_turn(
+    tmp_path: Path,
+) -> None:
+    async with servers(tmp_path, stdio()) as (found, bench, _said):
+        with pytest.raises(UserError, match=r"'demo' ended\. It is started again"):
+            await bench.call("demo_die")
+        with pytest.raises(UserError, match=r"'demo' ended\. It is tried again"):
+            await bench.call("demo_add", a=1, b=1)
+
+        await found.turn_began()
+
+        assert (await bench.call("demo_add", a=1, b=1)).output == "2"
+
+
+async def test_a_server_that_died_between_turns_is_started_again(tmp_path: Path) -> None:
+    async with servers(tmp_path, stdio()) as (found, bench, _said):
+        os.kill(int((await bench.call("demo_pid")).output), signal.SIGKILL)
+        await until(lambda: found.status()[0].state == "failed")
+
+        said = await found.turn_began()
+
+        assert said == ()
+        assert (await bench.call("demo_add", a=1, b=1)).output == "2"
+
+
+async def test_a_call_that_hangs_is_given_up_after_its_time(tmp_path: Path) -> None:
+    async with servers(tmp_path, stdio(timeout=3.0)) as (_, bench, _said):
+        with pytest.raises(UserError, match="did not run hang within 3 seconds"):
+            await bench.call("demo_hang")
+        assert bench.shown[-1] == {"output": "halfway"}
+        assert (await bench.call("demo_add", a=1, b=1)).output == "2"
+
+
+async def test_a_stop_gives_a_call_up_at_once(tmp_path: Path) -> None:
+    async with servers(tmp_path, stdio()) as (_, bench, _said):
+        calling = asyncio.ensure_future(bench.call("demo_hang"))
+        await until(lambda: bench.shown)
+        began = time.monotonic()
+        bench.abort.set("Stopped.")
+
+        with pytest.raises(Aborted):
+            await calling
+        assert time.monotonic() - began < 1.5
+
+
+@pytest.mark.parametrize(
+    ("mode", "words"),
+    [
+        ("broken", "no such table: servers"),
+        ("silent", "was silent for 2 seconds"),
+        ("nonsense", "was silent for 2 seconds"),
+    ],
+)
+async def test_a_server_that_cannot_be_spoken_to_is_told_of_once(
+    tmp_path: Path, mode: str, words: str
+) -> None:
+    async with servers(tmp_path, stdio(mode, timeout=2.0)) as (found, bench, said):
+        again = await found.turn_began()
+
+        assert len(said) == 1
+        assert words in said[0]
+        assert again == ()
+        assert bench.registry.names == ()
+
+
+async def test_a_slow_server_does_not_hold_a_turn(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(mcp_servers, "WAIT_SECONDS", 0.05)
+    async with servers(tmp_path, stdio()) as (found, bench, said):
+        assert said == (
+            "The MCP server 'demo' is not ready yet; its tools come with a later prompt.",
+        )
+        await until(lambda: found.status()[0].state == "connected", 15)
+        assert await found.turn_began() == ()
+        assert "demo_add" in bench.registry.names
+
+
+async def test_a_program_that_is_not_there_is_named(tmp_path: Path) -> None:
+    spec = ServerSpec("demo", command="no-such-program")
+    async with servers(tmp_path, spec) as (_found, _bench, said):
+        assert said == (
+            "The MCP server 'demo' cannot be started: there is no program 'no-such-program'.",
+        )
+
+
+async def test_a_server_is_given_no_key_but_those_that_are_configured(tmp_path: Path) -> None:
+    spec = stdio(env={"GIVEN": "${DEMO_TOKEN}"})
+    async with servers(tmp_path, spec) as (_, bench, _said):
+        assert (await bench.call("demo_environment", name="OPENAI_API_KEY")).output == "(not set)"
+        assert (await bench.call("demo_environment", name="DEMO_TOKEN")).output == "(not set)"
+        # It has the value; what it returns is shown without it, as everything a tool returns.
+        assert (await bench.call("demo_environment", name="GIVEN")).output == "[redacted]"
+
+
+async def test_a_missing_variable_is_named(tmp_path: Path) -> None:
+    async with servers(tmp_path, stdio(env={"GIVEN": "${NOT_THERE}"})) as (_f, _b, said):
+        assert said == (
+            "The MCP server 'demo' cannot be started: the environment variable NOT_THERE is not set.",
+        )
+
+
+async def test_tools_that_come_later_are_offered_from_the_next_turn_on(tmp_path: Path) -> None:
+    async with servers(tmp_path, stdio()) as (found, bench, _said):
+        await bench.call("demo_learn")
+        await asyncio.sleep(0.3)
+        assert "demo_multiply" not in bench.registry.names
+
+        await found.turn_began()
+
+        assert (await bench.call("demo_multiply", a=3, b=4)).output == "12"
+
+
+async def test_resources_are_listed_and_read_with_the_permission_to_read(tmp_path: Path) -> None:
+    async with servers(tmp_path, stdio()) as (_, bench, _said):
+        bench.desk.rules = {"read": "ask"}
+        listed = await bench.call("list_mcp_resources")
+        templates = await bench.call("list_mcp_resource_templates", server="demo")
+        text = await bench.call("read_mcp_resource", server="demo", uri="note://today")
+        image = await bench.call("read_mcp_resource", server="demo", uri="note://pixel")
+        sound = await bench.call("read_mcp_resource", server="demo", uri="note://sound")
+
+        assert "- note://today (" in listed.output
+        assert "day://{name}" in templates.output
+        assert text.output == "buy milk"
+        assert [one.mime for one in image.attachments] == ["image/png"]
+        assert (
+            sound.output == "[sound (audio/wav) was left out: no model can read this kind of file.]"
+        )
+        assert [(one.permission, one.patterns) for one in bench.desk.asked[:3]] == [
+            ("read", ("mcp:demo:*",)),
+            ("read", ("mcp:demo:*",)),
+            ("read", ("mcp:demo:note://today",)),
+        ]
+
+
+async def test_a_server_over_http_works_and_is_spoken_to_again_after_its_restart(
+    tmp_path: Path, address: Callable[[], str]
+) -> None:
+    spec = ServerSpec("demo", url=address())
+    async with servers(tmp_path, spec) as (found, bench, said):
+        assert said == ()
+        assert (await bench.call("demo_add", a=2, b=3)).output == "5"
+        assert len((await bench.call("demo_huge", chars=3_000_000)).output) == 3_000_000
+        with pytest.raises(UserError, match="demo"):
+            await bench.call("demo_die")
+        address()
+
+        assert len(await found.turn_began()) <= 1
+        await found.turn_began()
+        assert (await bench.call("demo_add", a=2, b=3)).output == "5"
+
+
+async def test_an_address_where_nobody_answers_costs_a_sentence(tmp_path: Path) -> None:
+    spec = ServerSpec("demo", url="http://127.0.0.1:9/mcp", headers={"X-Key": "${DEMO_TOKEN}"})
+    async with servers(tmp_path, spec) as (_f, _b, said):
+        assert len(said) == 1
+        assert "s3cr3t" not in said[0]
+
+
+async def test_without_the_package_it_says_how_to_install_it(tmp_path: Path) -> None:
+    found = Servers([stdio()], Registry(), ENVIRONMENT, tmp_path, installed=lambda: False)
+
+    said = await found.turn_began()
+
+    assert said == (
+        "MCP servers need the package mcp: pip install 'jupyter-palimpsest[mcp]', then restart the kernel.",
+    )
+
+
+async def test_a_server_that_may_not_be_started_is_not(tmp_path: Path) -> None:
+    async with servers(tmp_path, stdio(refused="It is not allowed.")) as (found, _b, said):
+        assert said == ("It is not allowed.",)
+        assert found.status()[0].state == "waiting"
+
+
+async def test_nothing_is_left_running_at_the_end(tmp_path: Path) -> None:
+    async with servers(tmp_path, stdio()) as (_, bench, _said):
+        server = psutil.Process(int((await bench.call("demo_pid")).output))
+        guard = server.parent()
+
+    assert not server.is_running() or server.status() == psutil.STATUS_ZOMBIE
+    assert guard is None or not guard.is_running()
+
+
+def test_a_server_ends_with_a_kernel_that_is_killed(tmp_path: Path) -> None:
+    words = f"""
+import asyncio, sys
+sys.path.insert(0, {str(Path(mcp_servers.__file__).parents[2])!r})
+from pathlib import Path
+from palimpsest.tools.mcp_servers import Servers
+from palimpsest.tools.mcp_values import ServerSpec
+from palimpsest.tools.registry import Registry
+async def main():
+    spec = ServerSpec("demo", command=sys.executable, args=({str(DEMO)!r}, "stubborn"))
+    servers = Servers([spec], Registry(), dict(__import__("os").environ), Path({str(tmp_path)!r}))
+    servers.begin()
+    await asyncio.sleep(60)
+asyncio.run(main())
+"""
+    kernel = subprocess.Popen([sys.executable, "-c", words])
+    below: list[psutil.Process] = []
+    end = time.monotonic() + 20
+    while len(below) < 2 and time.monotonic() < end:
+        time.sleep(0.1)
+        below = psutil.Process(kernel.pid).children(recursive=True)
+    assert len(below) == 2, "the guard and the server"
+
+    kernel.kill()
+    kernel.wait()
+
+    _, alive = psutil.wait_procs(below, 5)
+    assert alive == []
