@@ -2,9 +2,9 @@
 
 import pytest
 
+from palimpsest.tools.modes import PLAN_DENIES, answered_by, denied_by, mode_of
 from palimpsest.tools.permissions import (
     DEFAULT_RULES,
-    MODES,
     Allowed,
     Denied,
     MustAsk,
@@ -13,7 +13,6 @@ from palimpsest.tools.permissions import (
     disabled,
     from_config,
     is_secret_file,
-    mode_rules,
     refusal,
     settle,
 )
@@ -111,21 +110,62 @@ def test_a_wrong_configuration_gets_one_sentence(config: object) -> None:
 
 def test_plan_mode_hides_what_changes_something() -> None:
     names = ("bash", "edit", "glob", "python", "read", "write")
-    hidden = disabled({name: name for name in names}, (*DEFAULT_RULES, *MODES["plan"]))
+    hidden = disabled({name: name for name in names}, (*DEFAULT_RULES, *PLAN_DENIES))
 
     assert hidden == {"bash", "edit", "python", "write"}
 
 
-def test_bypass_still_asks_about_a_loop() -> None:
-    loose = (*DEFAULT_RULES, *MODES["bypass"])
+def test_bypass_answers_everything_but_a_loop_and_a_limit() -> None:
+    answers = answered_by("bypass")
 
-    assert decide("bash", ["rm -rf build"], loose) == Allowed()
-    assert decide("doom_loop", ["bash"], loose) == MustAsk(("bash",))
+    assert decide("bash", ["rm -rf build"], DEFAULT_RULES, answers) == Allowed()
+    assert decide("doom_loop", ["bash"], DEFAULT_RULES, answers) == MustAsk(("bash",))
+    assert decide("budget", ["$2"], DEFAULT_RULES, answers) == MustAsk(("$2",))
+
+
+@pytest.mark.parametrize("mode", ["accept-edits", "bypass"])
+def test_no_mode_lifts_a_deny(mode: str) -> None:
+    denying = rules({"edit": {"prod/*": "deny"}})
+
+    verdict = decide("write", ["prod/a.py"], denying, answered_by(mode_of(mode)))
+
+    assert isinstance(verdict, Denied)
+
+
+def test_accepted_edits_are_those_of_files_alone() -> None:
+    answers = answered_by("accept-edits")
+
+    assert decide("edit", ["src/a.py"], DEFAULT_RULES, answers) == Allowed()
+    assert decide("write", ["src/a.py"], DEFAULT_RULES, answers) == Allowed()
+    assert decide("bash", ["ls"], DEFAULT_RULES, answers) == MustAsk(("ls",))
+    assert decide("external_directory", ["/etc/*"], DEFAULT_RULES, answers) == MustAsk(("/etc/*",))
+
+
+@pytest.mark.parametrize(
+    "path", ["config/.env", "palimpsest.toml", "a/.palimpsest/config.toml", "deploy/id_rsa"]
+)
+def test_files_of_keys_and_of_rules_are_not_edited_unasked(path: str) -> None:
+    answers = answered_by("accept-edits")
+
+    assert decide("edit", [path], DEFAULT_RULES, answers) == MustAsk((path,))
+    assert decide("write", [path], DEFAULT_RULES, answers) == MustAsk((path,))
+
+
+def test_in_plan_mode_no_rule_lets_anything_be_changed() -> None:
+    open_to_all = (*rules({"*": "allow"}), *denied_by("plan"))
+
+    for name in ("python", "bash", "edit", "write"):
+        assert isinstance(decide(name, ["x"], open_to_all), Denied)
+    assert decide("read", ["x"], open_to_all) == Allowed()
+
+
+def test_a_mode_is_named_in_many_spellings() -> None:
+    assert mode_of("Accept Edits") == mode_of("accept_edits") == "accept-edits"
 
 
 def test_an_unknown_mode_names_the_known_ones() -> None:
     with pytest.raises(ConfigError, match="accept-edits"):
-        mode_rules("yolo")
+        mode_of("yolo")
 
 
 def test_always_also_answers_what_it_now_allows() -> None:

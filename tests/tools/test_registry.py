@@ -7,7 +7,8 @@ import pytest
 from pydantic import BaseModel, Field
 from tests.tools.desk import Bench
 
-from palimpsest.tools.permissions import DEFAULT_RULES, MODES
+from palimpsest.tools.modes import PLAN_DENIES
+from palimpsest.tools.permissions import DEFAULT_RULES
 from palimpsest.tools.registry import Registry, builtin_tools
 from palimpsest.tools.schema import clean_schema
 from palimpsest.tools.tool import Tool, ToolContext
@@ -38,7 +39,7 @@ def test_offers_all_tools_by_name(registry: Registry) -> None:
 
 
 def test_hides_what_is_denied_or_switched_off(registry: Registry) -> None:
-    rules = (*DEFAULT_RULES, *MODES["plan"])
+    rules = (*DEFAULT_RULES, *PLAN_DENIES)
 
     assert names(registry.offered(rules, {"grep": False})) == [
         "glob",

@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-from palimpsest.tools.permissions import MODES, Rules
+from palimpsest.tools.modes import PLAN_DENIES
+from palimpsest.tools.permissions import Rules
 from palimpsest.transcript.base import Value
 from palimpsest.transcript.errors import ConfigError
 
@@ -36,7 +37,7 @@ BUILT_IN: dict[str, Agent] = {
         name="plan",
         description="Looks and proposes; cannot run code, write or edit.",
         note=PLAN_NOTE,
-        rules=MODES["plan"],
+        rules=PLAN_DENIES,
     ),
 }
 

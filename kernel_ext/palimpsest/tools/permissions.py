@@ -2,12 +2,13 @@
 
 Border: pure. Who asks and how a person answers is written above; this says what follows from
 rules and answers. Three choices differ from the system in the seeds: a deny is never overridden by
-an earlier "always"; "always" holds for one session; and a rule for ``edit`` covers ``write`` too,
-while a rule for ``write`` also stands on its own.
+an earlier "always"; "always" holds for one session or, where a person says so, for the project; and a
+rule for ``edit`` covers ``write`` too, while a rule for ``write`` also stands on its own.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from palimpsest.tools.wildcard import matches
@@ -44,48 +45,32 @@ HARMLESS_FILES = ("*.env.example", "*.env.sample", "*.env.template")
 """Look like secrets and are meant to be read."""
 
 
-def _rules(permission: str, action: Action, patterns: Iterable[str] = ("*",)) -> Rules:
+def rules_of(permission: str, action: Action, patterns: Iterable[str] = ("*",)) -> Rules:
+    """Return one rule for each pattern."""
     return tuple(Rule(permission=permission, pattern=p, action=action) for p in patterns)
 
 
 DEFAULT_RULES: Rules = (
-    *_rules("python", "ask"),
-    *_rules("bash", "ask"),
-    *_rules("edit", "ask"),
-    *_rules("write", "ask"),
-    *_rules("read", "allow"),
-    *_rules("read", "ask", SECRET_FILES),
-    *_rules("read", "allow", HARMLESS_FILES),
-    *_rules("list", "allow"),
-    *_rules("glob", "allow"),
-    *_rules("grep", "allow"),
-    *_rules("variables", "allow"),
-    *_rules("recall", "allow"),
-    *_rules("todowrite", "allow"),
-    *_rules("question", "allow"),
-    *_rules("webfetch", "ask"),
-    *_rules("private_network", "ask"),
-    *_rules("external_directory", "ask"),
-    *_rules("doom_loop", "ask"),
+    *rules_of("python", "ask"),
+    *rules_of("bash", "ask"),
+    *rules_of("edit", "ask"),
+    *rules_of("write", "ask"),
+    *rules_of("read", "allow"),
+    *rules_of("read", "ask", SECRET_FILES),
+    *rules_of("read", "allow", HARMLESS_FILES),
+    *rules_of("list", "allow"),
+    *rules_of("glob", "allow"),
+    *rules_of("grep", "allow"),
+    *rules_of("variables", "allow"),
+    *rules_of("recall", "allow"),
+    *rules_of("todowrite", "allow"),
+    *rules_of("question", "allow"),
+    *rules_of("webfetch", "ask"),
+    *rules_of("private_network", "ask"),
+    *rules_of("external_directory", "ask"),
+    *rules_of("doom_loop", "ask"),
 )
 """Reading inside the project is allowed, what changes something asks; what no rule names asks too."""
-
-MODES: Mapping[str, Rules] = {
-    "ask": (),
-    "plan": tuple(
-        rule for name in ("python", "bash", "edit", "write") for rule in _rules(name, "deny")
-    ),
-    "accept-edits": (*_rules("edit", "allow"), *_rules("write", "allow")),
-    "bypass": (*_rules("*", "allow"), *_rules("doom_loop", "ask")),
-}
-"""Rules that a mode adds after the defaults and before what the user configured."""
-
-
-def mode_rules(mode: str) -> Rules:
-    """Return the rules of a mode, or say which modes there are."""
-    if mode not in MODES:
-        raise ConfigError(f"There is no permission mode {mode!r}. Modes: {', '.join(MODES)}.")
-    return MODES[mode]
 
 
 def is_secret_file(path: str) -> bool:
@@ -102,7 +87,7 @@ def from_config(config: Mapping[str, Any] | str, *, home: str) -> Rules:
     ``~`` and ``$HOME`` at the start of a pattern become ``home``.
     """
     if isinstance(config, str):
-        return _rules("*", _action(config, "*"))
+        return rules_of("*", _action(config, "*"))
     if not isinstance(config, Mapping):
         raise ConfigError(f"permission must be a word or a table, not {config!r}.")
     rules: list[Rule] = []
@@ -154,8 +139,13 @@ def _last_match(names: Sequence[str], pattern: str, rules: Rules) -> Rule:
     return Rule(permission=names[0], pattern="*", action="ask")
 
 
+@lru_cache(maxsize=4096)
+def _is_named(name: str, pattern: str) -> bool:
+    return name == pattern or matches(name, pattern)
+
+
 def _names(rule: Rule, names: Sequence[str]) -> bool:
-    return any(matches(name, rule.permission) for name in names)
+    return any(_is_named(name, rule.permission) for name in names)
 
 
 def _kinds(permission: str) -> tuple[str, ...]:
@@ -203,8 +193,8 @@ def decide(
 ) -> Verdict:
     """Decide a call: any denied pattern denies it, all allowed ones allow it, else ask.
 
-    ``approved`` are the rules that earlier "always" answers of this session made; they answer
-    questions and lift no deny.
+    ``approved`` are the rules of a mode and of earlier "always" answers; they answer questions and
+    lift no deny.
     """
     kinds, rules, approved = _kinds(permission), tuple(rules), tuple(approved)
     waiting: list[str] = []
@@ -250,6 +240,8 @@ class Settled:
     approved: Rules
     replies: tuple[tuple[str, Reply], ...]
     """Ask id and reply, the answered question first."""
+    new: Rules = ()
+    """The rules that this answer made, whatever they hold for."""
 
 
 def settle(
@@ -266,13 +258,14 @@ def settle(
         return Settled(approved=approved, replies=())
     others = [one for one in pending if one.session_id == asked.session_id and one.ask.id != ask_id]
     follow: list[tuple[str, Reply]] = []
+    new: Rules = ()
     if reply.answer == "always":
-        new = _rules(asked.ask.permission, "allow", asked.ask.always)
+        new = rules_of(asked.ask.permission, "allow", asked.ask.always)
         approved += tuple(rule for rule in new if rule not in approved)
         follow = [(one.ask.id, reply) for one in others if _now_allowed(one, approved)]
     elif reply.answer == "reject":
         follow = [(one.ask.id, reply) for one in others]
-    return Settled(approved=approved, replies=((ask_id, reply), *follow))
+    return Settled(approved=approved, replies=((ask_id, reply), *follow), new=new)
 
 
 def _now_allowed(one: PendingAsk, approved: Rules) -> bool:
