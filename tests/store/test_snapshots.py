@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from palimpsest.store.filediffs import diffs, file_diff, joined
+from palimpsest.store.packs import sweep
 from palimpsest.store.restoring import Move, perform, plan_moves, wanted
 from palimpsest.store.snapshots import Limits, Snapshots, SnapshotsOff
 from palimpsest.store.trees import reachable
@@ -299,13 +300,39 @@ def test_a_snapshot_whose_object_is_gone_says_so(project: Path) -> None:
         snapshots(project).read(name)
 
 
-def test_everything_a_snapshot_needs_is_reachable(project: Path) -> None:
+def test_a_cleanup_takes_what_no_snapshot_needs_and_nothing_else(project: Path) -> None:
     shots = snapshots(project)
-    known: set[str] = set()
-    reachable(shots.objects, shots.take(), known)
+    for word in ("first" * 900, "second" * 900):
+        (project / "a.txt").write_text(word)
+        shots.take()
+    (project / "a.txt").write_text("third")
+    name, needed = shots.take(), set[str]()
+    reachable(shots.objects, name, needed)
+    folder = project / ".palimpsest" / "snapshots"
+    later = time.time() + 7_200
 
-    kept = {path.name for path in (project / ".palimpsest" / "snapshots").glob("??/*")}
-    assert kept == known
+    fresh = sweep(folder, needed, time.time(), days=0, delete=True)
+    looked = sweep(folder, needed, later, days=0, delete=False)
+    gone = sweep(folder, needed, later, days=0, delete=True)
+
+    assert (fresh.unneeded, looked.unneeded > 9_000, gone.packs) == (0, True, 3)
+    assert sweep(folder, needed, later, days=0, delete=False).bytes < looked.bytes - 9_000
+    assert set(snapshots(project).read(name).entries) == {
+        "a.txt",
+        "link",
+        "run.sh",
+        "src",
+        "src/b.bin",
+    }
+    assert shots.read(name).get("a.txt") is not None  # one who knew the old packs finds the new
+
+
+def test_what_another_kernel_kept_is_not_written_again(project: Path) -> None:
+    name = snapshots(project).take()
+    packs = list((project / ".palimpsest" / "snapshots").glob("*"))
+
+    assert snapshots(project).take() == name
+    assert list((project / ".palimpsest" / "snapshots").glob("*")) == packs
 
 
 def test_says_what_became_of_each_file(project: Path) -> None:

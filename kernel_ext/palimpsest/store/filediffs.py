@@ -85,7 +85,7 @@ def _text(snapshots: Snapshots, entry: Entry | None) -> str | None:
         return f"{entry.key}\n"
     if entry.kind != "file":
         return None
-    content = snapshots.objects.get(entry.key)
+    content = snapshots.content(entry.key)
     if b"\0" in content[:8_000]:
         return None
     try:

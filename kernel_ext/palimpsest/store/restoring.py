@@ -105,7 +105,7 @@ def _impossible(snapshots: Snapshots, one: Wanted, leaving: Collection[str]) -> 
         return reason(one.entry)
     if one.entry is not None and one.entry.kind == "file":
         try:
-            snapshots.objects.get(one.entry.key)
+            snapshots.content(one.entry.key)
         except NotFound as problem:
             return str(problem)
     return BELOW_LINK if _below_link(snapshots.root, one.path, leaving) else ""
@@ -174,7 +174,7 @@ def _perform(snapshots: Snapshots, move: Move) -> None:
     if wanted.kind == "link":
         _link(place, wanted.key)
         return
-    scratch = scratch_file(place.parent, snapshots.objects.get(wanted.key))
+    scratch = scratch_file(place.parent, snapshots.content(wanted.key))
     try:
         scratch.chmod(wanted.mode)
         scratch.replace(place)

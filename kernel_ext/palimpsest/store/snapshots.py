@@ -18,7 +18,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
-from palimpsest.store.trees import Entry, Objects, Tree, encode, encode_root, read_tree
+from palimpsest.store.packs import Objects
+from palimpsest.store.trees import Entry, Tree, encode, encode_root, read_tree
 from palimpsest.transcript.errors import StorageFailed, UserError
 
 FILE_BYTES = 2 << 20
@@ -115,14 +116,17 @@ class Snapshots:
         with self._lock:
             walk = _Walk(leave_out, time.time_ns())
             try:
+                self.objects.begin()
                 tree = self._scan(walk, "", None)
                 root = encode_root(tree, sorted(walk.ignored), cut=walk.cut)
-                return self.objects.put(root)
+                name = self.objects.put(root)
+                self.objects.commit()
             except OSError as problem:
                 raise StorageFailed(
                     f"The files could not be kept: {problem.strerror or problem}. What the agent does "
                     "to them now cannot be taken back."
                 ) from None
+            return name
 
     def read(self, snapshot: str) -> Tree:
         """Return a snapshot; raises NotFound."""
@@ -146,6 +150,11 @@ class Snapshots:
             if was != now and kinds != {"folder"} and not _is_unknown(path, one, other):
                 found.append(path)
         return tuple(sorted(found))
+
+    def content(self, sha256: str) -> bytes:
+        """Return a file's content; raises NotFound."""
+        with self._lock:
+            return self.objects.get(sha256)
 
     def look(self, path: str) -> Entry | None:
         """Return what stands at a path now; None for nothing."""

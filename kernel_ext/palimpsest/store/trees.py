@@ -4,24 +4,16 @@ A folder in which nothing changed is the very object of the snapshot before, so 
 writes one file adds that file and the folders above it. Nothing here looks at the project.
 """
 
-import hashlib
 import json
-import os
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import Literal, NamedTuple
-from uuid import uuid4
 
-from palimpsest.store.blobs import HASH
-from palimpsest.store.layout import write_fully
+from palimpsest.store.packs import Objects
 from palimpsest.transcript.errors import NotFound
 
 TREE_VERSION = 1
-FRESH_SECONDS = 600.0
-"""An object that was seen so lately is there: a cleanup spares what is younger than an hour."""
 
 Kind = Literal["file", "link", "folder", "unkept"]
 
@@ -66,74 +58,6 @@ class Tree:
     def left_out(self, path: str) -> bool:
         """Tell whether a rule left this path out, so that nothing is known of it."""
         return any(path == one or path.startswith(f"{one}/") for one in self.ignored)
-
-
-class Objects:
-    """Files ``<aa>/<sha256>`` below one folder: contents and trees."""
-
-    def __init__(self, root: Path) -> None:
-        self._root = root
-        self._seen: dict[str, float] = {}
-        self._folders: set[str] = set()
-
-    def has(self, sha256: str) -> bool:
-        """Tell whether an object is there, and make sure that no cleanup takes it soon."""
-        now = time.monotonic()
-        if now - self._seen.get(sha256, -FRESH_SECONDS) < FRESH_SECONDS:
-            return True
-        try:
-            os.utime(f"{self._root}/{sha256[:2]}/{sha256}")
-        except OSError:
-            return False
-        self._seen[sha256] = now
-        return True
-
-    def put(self, content: bytes) -> str:
-        """Keep content under its hash; raises OSError when the disk refuses."""
-        sha256 = hashlib.sha256(content).hexdigest()
-        if not self.has(sha256):
-            self._write(sha256, content)
-            self._seen[sha256] = time.monotonic()
-        return sha256
-
-    def _write(self, sha256: str, content: bytes) -> None:
-        """Write an object beside its place and rename it; in few calls, since there may be thousands."""
-        folder = f"{self._root}/{sha256[:2]}"
-        if folder not in self._folders:
-            Path(folder).mkdir(mode=0o700, parents=True, exist_ok=True)
-            self._folders.add(folder)
-        scratch = f"{folder}/.{uuid4().hex}.tmp"
-        try:
-            fd = os.open(scratch, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        except FileNotFoundError:  # somebody deleted the folder
-            self._folders.discard(folder)
-            Path(folder).mkdir(mode=0o700, parents=True, exist_ok=True)
-            fd = os.open(scratch, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        try:
-            try:
-                write_fully(fd, content)
-            finally:
-                os.close(fd)
-            os.rename(scratch, f"{folder}/{sha256}")  # noqa: PTH104  paths are strings here
-        except OSError:
-            Path(scratch).unlink(missing_ok=True)
-            raise
-
-    def get(self, sha256: str) -> bytes:
-        """Return an object; raises NotFound when it is missing or damaged."""
-        if HASH.fullmatch(sha256) is None:
-            raise NotFound(f"{sha256!r} is not the name of a snapshot.")
-        try:
-            content = self._path(sha256).read_bytes()
-        except OSError:
-            self._seen.pop(sha256, None)
-            raise NotFound(f"The snapshot {sha256[:12]} is no longer kept.") from None
-        if hashlib.sha256(content).hexdigest() != sha256:
-            raise NotFound(f"The snapshot {sha256[:12]} is damaged.")
-        return content
-
-    def _path(self, sha256: str) -> Path:
-        return self._root / sha256[:2] / sha256
 
 
 def encode(entries: Mapping[str, Entry]) -> bytes:

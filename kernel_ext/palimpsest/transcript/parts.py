@@ -172,7 +172,11 @@ class PatchPart(PartBase):
 
     type: Literal["patch"] = "patch"
     hash: str
+    """The snapshot before the step."""
     files: tuple[str, ...] = ()
+    """Paths below the project's directory."""
+    after: str | None = None
+    """The snapshot behind the step."""
 
 
 class AgentPart(PartBase):

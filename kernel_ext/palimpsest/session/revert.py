@@ -1,0 +1,141 @@
+"""Say what a revert takes back: messages, parts, and the steps whose files are to be undone.
+
+Border: pure. To take back an answer is to take back its question, since an unanswered question
+would be answered again at once; a place in the middle of an answer stays one, as long as something
+said or done comes before it. Order is that of the list, never that of ids.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from palimpsest.transcript.messages import Message, Messages, UserMessage
+from palimpsest.transcript.parts import PatchPart, StepFinishPart, TextPart, ToolPart
+from palimpsest.transcript.reverts import Revert
+from palimpsest.transcript.sessions import Session
+
+
+@dataclass(frozen=True, slots=True)
+class RevertPlan:
+    """What a revert is to do."""
+
+    message_id: str
+    part_id: str | None
+    restore: str | None
+    """The snapshot of a revert that stands already: its files come back first."""
+    patches: tuple[PatchPart, ...]
+    """Steps whose files are undone, oldest first; the first one that names a file says how it was."""
+
+
+@dataclass(frozen=True, slots=True)
+class Removal:
+    """What a cleanup removes, in order."""
+
+    messages: tuple[str, ...] = ()
+    parts: tuple[tuple[str, str], ...] = ()
+    """Message and part."""
+
+
+def plan_revert(
+    messages: Messages,
+    message_id: str,
+    part_id: str | None = None,
+    *,
+    standing: Revert | None = None,
+) -> RevertPlan | None:
+    """Say what taking back a message, or a part of it, comes to; None where there is no such thing."""
+    target = _target(messages, message_id, part_id)
+    if target is None:
+        return None
+    place, part = target
+    patches = tuple(
+        one for _, message in _from(messages, message_id, part_id) for one in _patches(message)
+    )
+    return RevertPlan(
+        messages[place].id, part, standing.snapshot if standing is not None else None, patches
+    )
+
+
+def removal(messages: Messages, revert: Revert) -> Removal:
+    """Say what a cleanup removes; nothing where the target is not there any more."""
+    at = next((i for i, one in enumerate(messages) if one.id == revert.message_id), None)
+    if at is None:
+        return Removal()
+    if revert.part_id is None:
+        return Removal(tuple(one.id for one in messages[at:]))
+    names = [part.id for part in messages[at].parts]
+    first = names.index(revert.part_id) if revert.part_id in names else len(names)
+    gone = tuple((revert.message_id, name) for name in names[first:])
+    return Removal(tuple(one.id for one in messages[at + 1 :]), gone)
+
+
+def standing(session: Session | None) -> Revert | None:
+    """Return the revert that waits to be undone or made final."""
+    if session is None or session.revert is None:
+        return None
+    return Revert.model_validate(session.revert)
+
+
+def without_taken_back(messages: Messages, revert: Revert | None) -> Messages:
+    """Return what is left of the messages for the model."""
+    if revert is None:
+        return messages
+    gone = removal(messages, revert)
+    names, parts = set(gone.messages), {part for _, part in gone.parts}
+    return tuple(
+        one.model_copy(update={"parts": tuple(p for p in one.parts if p.id not in parts)})
+        if one.id == revert.message_id
+        else one
+        for one in messages
+        if one.id not in names
+    )
+
+
+def left_by(messages: Messages, patch: PatchPart) -> str | None:
+    """Return the snapshot at the end of the step that a patch belongs to."""
+    if patch.after is not None:
+        return patch.after
+    for message in messages:
+        if message.id == patch.message_id:
+            ends = [one for one in message.parts if isinstance(one, StepFinishPart)]
+            return ends[-1].snapshot if ends else None
+    return None
+
+
+def _target(
+    messages: Messages, message_id: str, part_id: str | None
+) -> tuple[int, str | None] | None:
+    asked: int | None = None
+    for at, message in enumerate(messages):
+        if isinstance(message.info, UserMessage):
+            asked = at
+        if message.id != message_id:
+            continue
+        if part_id is None:
+            return (at if asked is None else asked), None
+        names = [part.id for part in message.parts]
+        if part_id not in names:
+            return None
+        before = message.parts[: names.index(part_id)]
+        if any(isinstance(one, TextPart | ToolPart) for one in before):
+            return at, part_id
+        return (at if asked is None else asked), None
+    return None
+
+
+def _from(
+    messages: Messages, message_id: str, part_id: str | None
+) -> Iterator[tuple[int, Message]]:
+    """Yield what lies behind the place, its own message without the parts before it."""
+    found = False
+    for at, message in enumerate(messages):
+        if found:
+            yield at, message
+        elif message.id == message_id:
+            found = True
+            names = [part.id for part in message.parts]
+            first = names.index(part_id) if part_id in names else 0
+            yield at, message.model_copy(update={"parts": message.parts[first:]})
+
+
+def _patches(message: Message) -> list[PatchPart]:
+    return [part for part in message.parts if isinstance(part, PatchPart)]

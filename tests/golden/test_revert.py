@@ -1,0 +1,118 @@
+"""A revert takes back what it takes back in the recorded agent, and undoes the same steps."""
+
+from typing import Any
+
+import pytest
+from tests.golden.data import load
+from tests.golden.upstream import message
+
+from palimpsest.session.revert import plan_revert, removal, without_taken_back
+from palimpsest.transcript.messages import Messages
+from palimpsest.transcript.reverts import Revert
+
+TWICE = "revert_twice_keeps_first_snapshot"
+
+
+def cases() -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = load("opencode", "revert")
+    return found
+
+
+def named(prefix: str) -> list[dict[str, Any]]:
+    return [case for case in cases() if case["name"].startswith(prefix)]
+
+
+def steps(case: dict[str, Any]) -> list[tuple[str, str | None]]:
+    """Return which message and part each revert of a case names; its name says it."""
+    name = case["name"]
+    if name == TWICE:
+        return [(entry[1]["messageID"], entry[1].get("partID")) for entry in case["log"]]
+    if name == "revert_unknown":
+        return [("msg_9999", None)]
+    words = name.removeprefix("revert_to_").rsplit("_", 2)
+    target = "_".join(words[-2:])
+    if words[-2] == "msg":
+        return [(target, None)]
+    owner = next(
+        one["info"]["id"]
+        for one in case["input"]
+        if any(part["id"] == target for part in one["parts"])
+    )
+    return [(owner, target)]
+
+
+def shape(revert: Revert | None) -> dict[str, str] | None:
+    """Rename our record's fields as theirs."""
+    if revert is None:
+        return None
+    found = {"messageID": revert.message_id, "snapshot": revert.snapshot or ""}
+    return found | ({"partID": revert.part_id} if revert.part_id else {})
+
+
+def run(messages: Messages, case: dict[str, Any]) -> tuple[Revert | None, list[Any]]:
+    """Replay a case with the functions of the live session; say what was done to the files."""
+    standing: Revert | None = None
+    ops: list[Any] = []
+    for message_id, part_id in steps(case):
+        plan = plan_revert(messages, message_id, part_id, standing=standing)
+        if plan is None:
+            continue
+        ops += [["track"]] if plan.restore is None else [["restore", plan.restore]]
+        undone = [{"hash": one.hash, "files": list(one.files)} for one in plan.patches]
+        ops.append(["revert", undone])
+        standing = Revert(
+            message_id=plan.message_id,
+            part_id=plan.part_id,
+            snapshot=plan.restore or "SNAPNOW",
+        )
+        first = next(i for i, one in enumerate(messages) if one.id == plan.message_id)
+        ops.append(["computeDiff", [one.id for one in messages[first:]]])
+    return standing, ops
+
+
+def test_reverts_take_back_and_undo_the_same() -> None:
+    for case in named("revert_"):
+        messages = tuple(message(one) for one in case["input"])
+        standing, ops = run(messages, case)
+
+        recorded = case["revert"]
+        expected = recorded and {key: value for key, value in recorded.items() if key != "diff"}
+        assert shape(standing) == expected, case["name"]
+        files = [op for op in case["ops"] if op[0] in {"track", "restore", "revert", "computeDiff"}]
+        assert ops == files, case["name"]
+        kept = [{"id": one.id, "parts": [part.id for part in one.parts]} for one in messages]
+        assert kept == case["remaining"], case["name"]
+
+
+def test_a_cleanup_removes_the_same_in_the_same_order() -> None:
+    found = named("cleanup_")
+    assert found or pytest.skip("none recorded here")
+    for case in found:
+        messages = tuple(message(one) for one in case["input"])
+        theirs = case["session"].get("revert")
+        if theirs is None:
+            assert case["log"] == []
+            continue
+        revert = Revert(
+            message_id=theirs["messageID"],
+            part_id=theirs.get("partID"),
+            snapshot=theirs.get("snapshot"),
+        )
+        gone = removal(messages, revert)
+
+        log = [["removeMessage", name] for name in gone.messages]
+        log += [["removePart", *names] for names in gone.parts]
+        assert [*log, ["clearRevert"]] == case["log"], case["name"]
+        left = without_taken_back(messages, revert)
+        assert [{"id": one.id, "parts": [part.id for part in one.parts]} for one in left] == case[
+            "remaining"
+        ], case["name"]
+
+
+def test_undoing_no_revert_does_nothing_and_a_busy_session_refuses() -> None:
+    """Recorded for completeness; tests/session/test_revert.py shows ours do the same."""
+    found = {case["name"]: case for case in cases()}
+    if "unrevert_none" in found:
+        assert (found["unrevert_none"]["ops"], found["unrevert_none"]["log"]) == ([], [])
+    if "busy" in found:
+        assert found["busy"]["threw"] == "busy"
