@@ -124,6 +124,14 @@ class LiveSession(Protocol):
         """
         ...
 
+    async def loop(self) -> Answer:
+        """Join the run and await its final answer; all who join get the same one.
+
+        Where none runs, one is begun over what was left: a message without an answer, and prompts
+        that wait. Raises UserError when nothing was said.
+        """
+        ...
+
     async def compact(self, focus: str | None = None, origin: Origin | None = None) -> Answer:
         """Put a summary in the place of what was said, and await it; joins one that runs already.
 

@@ -65,6 +65,10 @@ class FollowedSession:
         """Refuse: another kernel writes this session."""
         raise SessionHeld(self.reason)
 
+    async def loop(self) -> Answer:
+        """Refuse: another kernel writes this session."""
+        raise SessionHeld(self.reason)
+
     async def compact(self, focus: str | None = None, origin: Origin | None = None) -> Answer:  # noqa: ARG002
         """Refuse: another kernel writes this session."""
         raise SessionHeld(self.reason)

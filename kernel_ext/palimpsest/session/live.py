@@ -96,6 +96,10 @@ class LiveSession:
         """Try the newest turn again after it failed, and await its answer."""
         return await self.runner.retry()
 
+    async def loop(self) -> Answer:
+        """Await the end of the run and its final answer; begin one over what was left unanswered."""
+        return await self.runner.loop()
+
     async def compact(self, focus: str | None = None, origin: Origin | None = None) -> Answer:
         """Put a summary in the place of what was said, and await it; joins one that runs."""
         return await self.runner.compact(focus, origin or Origin())

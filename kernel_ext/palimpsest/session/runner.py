@@ -6,7 +6,8 @@ delivered before the next request, *queue* after the turn (DESIGN.md 5). Runs on
 
 import asyncio
 import dataclasses
-from collections.abc import Callable
+from collections import OrderedDict
+from collections.abc import Callable, Coroutine
 from typing import Any
 
 from palimpsest.context.fold import marker
@@ -16,6 +17,16 @@ from palimpsest.loop.deadline import watch
 from palimpsest.loop.saying import refuse
 from palimpsest.loop.stage import Log, Stage
 from palimpsest.loop.turn import failure, newest_user, run_turn
+from palimpsest.session.answers import (
+    answers_after,
+    collected,
+    defect,
+    given,
+    is_summary,
+    newest_turn,
+    switches,
+    text_of,
+)
 from palimpsest.session.api import Answer, PromptOptions
 from palimpsest.tools.tool import Abort
 from palimpsest.transcript.errors import (
@@ -37,8 +48,6 @@ from palimpsest.transcript.events import (
 from palimpsest.transcript.ids import Ids
 from palimpsest.transcript.messages import (
     AssistantMessage,
-    Message,
-    Messages,
     MessageTime,
     Origin,
     UserMessage,
@@ -46,7 +55,12 @@ from palimpsest.transcript.messages import (
 from palimpsest.transcript.parts import TextPart
 from palimpsest.transcript.policies import RecoveryPolicy
 from palimpsest.transcript.sessions import Busy, Idle
-from palimpsest.transcript.values import ModelRef, Usage
+from palimpsest.transcript.values import ModelRef
+
+BUSY = "The agent works already; wait for its answer, or stop it."
+NOTHING_SAID = "Nothing was said in this session yet, so there is nothing to answer."
+REMEMBERED = 100
+"""Answers kept for prompts that are sent again with the same id."""
 
 
 class Run:
@@ -87,6 +101,8 @@ class Runner:
         self.compactions = CompactionState()
         """Who waits for a compaction asks this."""
         self._waiting: dict[str, asyncio.Future[Answer]] = {}
+        self._answered: OrderedDict[str, Answer] = OrderedDict()
+        self._joined: list[asyncio.Future[Answer]] = []
         self._yes: set[str] = set()
         self._run: Run | None = None
         self._task: asyncio.Task[None] | None = None
@@ -99,10 +115,12 @@ class Runner:
     async def prompt(self, text: str, options: PromptOptions) -> Answer:
         """Admit a prompt and await its own answer; a repeated prompt id joins the first."""
         prompt_id = options.prompt_id or self._ids.new("pmt")
+        if prompt_id in self._answered:
+            return self._answered[prompt_id]
         if prompt_id not in self._waiting:
-            given = _options(options)
-            self._resolve(given)
-            self._waiting[prompt_id] = asyncio.get_running_loop().create_future()
+            chosen = given(options)
+            self._resolve(chosen)
+            future = self._await(prompt_id)
             if options.yes:
                 self._yes.add(prompt_id)
             self._log.append(
@@ -111,13 +129,49 @@ class Runner:
                     text=text,
                     delivery=options.delivery,
                     origin=options.origin,
-                    options=given,
+                    options=chosen,
                 ),
                 sync=True,
             )
-            if self._task is None or self._task.done():
-                self._task = asyncio.get_running_loop().create_task(self._work())
+            if not self.busy:
+                self._begin(self._work())
+            return await asyncio.shield(future)
         return await asyncio.shield(self._waiting[prompt_id])
+
+    async def loop(self) -> Answer:
+        """Await the end of the run and return its final answer; begin one where none runs.
+
+        All who join get the same answer. A run that is begun so answers what was left: the newest
+        message, if it has no answer yet, and the prompts that wait. Raises UserError when nothing
+        was said.
+        """
+        if not self.busy:
+            if newest_user(self._log.state.messages()) is not None:
+                self._begin(self._work(lambda _run, _stage: None))
+            elif self._log.state.inbox:
+                self._begin(self._work())
+            else:
+                raise UserError(NOTHING_SAID)
+        future: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
+        self._joined.append(future)
+        return await asyncio.shield(future)
+
+    @property
+    def busy(self) -> bool:
+        """Whether a run goes on."""
+        return self._task is not None and not self._task.done()
+
+    def idle(self) -> None:
+        """Raise SessionBusy where something runs that an operation would disturb."""
+        if self.busy:
+            raise SessionBusy(BUSY)
+
+    def _begin(self, work: Coroutine[Any, Any, None]) -> None:
+        self._task = asyncio.get_running_loop().create_task(work)
+
+    def _await(self, key: str) -> "asyncio.Future[Answer]":
+        future = self._waiting[key] = asyncio.get_running_loop().create_future()
+        return future
 
     async def retry(self) -> Answer:
         """Send the request that failed again, and await the answer of its turn.
@@ -125,8 +179,7 @@ class Runner:
         The newest user message is answered anew; it is not said twice, and what its turn did
         before the failure stays. Raises UserError when there is nothing to try again.
         """
-        if self._task is not None and not self._task.done():
-            raise SessionBusy("The agent works already; wait for its answer, or stop it.")
+        self.idle()
         messages = self._log.state.messages()
         error = failure(messages)
         newest = messages[-1].info if messages else None
@@ -135,14 +188,13 @@ class Runner:
         if isinstance(error, AbortedError):
             raise UserError("The newest turn was stopped and did not fail; say how to go on.")
         key = self._ids.new("pmt")
-        future = self._waiting[key] = asyncio.get_running_loop().create_future()
+        future = self._await(key)
         answered = newest.parent_id
 
         def start(run: Run, _stage: Stage) -> None:
             run.delivered[key] = answered
 
-        work = self._work(start, again=True)
-        self._task = asyncio.get_running_loop().create_task(work)
+        self._begin(self._work(start, again=True))
         return await asyncio.shield(future)
 
     def cancel(self, reason: str) -> bool:
@@ -154,12 +206,13 @@ class Runner:
             self._run.abort.set(reason)
         return bool(waiting) or self._run is not None
 
-    def withdraw(self, prompt_id: str) -> bool:
-        """Take a waiting prompt back."""
+    def withdraw(self, prompt_id: str, error: ErrorValue | None = None) -> bool:
+        """Take a waiting prompt back, and answer it with an error."""
         if prompt_id not in self._log.state.inbox:
             return False
         self._log.append(PromptDelivered(prompt_id=prompt_id))
-        self._answer(prompt_id, Answer(self._session_id, "", error=AbortedError()))
+        self._yes.discard(prompt_id)
+        self._answer(prompt_id, Answer(self._session_id, "", error=error or AbortedError()))
         return True
 
     async def wait_idle(self) -> None:
@@ -174,20 +227,19 @@ class Runner:
         """
         if self.compactions.in_flight:
             return await self._join()
-        if self._task is not None and not self._task.done():
-            raise SessionBusy("The agent works already; wait for its answer, or stop it.")
+        self.idle()
         messages = self._log.state.messages()
         user = newest_user(messages)
         if user is None or not possible(messages):
             raise UserError("There is nothing to summarise yet: the agent has not answered.")
         key = self._ids.new("pmt")
-        future = self._waiting[key] = asyncio.get_running_loop().create_future()
+        future = self._await(key)
 
         def start(run: Run, stage: Stage) -> None:
             marked = begin(stage, user, auto=False, focus=focus, origin=origin)
             run.delivered[key] = marked.id
 
-        self._task = asyncio.get_running_loop().create_task(self._work(start))
+        self._begin(self._work(start))
         return await asyncio.shield(future)
 
     async def wait_compaction(self) -> bool:
@@ -212,29 +264,45 @@ class Runner:
         run = Run()
         run.first_seq = first
         answer = self._collect(run, marked.id, problem)
-        summary = tuple(one for one in answer.messages if _is_summary(one))[:1]
+        summary = tuple(one for one in answer.messages if is_summary(one))[:1]
         if not summary or not isinstance(summary[0].info, AssistantMessage):
             return answer
         info = summary[0].info
         return dataclasses.replace(
             answer,
             messages=summary,
-            text=_text(summary),
+            text=text_of(summary),
             usage=info.tokens,
             cost=info.cost,
             steps=1,
             error=problem or info.error,
         )
 
+    def _answer_joined(self) -> None:
+        """Give the final answer of the run to all who joined it."""
+        joined, self._joined = self._joined, []
+        if not joined:
+            return
+        answer = self._collect(Run(), newest_turn(self._log.state.messages()), None)
+        for future in joined:
+            if not future.done():
+                future.set_result(answer)
+
     async def _work(self, start: Start | None = None, *, again: bool = False) -> None:
-        self._log.append(SessionStatus(status=Busy()))
         try:
+            self._log.append(SessionStatus(status=Busy()))
             if start is not None:
                 await self._turn(start, again=again)
             while self._log.state.inbox:
                 await self._turn()
+        except Exception as broken:  # noqa: BLE001  who waits must be told, whatever broke
+            for prompt_id in list(self._waiting):
+                self._answer(prompt_id, Answer(self._session_id, "", error=defect(broken)))
         finally:
-            self._log.append(SessionStatus(status=Idle()), sync=True)
+            try:
+                self._log.append(SessionStatus(status=Idle()), sync=True)
+            finally:
+                self._answer_joined()
 
     async def _turn(self, start: Start | None = None, *, again: bool = False) -> None:
         """Run what ``start`` begins, else the oldest waiting prompt; ``again`` a turn that failed."""
@@ -252,17 +320,17 @@ class Runner:
                 self._deliver(run, next(iter(self._log.state.inbox.values())))
             else:
                 start(run, stage)
-            await run_turn(stage, again=again)
+            if start is not None or run.delivered:
+                await run_turn(stage, again=again)
         except asyncio.CancelledError:
             run.abort.set("The kernel ends.")
             problem = AbortedError(message="The kernel ends.")
             raise
         except Exception as broken:  # noqa: BLE001  one broken turn must not end the session
-            problem = UnknownError(
-                message=f"Palimpsest itself failed: {type(broken).__name__}: {broken}. "
-                "What was said is kept; please report this."
-            )
+            problem = defect(broken)
             self._tell(stage, problem)
+            if start is None and not run.delivered:
+                self.withdraw(next(iter(self._log.state.inbox), ""), problem)
         finally:
             watching.cancel()
             self._run = None
@@ -286,7 +354,14 @@ class Runner:
         return bool(steers)
 
     def _deliver(self, run: Run, prompt: PromptAdmitted) -> None:
-        agent, model = self._resolve(prompt.options)
+        try:
+            agent, model = self._resolve(prompt.options)
+        except UserError as problem:
+            # What it names was there when it was sent, and is gone now; it must not wait for ever.
+            error = UnknownError(message=str(problem), explained=True)
+            self._log.append(SessionError(error=error))
+            self.withdraw(prompt.prompt_id, error)
+            return
         message = UserMessage(
             id=self._ids.new("msg"),
             session_id=self._session_id,
@@ -294,7 +369,7 @@ class Runner:
             agent=agent,
             model=model,
             system=prompt.options.get("system"),
-            tools=_switches(prompt.options.get("tools")),
+            tools=switches(prompt.options.get("tools")),
             origin=prompt.origin,
             max_steps=prompt.options.get("max_steps"),
             joins=True if run.delivered else None,
@@ -318,76 +393,20 @@ class Runner:
     def _answer(self, prompt_id: str, answer: Answer) -> None:
         future = self._waiting.pop(prompt_id, None)
         if future is not None and not future.done():
+            self._answered[prompt_id] = answer
+            while len(self._answered) > REMEMBERED:
+                self._answered.popitem(last=False)
             future.set_result(answer)
 
     def _collect(self, run: Run, message_id: str, problem: ErrorValue | None) -> Answer:
         state = self._log.state
-        messages = _after(state.messages(), message_id)
-        infos = [m.info for m in messages if isinstance(m.info, AssistantMessage)]
-        costs = [info.cost for info in infos if info.cost is not None]
-        usage = Usage()
-        for info in infos:
-            usage = usage.plus(info.tokens)
-        error = problem or (infos[-1].error if infos else None)
-        if error is None and not infos:
-            error = UnknownError(message="Nothing was answered.")
-            if run.abort.is_set():
-                error = AbortedError(message=run.abort.reason)
-        return Answer(
-            session_id=self._session_id,
-            turn_id=message_id,
-            messages=messages,
-            text=_text(messages),
-            usage=usage,
-            cost=sum(costs) if costs else None,
-            steps=len(infos),
-            error=error,
-            seq=(run.first_seq, state.seq),
-        )
+        messages = state.messages()
+        if problem is None and run.abort.is_set() and not answers_after(messages, message_id):
+            problem = AbortedError(message=run.abort.reason)
+        answer = collected(self._session_id, messages, message_id, problem)
+        return dataclasses.replace(answer, seq=(run.first_seq, state.seq))
 
 
 def origin_or_api(origin: Origin | None) -> Origin:
     """Return the origin of a prompt; what names none came by the API."""
     return origin or Origin()
-
-
-def _options(options: PromptOptions) -> dict[str, Any]:
-    given = {
-        "model": options.model,
-        "variant": options.variant,
-        "agent": options.agent,
-        "system": options.system,
-        "tools": list(options.tools) if options.tools is not None else None,
-        "max_steps": options.max_steps,
-    }
-    return {key: value for key, value in given.items() if value is not None}
-
-
-def _switches(tools: list[str] | None) -> dict[str, bool] | None:
-    if tools is None:
-        return None
-    return {"*": False} | dict.fromkeys(tools, True)
-
-
-def _after(messages: Messages, message_id: str) -> Messages:
-    at = next((i for i, m in enumerate(messages) if m.id == message_id), len(messages))
-    return tuple(m for m in messages[at + 1 :] if isinstance(m.info, AssistantMessage))
-
-
-def _is_summary(message: Message) -> bool:
-    return isinstance(message.info, AssistantMessage) and message.info.summary
-
-
-def _text(messages: Messages) -> str:
-    """Return the words of the last message; a summary's only where nothing else was said."""
-    said = [message for message in messages if not _is_summary(message)] or messages
-    if not said:
-        return ""
-    return "\n\n".join(
-        part.text
-        for part in said[-1].parts
-        if isinstance(part, TextPart)
-        and part.text
-        and not part.ignored
-        and not (part.metadata or {}).get("failed_attempt")
-    )

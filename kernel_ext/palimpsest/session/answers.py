@@ -1,0 +1,103 @@
+"""What a prompt is journaled with, and what it is answered with.
+
+Border: reads messages, runs nothing; the runner decides when.
+"""
+
+from typing import Any
+
+from palimpsest.session.api import Answer, PromptOptions
+from palimpsest.transcript.errors import ErrorValue, UnknownError
+from palimpsest.transcript.messages import AssistantMessage, Message, Messages, UserMessage
+from palimpsest.transcript.parts import TextPart
+from palimpsest.transcript.values import Usage
+
+
+def given(options: PromptOptions) -> dict[str, Any]:
+    """Return what a person chose for one prompt, as it is journaled."""
+    chosen = {
+        "model": options.model,
+        "variant": options.variant,
+        "agent": options.agent,
+        "system": options.system,
+        "tools": list(options.tools) if options.tools is not None else None,
+        "max_steps": options.max_steps,
+    }
+    return {key: value for key, value in chosen.items() if value is not None}
+
+
+def switches(tools: list[str] | None) -> dict[str, bool] | None:
+    """Return which tools are on, where only some were named."""
+    if tools is None:
+        return None
+    return {"*": False} | dict.fromkeys(tools, True)
+
+
+def collected(
+    session_id: str, messages: Messages, message_id: str, error: ErrorValue | None
+) -> Answer:
+    """Return what followed a user message as its answer."""
+    said = answers_after(messages, message_id)
+    infos = [m.info for m in said if isinstance(m.info, AssistantMessage)]
+    costs = [info.cost for info in infos if info.cost is not None]
+    usage = Usage()
+    for info in infos:
+        usage = usage.plus(info.tokens)
+    error = error or (infos[-1].error if infos else UnknownError(message="Nothing was answered."))
+    return Answer(
+        session_id=session_id,
+        turn_id=message_id,
+        messages=said,
+        text=text_of(said),
+        usage=usage,
+        cost=sum(costs) if costs else None,
+        steps=len(infos),
+        error=error,
+    )
+
+
+def answers_after(messages: Messages, message_id: str) -> Messages:
+    """Return the assistant messages behind a message."""
+    at = next((i for i, m in enumerate(messages) if m.id == message_id), len(messages))
+    return tuple(m for m in messages[at + 1 :] if isinstance(m.info, AssistantMessage))
+
+
+def is_summary(message: Message) -> bool:
+    """Tell whether a message is what a compaction wrote."""
+    return isinstance(message.info, AssistantMessage) and message.info.summary
+
+
+def text_of(messages: Messages) -> str:
+    """Return the words of the last message; a summary's only where nothing else was said."""
+    said = [message for message in messages if not is_summary(message)] or messages
+    if not said:
+        return ""
+    return "\n\n".join(
+        part.text
+        for part in said[-1].parts
+        if isinstance(part, TextPart)
+        and part.text
+        and not part.ignored
+        and not (part.metadata or {}).get("failed_attempt")
+    )
+
+
+def newest_turn(messages: Messages) -> str:
+    """Return the id of the user message with which the newest turn began; empty where none did."""
+    newest = ""
+    for message in reversed(messages):
+        info = message.info
+        if not isinstance(info, UserMessage):
+            continue
+        newest = newest or info.id
+        by_engine = info.origin is not None and info.origin.kind == "engine"
+        if not by_engine and not info.joins:
+            return info.id
+    return newest
+
+
+def defect(broken: Exception) -> UnknownError:
+    """Say that we failed ourselves."""
+    return UnknownError(
+        message=f"Palimpsest itself failed: {type(broken).__name__}: {broken}. "
+        "What was said is kept; please report this."
+    )
