@@ -86,6 +86,11 @@ def render_message(
     return f'<section class="{kind}">\n{_join(made)}\n</section>' if any(made) else ""
 
 
+def render_item(item: Item) -> str:
+    """Return one thing that a reader sees as a piece of HTML without style."""
+    return _item(item)
+
+
 def render_turns(
     messages: Iterable[Message], caps: Caps, scrub: Scrub, notes: Notes | None
 ) -> Iterable[str]:

@@ -45,6 +45,7 @@ def messages_json(store: Store, session_id: str) -> Iterator[tuple[Json, list[Js
     for slot in state.slots():
         message = state.message(slot.id)
         slot.built = None
+        slot.parts.clear()
         if message is not None:
             parts = [_part_out(store, part, holding) for part in message.parts]
             yield info_json(message.info), parts
@@ -68,17 +69,26 @@ def whole(store: Store, part: Part) -> Part:
         return part.model_copy(update={"url": whole_url(store, part)})
     if not isinstance(part, ToolPart) or not isinstance(part.state, ToolCompleted):
         return part
+    part = whole_output(store, part)
+    attachments = tuple(
+        one.model_copy(update={"url": whole_url(store, one)})
+        for one in getattr(part.state, "attachments", ())
+    )
+    state = part.state.model_copy(update={"attachments": attachments})
+    return part.model_copy(update={"state": state})
+
+
+def whole_output(store: Store, part: ToolPart) -> ToolPart:
+    """Return a call with its whole output; its attachments stay where they are."""
     state = part.state
-    changes: dict[str, Any] = {
-        "attachments": tuple(
-            one.model_copy(update={"url": whole_url(store, one)}) for one in state.attachments
-        )
-    }
-    if state.blob is not None:
-        with suppress(NotFound):
-            content = store.get_blob(state.blob.sha256).decode("utf-8", "surrogatepass")
-            changes |= {"output": content, "blob": None}
-    return part.model_copy(update={"state": state.model_copy(update=changes)})
+    if not isinstance(state, ToolCompleted) or state.blob is None:
+        return part
+    try:
+        content = store.get_blob(state.blob.sha256).decode("utf-8", "surrogatepass")
+    except NotFound:
+        return part
+    read = state.model_copy(update={"output": content, "blob": None})
+    return part.model_copy(update={"state": read})
 
 
 def whole_url(store: Store, file: FilePart | Attachment) -> str:

@@ -1,0 +1,327 @@
+"""A session as a page to pass on: everything in one file, which asks nothing of anybody.
+
+Border: pure. The caller takes secrets out, decides what of the attachments comes along, and says
+what time it is; the page comes in pieces, so that a session of any length needs no more memory
+than its longest message. The look is ``html``'s, with what a page of its own needs besides: a head
+with facts, a list of the prompts, and strips under which one can look.
+"""
+
+import html
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from palimpsest.render.escape import clean, in_html, one_line
+from palimpsest.render.html import render_item
+from palimpsest.render.story import (
+    Call,
+    Caps,
+    Item,
+    Notes,
+    Scrub,
+    Strip,
+    tell_error,
+    told,
+)
+from palimpsest.render.style import LIGHT, PAGE
+from palimpsest.render.words import count, size
+from palimpsest.transcript.messages import Message
+from palimpsest.transcript.parts import Attachment, FilePart
+from palimpsest.transcript.values import Todo
+
+SHARE_CAPS = Caps(call=40_000, lines=400, looking_lines=400, turn=4_000_000, text=400_000)
+"""A page is read by folding, so it shows what a saved notebook has no room for."""
+MOST_LINES = 24
+"""A call with more lines begins closed: its row says what it was about."""
+
+ANSWER_LEVEL = 3
+_HEADING = re.compile(r"<(?P<end>/?)h(?P<level>[3-6])>")
+_TODOS = {
+    "pending": ("☐", "open"),
+    "in_progress": ("◐", "in progress"),
+    "completed": ("☑", "done"),
+    "cancelled": ("☒", "cancelled"),
+}
+
+_RULES = """
+.about { color: var(--muted); font-size: 13px; margin: 8px 0 0; max-width: 68ch; }
+dl.facts { display: grid; grid-template-columns: repeat(auto-fill, minmax(180px, 1fr)); gap: 8px 20px;
+  margin: 16px 0 0; padding: 12px 0; border: solid var(--line); border-width: 1px 0; }
+dl.facts dt { font-size: 12px; color: var(--muted); } dl.facts dd { margin: 0; color: var(--text);
+  font-size: 13px; overflow-wrap: anywhere; }
+h1 { font-size: 24px; line-height: 1.25; overflow-wrap: anywhere; text-wrap: balance; }
+h2 { font-size: 14px; font-weight: 600; margin: 0; } .said h4 { font-size: 15px; }
+nav, .todo { margin: 16px 0 0; font-size: 13px; }
+nav summary, .todo summary { font-weight: 600; }
+nav summary::before, .todo summary::before, .under > summary::before { content: "\\25B8\\00A0"; }
+nav [open] > summary::before, .todo [open] > summary::before, .under[open] > summary::before {
+  content: "\\25BE\\00A0"; }
+nav ol, .todo ul { margin: 4px 0 0; padding-left: 28px; } nav li { padding: 2px 0; }
+nav a { text-decoration: none; } nav a:hover, nav a:focus-visible { text-decoration: underline; }
+.todo ul { list-style: none; padding-left: 4px; } .todo .done { color: var(--muted); }
+.prompt { margin-top: 40px; } .prompt h2 { color: var(--accent); font-size: 12px; }
+.prompt h2 time, .prompt h2 a { font-weight: 400; color: var(--muted); margin-left: 8px; }
+.answer > h3 { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
+.said { overflow-wrap: anywhere; } .said table { display: block; overflow-x: auto; }
+.under { border: 1px dashed var(--scraped); border-radius: 6px; font-size: 13px;
+  background: repeating-linear-gradient(135deg, transparent 0 7px, var(--strokes) 7px 8px); }
+.under > summary { padding: 5px 12px; } .under > summary::before { color: var(--scraped); }
+.under > pre { border-top: 1px dashed var(--scraped); border-radius: 0 0 6px 6px; }
+.file { font-size: 13px; } .file pre { margin-top: 4px; }
+figcaption { color: var(--muted); font-size: 12px; }
+pre { tab-size: 4; } pre:focus-visible { outline: 2px solid var(--accent); outline-offset: -2px; }
+footer { margin-top: 48px; padding-top: 12px; border-top: 1px solid var(--line); }
+footer p { color: var(--muted); font-size: 12px; margin: 4px 0; max-width: 72ch; }
+@media (max-width: 480px) {
+  main, .head, footer { padding-left: 0; padding-right: 0; } h1 { font-size: 20px; }
+  dl.facts { grid-template-columns: 1fr 1fr; gap: 8px 12px; } .answer { padding-left: 10px; }
+  .row .subject { flex-basis: 45%; }
+}
+@media print {
+  :root { LIGHT }
+  details::details-content { content-visibility: visible; height: auto; opacity: 1; display: block; }
+  summary::before, .time::after { content: none !important; }
+  nav { display: none; } .call, .under { break-inside: auto; } figure { break-inside: avoid; }
+  .row, h2 { break-after: avoid; } pre { white-space: pre-wrap; overflow-wrap: anywhere; }
+  .prompt, .under, .strip { print-color-adjust: exact; -webkit-print-color-adjust: exact; }
+}
+""".replace("LIGHT", LIGHT.strip())
+
+_META = (
+    '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+    '<meta http-equiv="Content-Security-Policy" content="default-src \'none\';'
+    " style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'\">\n"
+    '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+    '<meta name="color-scheme" content="light dark">\n'
+    '<meta name="referrer" content="no-referrer">\n<meta name="robots" content="noindex">\n'
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Embedded:
+    """What of an attachment comes along."""
+
+    kind: Literal["picture", "text", "file", "left-out"]
+    name: str
+    mime: str
+    content: str = ""
+    """A ``data:`` url, or the words of a text."""
+    why: str = ""
+    """Why it does not come along, or not whole."""
+
+
+Embed = Callable[[Attachment | FilePart], Embedded]
+
+
+@dataclass(frozen=True, slots=True)
+class Front:
+    """What stands above the transcript."""
+
+    title: str
+    about: str
+    """What this page is."""
+    facts: tuple[tuple[str, str], ...] = ()
+    todos: tuple[Todo, ...] = ()
+    prompts: Sequence[str] = ()
+    """The first words of each prompt, in order."""
+
+
+def share_page(
+    front: Front,
+    messages: Iterable[Message],
+    *,
+    scrub: Scrub,
+    embed: Embed,
+    when: Callable[[int], str],
+    notes: Notes | None = None,
+    caps: Caps = SHARE_CAPS,
+    closing: Callable[[], Sequence[str]] = tuple,
+) -> Iterator[str]:
+    """Yield the page in pieces, in order; ``closing`` says what stands below, once all was told."""
+    yield from _head(front, scrub)
+    body = _Body(scrub, embed, when, notes)
+    yield '<main id="transcript" aria-label="Transcript">\n'
+    left, step = caps, 1
+    for message in messages:
+        if message.info.role == "user":
+            left, step = caps, 1
+        yield body.message(message, left, step)
+        left = left.after(message.parts)
+        step += sum(part.type == "step-finish" for part in message.parts)
+    yield "</main>\n<footer>\n"
+    for words in closing():
+        yield f"<p>{_words(words)}</p>\n"
+    yield "</footer>\n</div>\n</body>\n</html>\n"
+
+
+def _head(front: Front, scrub: Scrub) -> Iterator[str]:
+    name = html.escape(one_line(scrub(front.title)) or "Session")
+    yield f"{_META}<title>{name}</title>\n<style>{_page_style()}{_RULES}</style>\n</head>\n<body>\n"
+    yield f'<div class="page">\n<header>\n<h1>{name}</h1>\n<p class="about">{_words(front.about)}</p>\n'
+    facts = "".join(
+        f"<div><dt>{_words(scrub(key))}</dt><dd>{_words(scrub(value))}</dd></div>"
+        for key, value in front.facts
+    )
+    yield f'<dl class="facts">{facts}</dl>\n</header>\n'
+    if front.todos:
+        yield _todos(front.todos, scrub)
+    if front.prompts:
+        yield '<nav aria-label="Prompts"><details><summary>'
+        yield f"{_number(len(front.prompts), 'prompt')}</summary>\n<ol>\n"
+        for at, words in enumerate(front.prompts, start=1):
+            shown = _words(one_line(scrub(words), 120)) or "Without words"
+            yield f'<li><a href="#prompt-{at}">{shown}</a></li>\n'
+        yield "</ol></details></nav>\n"
+
+
+def _page_style() -> str:
+    return PAGE.replace("\nmain {", "\n.page {", 1)
+
+
+def _todos(todos: Sequence[Todo], scrub: Scrub) -> str:
+    done = sum(todo.status in ("completed", "cancelled") for todo in todos)
+    rows = "".join(
+        f'<li class="{"done" if todo.status in ("completed", "cancelled") else ""}">'
+        f'<span role="img" aria-label="{_TODOS[todo.status][1]}">{_TODOS[todo.status][0]}</span> '
+        f"{_words(one_line(scrub(todo.content), 600))}</li>"
+        for todo in todos
+    )
+    return (
+        '<section class="todo" aria-label="Todo list"><details open>'
+        f"<summary>Todo list: {done} of {len(todos)} done</summary><ul>{rows}</ul></details></section>\n"
+    )
+
+
+class _Body:
+    """Writes messages; knows how many prompts there were."""
+
+    def __init__(
+        self, scrub: Scrub, embed: Embed, when: Callable[[int], str], notes: Notes | None
+    ) -> None:
+        self._scrub = scrub
+        self._embed = embed
+        self._when = when
+        self._notes = notes
+        self._prompts = 0
+
+    def message(self, message: Message, caps: Caps, first_step: int) -> str:
+        """Return one message; an empty text where there is nothing to see."""
+        files = [part for part in message.parts if isinstance(part, FilePart)]
+        plain = message.model_copy(
+            update={"parts": tuple(part for part in message.parts if part not in files)}
+        )
+        items = told(plain, caps=caps, scrub=self._scrub, notes=self._notes, first_step=first_step)
+        made = [self._item(item) for item in items]
+        made += [self._file(file) for file in files]
+        info = message.info
+        if info.role == "assistant" and info.error:
+            made.append(render_item(tell_error(info.error, self._scrub)))
+        made = [piece for piece in made if piece]
+        if not made:
+            return ""
+        inner = "\n".join(made)
+        if info.role == "user" and not any(isinstance(item, Strip) for item in items):
+            return f"{self._prompt(info.time.created)}{inner}\n</section>\n"
+        label = "Summary" if info.role == "assistant" and info.summary else "Answer"
+        return f'<section class="answer">\n<h3>{label}</h3>\n{inner}\n</section>\n'
+
+    def _prompt(self, created: int) -> str:
+        self._prompts += 1
+        time = html.escape(self._when(created))
+        return (
+            f'<section class="prompt" id="prompt-{self._prompts}">\n'
+            f"<h2>Prompt {count(self._prompts)}<time>{time}</time></h2>\n"
+        )
+
+    def _item(self, item: Item) -> str:
+        if not isinstance(item, Call):
+            return _scrollable(_stepped(render_item(item)))
+        figures = [self._figure(self._embed(one)) for one in item.figures]
+        call = replace(item, figures=(), strips=(), kept=_less(item))
+        under = ""
+        if item.strips and call.output is not None:
+            under = _under(item.strips[-1], call.output.text)
+            call = replace(call, output=None)
+        strips = [render_item(Strip(words)) for words in item.strips[: -1 if under else None]]
+        made = _closed(render_item(call), call)
+        return "\n".join([_scrollable(made), *strips, _scrollable(under), *figures]).strip()
+
+    def _file(self, file: FilePart) -> str:
+        return self._figure(self._embed(file))
+
+    def _figure(self, shown: Embedded) -> str:
+        name = _words(one_line(self._scrub(shown.name)) or "file")
+        mime = _words(one_line(shown.mime))
+        note = f" {_words(shown.why)}" if shown.why else ""
+        match shown.kind:
+            case "picture":
+                return (
+                    f'<figure><img src="{html.escape(shown.content)}" alt="{name}" loading="lazy">'
+                    f"<figcaption>{name}{note}</figcaption></figure>"
+                )
+            case "text":
+                text = html.escape(clean(shown.content))
+                return (
+                    f'<details class="thought file"><summary>{name} ({mime}){note}</summary>'
+                    f'<pre tabindex="0"><code>{text}</code></pre></details>'
+                )
+            case "file":
+                return (
+                    f'<p class="file"><a href="{html.escape(shown.content)}" download="{name}">'
+                    f"{name}</a> ({mime}){note}</p>"
+                )
+            case "left-out":
+                return f'<p class="muted">▤ {name} ({mime}): {_words(shown.why)}</p>'
+
+
+def _less(call: Call) -> str:
+    """Say how much of a call is not on this page; where it is kept means nothing to its reader."""
+    left_out = sum(piece.left_out for piece in (call.input, call.output) if piece is not None)
+    return f"{size(left_out)} of this call are not on this page." if left_out else ""
+
+
+def _under(words: str, text: str) -> str:
+    return (
+        f'<details class="under"><summary>{_words(words)}</summary>'
+        f"<pre><code>{html.escape(clean(text).strip(chr(10)))}</code></pre></details>"
+    )
+
+
+def _closed(made: str, call: Call) -> str:
+    lines = sum(
+        piece.text.count("\n") + 1 for piece in (call.input, call.output) if piece is not None
+    )
+    if lines <= MOST_LINES:
+        return made
+    head, opened, rest = made.partition(" open>")
+    return f"{head}>{rest}" if opened and "<summary" not in head else made
+
+
+def _scrollable(made: str) -> str:
+    """Let long lines be scrolled by keyboard."""
+    return made.replace("<pre>", '<pre tabindex="0">').replace(
+        "<pre class", '<pre tabindex="0" class'
+    )
+
+
+def _stepped(made: str) -> str:
+    """Let the headings of an answer go down one level at a time, below the answer's own."""
+    last = ANSWER_LEVEL
+
+    def step(match: re.Match[str]) -> str:
+        nonlocal last
+        if match["end"]:
+            return f"</h{last}>"
+        last = max(ANSWER_LEVEL + 1, min(int(match["level"]), last + 1))
+        return f"<h{last}>"
+
+    return _HEADING.sub(step, made)
+
+
+def _number(number: int, what: str) -> str:
+    return f"{count(number)} {what}" + ("" if number == 1 else "s")
+
+
+def _words(text: str) -> str:
+    return in_html(one_line(text, 600))
