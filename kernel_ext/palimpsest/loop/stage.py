@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from palimpsest.loop.compaction_state import CompactionState
+from palimpsest.loop.files import Files
 from palimpsest.loop.remembered import Memory
 from palimpsest.model.model import Model, ToolCalled
 from palimpsest.processor.recorder import Recorder
@@ -55,6 +56,11 @@ class StateView(Protocol):
     @property
     def todos(self) -> tuple[Todo, ...]:
         """The todo list."""
+        ...
+
+    @property
+    def diff(self) -> tuple[dict[str, Any], ...]:
+        """The files that the session changed."""
         ...
 
     @property
@@ -149,6 +155,8 @@ class Stage:
     """What the session's newest request was made of."""
     compactions: CompactionState = field(default_factory=CompactionState)
     """Says whether a compaction runs, to whoever waits for it."""
+    files: Files | None = None
+    """Takes snapshots of the project; None where that is switched off."""
     extra: dict[str, Any] = field(default_factory=dict)
     """What tools are given besides, such as ``environment``."""
 

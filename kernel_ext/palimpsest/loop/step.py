@@ -6,6 +6,7 @@ from typing import Any, Literal
 from palimpsest.context.convert import FAILED_ATTEMPT
 from palimpsest.context.overflow import cut_in_silence, overflows
 from palimpsest.loop.answering import answer, desk
+from palimpsest.loop.filesteps import StepFiles
 from palimpsest.loop.recovery import too_large
 from palimpsest.loop.request import Assembled
 from palimpsest.loop.room import Tries, prepare
@@ -99,12 +100,14 @@ async def _run_request(
         request_id=assembled.record.id,
         window=setup.info.window,
     )
+    files = StepFiles(stage, processor)
     error: ErrorValue | None = None
     try:
         if assembled.route.fits:
+            files.begin()
             stage.write(StepRequested(request=assembled.record), sync=True)
             finished = await answer(stage, setup.model, assembled, processor)
-            error = await _finish(stage, setup, processor, finished, last=last)
+            error = await _finish(stage, setup, processor, files, finished, last=last)
             error = error or _cut_in_silence(setup, processor.message)
         else:
             error = too_large(assembled.route, setup.info)
@@ -113,10 +116,12 @@ async def _run_request(
     except ModelFailed as failure:
         error = failure.error
     except asyncio.CancelledError:
+        files.cancel()
         processor.close(AbortedError())
         raise
     except UserError as problem:
         error = UnknownError(message=str(problem), explained=True)
+    await files.end()
     processor.close(error)
     add_to_session(stage, processor.message)
     if isinstance(error, ContextOverflowError) and assembled.route.fits:
@@ -163,7 +168,13 @@ def _parameters(setup: Setup, user: UserMessage, *, last: bool) -> dict[str, Any
 
 
 async def _finish(
-    stage: Stage, setup: Setup, processor: Processor, finished: StepFinished, *, last: bool
+    stage: Stage,
+    setup: Setup,
+    processor: Processor,
+    files: StepFiles,
+    finished: StepFinished,
+    *,
+    last: bool,
 ) -> ErrorValue | None:
     """Run the tools, close the step, and say whether the answer as a whole is an error."""
     processor.reported(finished)
@@ -174,9 +185,11 @@ async def _finish(
     elif finished.reason == "content-filter":
         error = ContentFilterError()
     elif calls and not last:
+        await files.before_tools()
         await _run(stage, setup, processor, calls)
     elif not calls and not _said_something(stage, processor) and _alone(stage, processor):
         error = UnknownError(message=NOTHING, explained=True)
+    await files.end()
     processor.handle(finished)
     if error is None and stage.abort.is_set():
         error = AbortedError(message=stage.abort.reason)

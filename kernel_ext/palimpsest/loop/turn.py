@@ -7,6 +7,7 @@ those the provider ran or that were left interrupted.
 
 from palimpsest.context.guard import refusal
 from palimpsest.loop.compaction import asked, begin, possible, run_compaction
+from palimpsest.loop.filesteps import tell_changes
 from palimpsest.loop.reminding import say_last_step
 from palimpsest.loop.room import Tries, go_on_shortened, prune_after_turn, shorten_results
 from palimpsest.loop.saying import refuse
@@ -37,6 +38,7 @@ async def run_turn(stage: Stage, *, again: bool = False) -> None:
     await turn.run(again=again)
     if turn.setup is not None:
         prune_after_turn(stage, turn.setup)
+    await tell_changes(stage)
 
 
 class Turn:

@@ -36,6 +36,7 @@ from palimpsest.transcript.messages import AssistantMessage
 from palimpsest.transcript.parts import (
     Attachment,
     Part,
+    PatchPart,
     ReasoningPart,
     Span,
     StepFinishPart,
@@ -80,6 +81,9 @@ class Processor:
         self._calls: list[ToolCalled] = []
         self._attempt: list[Part] = []
         self._step_began = desk.clock()
+        self._start: StepStartPart | None = None
+        self._after: str | None = None
+        self._patch: PatchPart | None = None
         self._handlers: dict[type, Callable[[Any], None]] = {
             StepStarted: self._step_started,
             TextStarted: self._text_started,
@@ -271,7 +275,25 @@ class Processor:
 
     def _step_started(self, _event: StepStarted) -> None:
         self._step_began = self._desk.clock()
-        self._put(StepStartPart(**self._base(), request_id=self._request_id))
+        self._start = StepStartPart(**self._base(), request_id=self._request_id)
+        self._put(self._start)
+
+    def snapshot_before(self, snapshot: str | None) -> None:
+        """Note the snapshot of the files before the step; None where there is none."""
+        if self._start is not None and snapshot is not None and self._start.snapshot is None:
+            self._start = self._start.model_copy(update={"snapshot": snapshot})
+            self._put(self._start)
+
+    def files_changed(self, before: str | None, after: str | None, files: tuple[str, ...]) -> None:
+        """Note the snapshot behind the step, and which files it changed."""
+        self._after = after
+        if before is not None and after is not None and files:
+            self._patch = PatchPart(**self._base(), hash=before, after=after, files=files)
+
+    def _put_patch(self) -> None:
+        patch, self._patch = self._patch, None
+        if patch is not None:
+            self._put(patch)
 
     def reported(self, event: StepFinished) -> None:
         """Note what the provider reported as soon as it is known, before tools run."""
@@ -288,6 +310,7 @@ class Processor:
             StepFinishPart(
                 **self._base(),
                 reason=reason,
+                snapshot=self._after,
                 cost=event.cost,
                 tokens=event.usage,
                 seconds=round((self._desk.clock() - self._step_began) / 1000, 3),
@@ -296,6 +319,7 @@ class Processor:
             ),
             sync=True,
         )
+        self._put_patch()
 
     # Endings
 
@@ -320,6 +344,7 @@ class Processor:
         """Close everything that is open; with an error, the message carries it and its text stays."""
         self._close_words()
         self._close_tools()
+        self._put_patch()
         update: dict[str, Any] = {
             "time": self.message.time.model_copy(update={"completed": self._desk.clock()})
         }

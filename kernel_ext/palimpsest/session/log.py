@@ -4,6 +4,8 @@ The writer thread folds streamed words into the same state, so a read without th
 half a change.
 """
 
+from typing import Any
+
 from palimpsest.store.journal import Journal
 from palimpsest.transcript.decisions import ContextItem, Decision, StepRequest
 from palimpsest.transcript.events import Event, PromptAdmitted
@@ -53,6 +55,12 @@ class GuardedState:
         """The todo list."""
         with self._journal.lock:
             return self._journal.state.todos
+
+    @property
+    def diff(self) -> tuple[dict[str, Any], ...]:
+        """The files that the session changed."""
+        with self._journal.lock:
+            return self._journal.state.diff
 
     @property
     def seq(self) -> int:

@@ -1,0 +1,191 @@
+"""Take a snapshot of the files around each step, and say what the step and the turn changed.
+
+The first snapshot is taken while the model writes and is waited for only before a tool runs; the
+second one only where tools ran. All of it happens on threads. A project that cannot be snapshotted
+costs one sentence, and the turn goes on.
+"""
+
+import asyncio
+from collections.abc import Iterable
+from typing import Any
+
+from palimpsest.context.fold import marker
+from palimpsest.loop.files import Files
+from palimpsest.loop.stage import Stage
+from palimpsest.processor.processor import Processor
+from palimpsest.store.filediffs import diffs, joined
+from palimpsest.store.snapshots import Snapshots
+from palimpsest.transcript.errors import NotFound
+from palimpsest.transcript.events import MessageUpdated, SessionDiff, SessionUpdated
+from palimpsest.transcript.messages import Message, Messages, UserMessage
+from palimpsest.transcript.parts import PatchPart
+from palimpsest.transcript.reverts import FileDiff
+
+TURN_PATCH_CHARS = 60_000
+"""Of all files of a turn; a person reads less, and every page is told all of it."""
+MOST_DIFFS = 200
+SUMMARY_SECONDS = 2.0
+"""How long the end of a turn waits for what it changed; a longer one is told when it is known."""
+
+
+class StepFiles:
+    """The snapshots of one step."""
+
+    def __init__(self, stage: Stage, processor: Processor) -> None:
+        self._files = stage.files
+        self._processor = processor
+        self._before: asyncio.Task[str | None] | None = None
+        self._ran = False
+
+    def begin(self) -> None:
+        """Begin the snapshot before the step; nobody waits for it yet."""
+        if self._files is not None:
+            self._before = asyncio.get_running_loop().create_task(self._files.take())
+
+    async def before_tools(self) -> None:
+        """Return when the files as they were are kept."""
+        if self._before is not None:
+            self._processor.snapshot_before(await self._before)
+            self._ran = True
+
+    async def end(self) -> None:
+        """Note what the step changed; a second time does nothing."""
+        if self._files is None or self._before is None:
+            return
+        taken, self._before = self._before, None
+        before = await taken
+        if not self._ran:
+            self._processor.snapshot_before(before)
+            self._processor.files_changed(before, before, ())
+            return
+        after = await self._files.take() if before is not None else None
+        changed: tuple[str, ...] = ()
+        if before is not None and after is not None:
+            changed = await asyncio.to_thread(_changed, self._files.snapshots, before, after)
+        self._processor.files_changed(before, after, changed)
+
+    def cancel(self) -> None:
+        """Stop looking; the kernel ends."""
+        if self._before is not None:
+            self._before.cancel()
+
+
+def _changed(snapshots: Snapshots, before: str, after: str) -> tuple[str, ...]:
+    try:
+        return snapshots.changed(before, after)
+    except NotFound:
+        return ()
+
+
+async def tell_changes(stage: Stage) -> None:
+    """Write what the turn did to files: with its prompt, and for the whole session."""
+    files = stage.files
+    if files is None:
+        return
+    turn = newest_turn(stage.log.state.messages())
+    patches = patches_of(turn)
+    if not patches or not isinstance(turn[0].info, UserMessage):
+        return
+    telling = asyncio.get_running_loop().create_task(_tell(stage, files, turn[0].id, patches))
+    done, _ = await asyncio.wait({telling}, timeout=SUMMARY_SECONDS)
+    if not done:
+        files.background.add(telling)
+        telling.add_done_callback(files.background.discard)
+    elif (problem := telling.exception()) is not None:
+        raise problem
+
+
+async def _tell(
+    stage: Stage, files: Files, message_id: str, patches: tuple[PatchPart, ...]
+) -> None:
+    try:
+        found = await asyncio.to_thread(net_diffs, files.snapshots, patches)
+    except NotFound:
+        return
+    message = stage.log.state.message(message_id)
+    if message is None or not isinstance(message.info, UserMessage):
+        return  # it was removed meanwhile
+    told = [one.model_dump(mode="json", exclude_none=True) for one in shortened(found)]
+    summary = {**(message.info.summary or {}), "diffs": told}
+    info = message.info.model_copy(update={"summary": summary})
+    whole = await asyncio.to_thread(merged, files.snapshots, stage.log.state.diff, found)
+    stage.write(MessageUpdated(info=info))
+    tell_session(stage.log, whole)
+
+
+def tell_session(log: Any, whole: tuple[dict[str, Any], ...]) -> None:
+    """Write what the session changed so far."""
+    log.append(SessionDiff(diff=whole))
+    session = log.state.session
+    if session is not None:
+        totals = {
+            "additions": sum(one.get("additions", 0) for one in whole),
+            "deletions": sum(one.get("deletions", 0) for one in whole),
+            "files": len(whole),
+        }
+        log.append(SessionUpdated(session=session.model_copy(update={"summary": totals})))
+
+
+def newest_turn(messages: Messages) -> Messages:
+    """Return the newest prompt of a person that began a turn, and all that follows."""
+    for at in range(len(messages) - 1, -1, -1):
+        if begins_turn(messages[at]):
+            return messages[at:]
+    return ()
+
+
+def begins_turn(message: Message) -> bool:
+    """Tell whether a message is a person's prompt that was not said into a turn."""
+    info = message.info
+    if not isinstance(info, UserMessage) or marker(message) is not None or info.joins:
+        return False
+    return info.origin is None or info.origin.kind != "engine"
+
+
+def patches_of(messages: Iterable[Message]) -> tuple[PatchPart, ...]:
+    """Return the steps that changed files, in order."""
+    return tuple(
+        part for message in messages for part in message.parts if isinstance(part, PatchPart)
+    )
+
+
+def net_diffs(snapshots: Snapshots, patches: Iterable[PatchPart]) -> tuple[FileDiff, ...]:
+    """Return what steps did to the files that they changed, taken together; raises NotFound."""
+    found: dict[str, FileDiff] = {}
+    for patch in patches:
+        if patch.after is None:
+            continue
+        for one in diffs(snapshots, patch.hash, patch.after, patch.files):
+            older = found.pop(one.file, None)
+            both = joined(older, one, snapshots) if older is not None else one
+            if both is not None:
+                found[one.file] = both
+    return tuple(found[name] for name in sorted(found))
+
+
+def merged(
+    snapshots: Snapshots, known: Iterable[dict[str, Any]], newer: Iterable[FileDiff]
+) -> tuple[dict[str, Any], ...]:
+    """Return what a session changed, with what was changed now; without the lines."""
+    whole = {one.file: one for one in (FileDiff.model_validate(each) for each in known)}
+    for one in newer:
+        older = whole.pop(one.file, None)
+        both = joined(older, one, snapshots) if older is not None else one
+        if both is not None:
+            whole[one.file] = both
+    kept = [whole[name].model_copy(update={"patch": None}) for name in sorted(whole)]
+    return tuple(one.model_dump(mode="json", exclude_none=True) for one in kept)
+
+
+def shortened(found: Iterable[FileDiff]) -> list[FileDiff]:
+    """Return diffs with as many lines as are told, all of them counted."""
+    left = TURN_PATCH_CHARS
+    kept: list[FileDiff] = []
+    for one in found:
+        size = len(one.patch or "")
+        if size > left or len(kept) >= MOST_DIFFS:
+            one = one.model_copy(update={"patch": None, "note": "%agent diff shows its lines"})
+        else:
+            left -= size
+        kept.append(one)
+    return kept
