@@ -1,3 +1,4 @@
 import './base.css';
 import './panel.css';
+import './asked.css';
 import './forced.css';

@@ -1,11 +1,12 @@
 /**
- * The keys 1, 2 and 3 answer the open question of a notebook, wherever in it the focus is.
+ * Digits answer the open question of a notebook, wherever in it the focus is.
  *
  * Only in command mode, and only a question that a person can have seen: while somebody types,
  * keys are words.
  */
 import type { NotebookPanel } from '@jupyterlab/notebook';
 import type { ILink } from '../kernel/link';
+import { digitOf } from '../views/interview';
 import { answerOfKey } from '../views/question';
 
 /** A question that has just appeared is not answered by a key that was meant for something else. */
@@ -17,16 +18,16 @@ const TYPES = 'input, textarea, select, [contenteditable="true"], .cm-editor';
 export function answerByKey(panel: NotebookPanel, link: ILink): () => void {
   let asked = { id: '', since: 0 };
   const unsubscribe = link.store.subscribe(() => {
-    const ask = openAsk(link);
-    if (ask?.id !== asked.id) {
-      asked = { id: ask?.id ?? '', since: performance.now() };
+    const id = openAsk(link);
+    if (id !== asked.id) {
+      asked = { id, since: performance.now() };
     }
   });
   const onKey = (event: KeyboardEvent) => {
     const { target } = event;
-    const answer = answerOfKey(event);
+    const digit = digitOf(event);
     if (
-      answer === null ||
+      digit === null ||
       event.shiftKey ||
       event.repeat ||
       !(target instanceof Element) ||
@@ -38,7 +39,7 @@ export function answerByKey(panel: NotebookPanel, link: ILink): () => void {
       return;
     }
     const button = panel.node.querySelector<HTMLButtonElement>(
-      `[data-ask="${CSS.escape(asked.id)}"] [data-answer="${answer}"]:enabled`
+      `[data-ask="${CSS.escape(asked.id)}"] :is([data-answer="${answerOfKey(event)}"], [data-key="${digit}"]):enabled`
     );
     if (button !== null && isVisible(button)) {
       event.preventDefault();
@@ -54,11 +55,11 @@ export function answerByKey(panel: NotebookPanel, link: ILink): () => void {
   };
 }
 
-function openAsk(link: ILink) {
+/** Returns the id of the first open question; empty when there is none. */
+function openAsk(link: ILink): string {
   const { current, sessions } = link.store.getSnapshot();
-  return current === null
-    ? undefined
-    : sessions.get(current)?.transcript.asks[0];
+  const transcript = sessions.get(current ?? '')?.transcript;
+  return transcript?.asks[0]?.id ?? transcript?.questions[0]?.question_id ?? '';
 }
 
 function isVisible(element: HTMLElement): boolean {

@@ -108,6 +108,13 @@ function Live({ segment, link }: { segment: ISegment; link: ILink }) {
           feedback
         });
       },
+      answer: (question_id, answers) => {
+        void link.command('answer', {
+          session: segment.session,
+          question_id,
+          answers: answers ?? undefined
+        });
+      },
       stop: () => {
         void link.command('cancel', { session: segment.session });
       },

@@ -144,6 +144,15 @@ export class PanelModel implements IChatActions, IReadable<IChatState> {
     void this._front.link?.outcome('reply', fields).then(this._note);
   }
 
+  // Handed down by itself, so it is bound to the model.
+  answer = (questionId: string, answers: string[][] | null): void => {
+    const fields = this._named({
+      question_id: questionId,
+      answers: answers ?? undefined
+    });
+    void this._front.link?.outcome('answer', fields).then(this._note);
+  };
+
   async choices(): Promise<Choices | null> {
     return (await this._front.link?.outcome('choices'))?.choices ?? null;
   }

@@ -1,7 +1,7 @@
 /**
  * What an agent's cell saves: a stretch of a turn that can be drawn without a kernel.
  */
-import type { Ask, Decision, Message, Reply } from './generated';
+import type { Ask, Decision, Message, QuestionAsked, Reply } from './generated';
 
 export const SEGMENT_MIME = 'application/vnd.palimpsest.segment+json';
 
@@ -19,6 +19,8 @@ export interface ISegment {
   messages: Message[];
   /** Questions that wait for a person. */
   asks: Ask[];
+  /** What the model asks a person; missing in segments of the first versions. */
+  questions?: QuestionAsked[] | undefined;
   /** What a person answered, by the id of the tool call. */
   replies: Partial<Record<string, Reply>>;
   /** What was scraped off these parts for the model. */
@@ -56,6 +58,7 @@ export function readSegment(data: unknown): ISegment | null {
     open: data.open === true,
     messages: list(data.messages).filter(isMessage),
     asks: list(data.asks).filter(isObject) as unknown as Ask[],
+    questions: list(data.questions).filter(isQuestion),
     replies: (isObject(data.replies)
       ? data.replies
       : {}) as ISegment['replies'],
@@ -84,6 +87,10 @@ function text(value: unknown): string {
 
 function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null;
+}
+
+function isQuestion(value: unknown): value is QuestionAsked {
+  return isObject(value) && Array.isArray(value.questions);
 }
 
 function isMessage(value: unknown): value is Message {

@@ -47,6 +47,13 @@ export function hear(
       found.push({ kind: 'asks', title: ask.title });
     }
   }
+  for (const { question_id, questions } of transcript.questions) {
+    if (!told.has(question_id)) {
+      told.add(question_id);
+      const title = questions.map(({ question }) => question).join(' ');
+      found.push({ kind: 'asks', title });
+    }
+  }
   if (!fresh && !busy && before.busy) {
     found.push({ kind: 'over' });
   }

@@ -193,7 +193,7 @@ export function cut(
 
 function told(
   saved: ISegment,
-  { asks, decisions, replies }: ITranscript,
+  { asks, decisions, questions, replies }: ITranscript,
   messages: Message[],
   live: boolean
 ): ISegment {
@@ -206,6 +206,7 @@ function told(
     open: live && saved.end === undefined,
     status: '',
     asks: live ? [...asks] : [],
+    questions: live ? [...questions] : [],
     replies: { ...saved.replies, ...replies },
     decisions: decisions.length > 0 ? [...decisions] : saved.decisions
   };

@@ -8,6 +8,8 @@ export type ReplyAnswer = 'once' | 'always' | 'reject';
 export interface IActions {
   /** Answers a question; the first answer wins. */
   reply(askId: string, answer: ReplyAnswer, feedback?: string): void;
+  /** Answers what the model asks, for each question; null skips it. The first answer wins. */
+  answer?: (questionId: string, answers: string[][] | null) => void;
   /** Stops the turn; offered under the answer that is being written. */
   stop?: () => void;
   /** Sends the request that failed again; resolves to what hindered it, or to nothing. */

@@ -94,7 +94,7 @@ export function Segment({
         <Foot
           messages={messages}
           status={doing}
-          asks={segment.asks.length > 0}
+          asks={segment.asks.length + (segment.questions ?? []).length > 0}
         />
       )}
     </section>
@@ -141,6 +141,9 @@ function LineView({ line, segment, live, newest, again }: ILineProps) {
         <Tool
           part={line.part}
           ask={segment.asks.find(ask => ask.call_id === line.part.call_id)}
+          asked={segment.questions?.find(
+            one => one.call_id === line.part.call_id
+          )}
           reply={segment.replies[line.part.call_id]}
           decisions={about(segment.decisions, line.part)}
           over={!live && !segment.open}

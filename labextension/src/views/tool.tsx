@@ -1,7 +1,21 @@
 /**
  * A tool call: one row that opens to its input and output, and its question while it waits.
  */
-import type { Ask, Decision, Reply, ToolPart } from '../protocol/generated';
+import type { ReactNode } from 'react';
+import type {
+  Ask,
+  Decision,
+  QuestionAsked,
+  Reply,
+  ToolPart
+} from '../protocol/generated';
+import {
+  answersOf,
+  QUESTION,
+  questionsOf,
+  TODOWRITE,
+  todosOf
+} from '../state/asked';
 import { seconds } from '../state/format';
 import {
   attachments,
@@ -16,15 +30,19 @@ import { Elapsed } from './elapsed';
 import { Attachments } from './file';
 import { Fold } from './fold';
 import { useHost, type IWords } from './host';
+import { Answered, Interview } from './interview';
 import { Question } from './question';
 import { Scraped, trimmed } from './scraped';
 import { Sign, type State } from './sign';
+import { Todos } from './todos';
 import { Wish } from './wish';
 
 export interface IToolProps {
   part: ToolPart;
   /** The question that this call waits for. */
   ask?: Ask;
+  /** What this call asks a person. */
+  asked?: QuestionAsked;
   /** What a person answered. */
   reply?: Reply;
   /** What was scraped off the output for the model. */
@@ -44,6 +62,7 @@ const BRIEF = 21;
 export function Tool({
   part,
   ask,
+  asked,
   reply,
   decisions = [],
   over,
@@ -51,7 +70,7 @@ export function Tool({
   live = false
 }: IToolProps) {
   const { words } = useHost();
-  const state = stateOf(part, ask, over);
+  const state = stateOf(part, ask ?? asked, over);
   const spent = duration(part);
   const works = subject(part);
   const { wish, reduction } = standing(decisions);
@@ -89,15 +108,21 @@ export function Tool({
   );
   // A diff says all that the input says, and what was there before.
   const asksByDiff = state === 'waiting' && showsAll(ask?.diff ?? '');
-  const open = state === 'waiting' || (state === 'running' && newest);
+  const own = ownView(part, asked, state);
+  const open =
+    state === 'waiting' ||
+    (state === 'running' && newest) ||
+    (own !== null && newest && !over);
   return (
     <Fold className="plm-Tool" head={head} open={open || state === 'error'}>
       <div className="plm-Tool-card" data-state={state}>
-        {!asksByDiff && <Input part={part} />}
+        {!asksByDiff && (own ?? <Input part={part} />)}
         {ask !== undefined && state === 'waiting' && (
           <Question ask={ask} above={!asksByDiff} />
         )}
-        <Output part={part} state={state} />
+        {(own === null || state === 'error') && (
+          <Output part={part} state={state} />
+        )}
         {reduction !== null && <Scraped decision={reduction} />}
         {['completed', 'error'].includes(part.state.status) && (
           <Wish target={part.id} decisions={decisions} />
@@ -105,6 +130,28 @@ export function Tool({
       </div>
     </Fold>
   );
+}
+
+/** Draws what says more than input and output do: a list, or questions and their answers. */
+function ownView(
+  part: ToolPart,
+  asked: QuestionAsked | undefined,
+  state: State
+): ReactNode {
+  if (asked !== undefined && state === 'waiting') {
+    return <Interview asked={asked} />;
+  }
+  if (part.tool === QUESTION) {
+    const questions = questionsOf(part);
+    return questions.length > 0 ? (
+      <Answered questions={questions} answers={answersOf(part)} />
+    ) : null;
+  }
+  if (part.tool === TODOWRITE) {
+    const todos = todosOf(part);
+    return todos.length > 0 ? <Todos todos={todos} /> : null;
+  }
+  return null;
 }
 
 /** Draws a run of reads as one row. */
@@ -189,7 +236,11 @@ function reach(text: string): 0 | undefined {
   return isLong ? 0 : undefined;
 }
 
-function stateOf(part: ToolPart, ask: Ask | undefined, over: boolean): State {
+function stateOf(
+  part: ToolPart,
+  ask: Ask | QuestionAsked | undefined,
+  over: boolean
+): State {
   const { state } = part;
   if (state.status === 'completed') {
     return 'completed';

@@ -13,6 +13,7 @@ import { ActionsProvider } from '../actions';
 import { useHost } from '../host';
 import { ChooseProvider } from '../wish';
 import { answerOfKey } from '../question';
+import { digitOf } from '../interview';
 import { Announcements } from './announcements';
 import { Composer } from './composer';
 import { chosenFor, useDrafts } from './drafts';
@@ -20,6 +21,7 @@ import { Head } from './head';
 import { ChatProvider, type IChatActions, type IChatState } from './model';
 import { Notice } from './notice';
 import { Queued } from './queued';
+import { TodoStrip } from './todo';
 import { Transcript } from './transcript';
 
 export interface IChatProps {
@@ -86,6 +88,7 @@ export function Chat({ state, actions }: IChatProps) {
               </button>
             </div>
           )}
+          {ready && <TodoStrip transcript={transcript} />}
           {ready && (
             <Composer
               draftKey={state.key}
@@ -102,16 +105,21 @@ export function Chat({ state, actions }: IChatProps) {
   );
 }
 
-/** Lets 1, 2 and 3 answer the first question from anywhere in the panel but a text field. */
+/** Lets digits answer the first question from anywhere in the panel but a text field. */
 function answerByKey(event: KeyboardEvent, panel: HTMLElement | null): void {
   const target = event.target as HTMLElement;
-  const answer = answerOfKey(event);
-  if (answer === null || target.matches('input, textarea')) {
+  if (target.matches('input, textarea')) {
     return;
   }
-  const button = panel?.querySelector<HTMLButtonElement>(
-    `.plm-Answers button[data-answer="${answer}"]:enabled`
-  );
+  const answer = answerOfKey(event);
+  const digit = digitOf(event);
+  const button =
+    panel?.querySelector<HTMLButtonElement>(
+      `.plm-Answers button[data-answer="${answer}"]:enabled`
+    ) ??
+    panel?.querySelector<HTMLButtonElement>(
+      `.plm-Options button[data-key="${digit}"]:enabled`
+    );
   if (button) {
     event.preventDefault();
     event.stopPropagation();

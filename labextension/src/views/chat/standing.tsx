@@ -10,13 +10,13 @@ import { Sign, type State } from '../sign';
 /** Draws the sign and the word; nothing while the session is idle. */
 export function Standing({ transcript }: { transcript: ITranscript }) {
   const { words } = useHost();
-  const { asks, status } = transcript;
+  const { asks, questions, status } = transcript;
   const left = useSecondsTo(status.type === 'retry' ? status.next : null);
   if (!isBusy(transcript)) {
     return null;
   }
   const state: State =
-    asks.length > 0
+    asks.length + questions.length > 0
       ? 'waiting'
       : status.type === 'retry'
         ? 'pending'

@@ -9,7 +9,12 @@ import {
   useState,
   type ReactNode
 } from 'react';
-import type { Ask, Decision, Origin } from '../../protocol/generated';
+import type {
+  Ask,
+  Decision,
+  Origin,
+  QuestionAsked
+} from '../../protocol/generated';
 import { SEGMENT_VERSION, type ISegment } from '../../protocol/segment';
 import { isBusy, strayAsks } from '../../state/standing';
 import type { ITranscript } from '../../state/transcript';
@@ -63,6 +68,7 @@ export function Transcript({
               live={busy && index === shown.length - 1}
               again={!busy && !readOnly && index === shown.length - 1}
               asks={transcript.asks}
+              questions={transcript.questions}
               decisions={transcript.decisions}
               replies={transcript.replies}
               session={transcript.session?.id ?? ''}
@@ -90,6 +96,7 @@ interface ITurnProps {
   live: boolean;
   again: boolean;
   asks: readonly Ask[];
+  questions: readonly QuestionAsked[];
   decisions: readonly Decision[];
   replies: ITranscript['replies'];
   session: string;
@@ -97,7 +104,8 @@ interface ITurnProps {
 
 const Turn = memo(
   function Turn(props: ITurnProps) {
-    const { turn, live, again, asks, decisions, replies, session } = props;
+    const { turn, live, again, asks, questions, decisions, replies, session } =
+      props;
     const { words } = useHost();
     const segment = useMemo(
       (): ISegment => ({
@@ -108,12 +116,13 @@ const Turn = memo(
         open: live,
         messages: turn.messages,
         asks: [...asks],
+        questions: [...questions],
         replies,
         decisions: [...decisions],
         first_step: 1,
         status: ''
       }),
-      [turn, live, asks, decisions, replies, session]
+      [turn, live, asks, questions, decisions, replies, session]
     );
     const where = from(turn.origin, words);
     return (
@@ -149,6 +158,7 @@ const Turn = memo(
     before.again === now.again &&
     before.session === now.session &&
     (!now.live || before.asks === now.asks) &&
+    (!now.live || before.questions === now.questions) &&
     before.decisions === now.decisions &&
     (!now.live || before.replies === now.replies)
 );
