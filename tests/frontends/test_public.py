@@ -33,7 +33,7 @@ def test_a_function_becomes_a_tool_and_the_session_can_be_looked_at(tmp_path: Pa
         assert "model" in run.stream("stderr")
         look = kernel.client.run(
             "session = palimpsest.current_session()\n"
-            "requests = session.requests()\n"
+            "requests = [one for one in session.requests() if one.purpose == 'step']\n"
             "print(len(session.messages), [session.rebuild(r).matches for r in requests])\n"
             "print(requests[-1].model.ref.id)"
         )
@@ -42,7 +42,7 @@ def test_a_function_becomes_a_tool_and_the_session_can_be_looked_at(tmp_path: Pa
         kernel.client.run("%agent --model rehearsal/doubles double 21 again")
         chosen = kernel.client.run(
             "print(wish, [one.rule for one in wish.decisions])\n"
-            "sent = str(session.rebuild(session.requests()[-1]).request.messages)\n"
+            "sent = str(session.rebuild([one for one in session.requests() if one.purpose == 'step'][-1]).request.messages)\n"
             "print('double 21 again' in sent, 'tool_call_id' in sent)\n"
             "print(session.restore('last'), session.pin('last'), session.unpin('last'))\n"
             "try:\n    session.undo_compaction()\n"

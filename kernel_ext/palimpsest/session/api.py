@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Literal, Protocol
 
 from palimpsest.context.basis import Basis
+from palimpsest.session.listing import Page, Query
 from palimpsest.session.wishes import Wish, WishAction
 from palimpsest.store.state import State
 from palimpsest.store.store import SessionSummary
@@ -249,12 +250,40 @@ class Workspace(Protocol):
         """Let the sessions of a notebook go with it to its new name."""
         ...
 
-    async def fork(self, session_id: str, message_id: str | None = None) -> LiveSession:
-        """Begin a new session with everything of another one before a message (or all)."""
+    async def fork(
+        self, session_id: str, message_id: str | None = None, *, notebook: str | None = None
+    ) -> LiveSession:
+        """Begin a new session with everything of another one before a message (or all).
+
+        It belongs to the notebook that is named, else to the parent's, and is its current one.
+        """
         ...
 
     def sessions(self) -> Sequence[SessionSummary]:
-        """List the sessions of the project, newest first."""
+        """List all sessions of the project, newest first."""
+        ...
+
+    async def page(self, query: Query) -> Page:
+        """Return a page of the sessions that a query finds, newest first."""
+        ...
+
+    async def children(self, session_id: str) -> Sequence[SessionSummary]:
+        """List the sessions that ``task`` calls of a session began, oldest first."""
+        ...
+
+    async def retitle(self, session_id: str, title: str) -> str:
+        """Call a session otherwise; returns the title as it is kept."""
+        ...
+
+    async def archive(self, session_id: str, *, archived: bool = True) -> str:
+        """Put a session away, or fetch it back; returns its id."""
+        ...
+
+    async def delete(self, session_id: str) -> tuple[str, ...]:
+        """Delete a session and its children for good; returns their ids, the session's own last.
+
+        Raises SessionHeld when another kernel writes one of them; nothing is deleted then.
+        """
         ...
 
     async def sweep(

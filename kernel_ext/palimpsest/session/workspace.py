@@ -8,18 +8,22 @@ withdrawn, to be read in the transcript.
 """
 
 import asyncio
+import functools
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from palimpsest import __version__
 from palimpsest.session.api import LiveSession as LiveSessionProtocol
 from palimpsest.session.followed import FollowedSession
+from palimpsest.session.forking import fork
+from palimpsest.session.listing import Page, Query, is_meant, page, prompts, with_children
 from palimpsest.session.live import LiveSession
 from palimpsest.session.notebooks import in_project
 from palimpsest.session.services import Services
-from palimpsest.session.titles import default_title
+from palimpsest.session.titles import default_title, title_from
 from palimpsest.store.journal import Journal
 from palimpsest.store.jsonl import JsonlStore
 from palimpsest.store.layout import Layout
@@ -83,26 +87,82 @@ class Workspace:
                 if summary.notebook == before:
                     await self._renamed(summary.id, after)
 
-    async def fork(self, session_id: str, message_id: str | None = None) -> LiveSessionProtocol:
-        """Begin a new session with everything of another one before a message, or all of it."""
+    async def fork(
+        self, session_id: str, message_id: str | None = None, *, notebook: str | None = None
+    ) -> LiveSessionProtocol:
+        """Begin a new session with everything of another one before a message, or all of it.
+
+        It belongs to the notebook that is named, else to the parent's, and is its current one.
+        """
         async with self._lock:
             parent_id = self._full_id(session_id)
-            state = await asyncio.to_thread(self._store.open_live, parent_id)
-            parent = state.session
-            if parent is None:
-                raise NotFound(f"Session {session_id!r} has no readable beginning.")
-            now = self._services.clock()
-            session = parent.model_copy(
-                update={
-                    "id": self._services.ids.new("ses", descending=True),
-                    "title": f"{parent.title} (fork)",
-                    "time": SessionTime(created=now, updated=now),
-                    "parent_id": None,
-                }
+            await self._written(parent_id)
+            services = self._services
+            session = await asyncio.to_thread(
+                fork,
+                self._store,
+                parent_id,
+                functools.partial(services.ids.new, "ses", descending=True),
+                services.clock(),
+                message=message_id,
+                notebook=self._name(notebook),
             )
-            seq = self._seq_before(parent_id, message_id) if message_id is not None else None
-            await asyncio.to_thread(self._store.fork, parent_id, session, seq=seq)
-            return await self._opened(session.id, parent.notebook)
+            return await self._opened(session.id, session.notebook)
+
+    async def children(self, session_id: str) -> Sequence[SessionSummary]:
+        """List the sessions that ``task`` calls of a session began, oldest first."""
+        parent_id = self._full_id(session_id)
+        found = [one for one in await self._listed() if one.parent_id == parent_id]
+        return sorted(found, key=lambda one: (one.created, one.id))
+
+    async def retitle(self, session_id: str, title: str) -> str:
+        """Call a session otherwise; returns the title as it is kept."""
+        line = title_from(title)
+        if not line:
+            raise UserError("A title has at least one letter.")
+        async with self._lock:
+            await self._change(self._full_id(session_id), title=line)
+        return line
+
+    async def archive(self, session_id: str, *, archived: bool = True) -> str:
+        """Put a session away, or fetch it back; returns its id.
+
+        What is put away keeps all it has, and is not listed or gone on with by itself.
+        """
+        async with self._lock:
+            full = self._full_id(session_id)
+            state = await asyncio.to_thread(self._store.open_live, full)
+            if state.session is not None:
+                moment = self._services.clock() if archived else None
+                time = state.session.time.model_copy(update={"archived": moment})
+                await self._change(full, time=time)
+            if archived:
+                self._current = {name: one for name, one in self._current.items() if one != full}
+            return full
+
+    async def delete(self, session_id: str) -> tuple[str, ...]:
+        """Delete a session and its children for good; returns their ids, the session's own last.
+
+        A session that a fork needs is hidden until its last fork is gone. Raises SessionHeld when
+        another kernel writes one of them; nothing is deleted then.
+        """
+        async with self._lock:
+            full = self._full_id(session_id)
+            family = with_children(await self._listed(), full)
+            for one in family:
+                await self._claim(one)
+            for one in family:
+                known = self._open.pop(one, None)
+                if known is not None:
+                    await known.close()
+            self._current = {name: one for name, one in self._current.items() if one not in family}
+            await asyncio.to_thread(self._store.delete, full)
+            return family
+
+    async def page(self, query: Query) -> Page:
+        """Return a page of the sessions that a query finds, newest first."""
+        listed = await self._listed()
+        return await asyncio.to_thread(page, listed, query, functools.partial(prompts, self._store))
 
     def sessions(self) -> Sequence[SessionSummary]:
         """List the sessions of the project, newest first."""
@@ -137,7 +197,9 @@ class Workspace:
             return await self._opened(known, notebook)
         if notebook is not None:
             for summary in self._store.list():
-                if summary.notebook == notebook and summary.parent_id is None:
+                if summary.notebook != notebook or summary.archived is not None:
+                    continue
+                if summary.parent_id is None:
                     return await self._opened(summary.id, notebook)
         return None
 
@@ -161,22 +223,40 @@ class Workspace:
 
     async def _renamed(self, session_id: str, notebook: str) -> None:
         """Write a notebook's new name into a session, unless another kernel writes that session."""
+        with suppress(SessionHeld):
+            await self._change(session_id, notebook=notebook)
+
+    async def _change(self, session_id: str, **fields: Any) -> None:
+        """Write something into a session's own record; raises SessionHeld."""
         known = self._open.get(session_id)
-        if known is not None:
-            if isinstance(known, LiveSession):
-                known.change(notebook=notebook)
-                await known.journal.flush()  # what lists the sessions reads the log
+        if isinstance(known, LiveSession):
+            known.change(**fields)
+            await known.journal.flush()  # what lists the sessions reads the log
             return
-        try:
-            writer = await asyncio.to_thread(self._store.acquire, session_id, self._owner)
-        except SessionHeld:
-            return
+        writer = await asyncio.to_thread(self._store.acquire, session_id, self._owner)
         state = await asyncio.to_thread(self._store.open_live, session_id)
         journal = Journal(writer, state, clock=self._services.clock)
         if state.session is not None:
-            updated = state.session.model_copy(update={"notebook": notebook})
-            journal.append(SessionUpdated(session=updated))
+            journal.append(SessionUpdated(session=state.session.model_copy(update=fields)))
         await asyncio.to_thread(journal.close)
+
+    async def _written(self, session_id: str) -> None:
+        """Wait until all that this kernel knows of a session stands in its log."""
+        known = self._open.get(session_id)
+        if isinstance(known, LiveSession):
+            await known.journal.flush()
+
+    async def _listed(self) -> Sequence[SessionSummary]:
+        return await asyncio.to_thread(self._store.list)
+
+    async def _claim(self, session_id: str) -> None:
+        """Raise SessionHeld unless this kernel may write a session."""
+        known = self._open.get(session_id)
+        if isinstance(known, FollowedSession):
+            raise SessionHeld(known.reason)
+        if known is None:
+            writer = await asyncio.to_thread(self._store.acquire, session_id, self._owner)
+            await asyncio.to_thread(writer.close)
 
     async def _opened(self, session_id: str, notebook: str | None) -> LiveSession | FollowedSession:
         known = self._open.get(session_id)
@@ -213,9 +293,10 @@ class Workspace:
         return session
 
     def _full_id(self, session_id: str) -> str:
-        found = [s.id for s in self._store.list() if s.id.startswith(session_id)]
-        if session_id in found:
+        listed = [one.id for one in self._store.list()]
+        if session_id in listed:
             return session_id
+        found = [one for one in listed if is_meant(one, session_id)]
         if len(found) == 1:
             return found[0]
         if not found:
@@ -223,15 +304,6 @@ class Workspace:
         raise NotFound(
             f"{session_id!r} is the beginning of {len(found)} sessions. Give more of it."
         )
-
-    def _seq_before(self, session_id: str, message_id: str) -> int:
-        """Return the seq of the record just before a message first appeared."""
-        before = 0
-        for record in self._store.read(session_id):
-            if getattr(getattr(record.event, "info", None), "id", None) == message_id:
-                return before
-            before = record.seq
-        raise NotFound(f"There is no message {message_id!r} in session {session_id!r}.")
 
 
 def _swept(layout: Layout, days: float, *, delete: bool) -> tuple[Sweep, tuple[Unneeded, ...]]:

@@ -18,7 +18,7 @@ from palimpsest.store.store import SessionSummary
 from palimpsest.transcript.errors import NotFound
 from palimpsest.transcript.sessions import ForkedFrom, Session
 
-INDEX_VERSION = 1
+INDEX_VERSION = 2
 TAIL_BYTES = 4 << 20
 """As far back as a session's newest record of itself is looked for; beyond, its first one serves."""
 
@@ -91,6 +91,8 @@ class Index:
             forked_from=session.forked_from,
             messages=tail.messages + len(tail.seen),
             deleted=tail.deleted,
+            archived=session.time.archived,
+            shared=session.share is not None,
         )
         fields = asdict(summary)
         place = summary.forked_from

@@ -36,6 +36,10 @@ class SessionSummary:
     forked_from: ForkedFrom | None = None
     messages: int = 0
     deleted: bool = False
+    archived: int | None = None
+    """When it was put away, in milliseconds since 1970."""
+    shared: bool = False
+    """There is a page of it that others were given."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,4 +19,6 @@ def summarise(session_id: str, state: State) -> SessionSummary | None:
         forked_from=session.forked_from,
         messages=state.older + len(state.slots()),
         deleted=state.deleted,
+        archived=session.time.archived,
+        shared=session.share is not None,
     )
