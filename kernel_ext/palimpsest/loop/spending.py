@@ -1,8 +1,13 @@
 """What a session has spent: the tokens and the money of every model request are added up."""
 
+from typing import Any
+
 from palimpsest.loop.stage import Stage
+from palimpsest.transcript.budgets import Spent
 from palimpsest.transcript.events import SessionUpdated
 from palimpsest.transcript.messages import AssistantMessage
+from palimpsest.transcript.sessions import Session
+from palimpsest.transcript.values import Usage
 
 
 def add_to_session(stage: Stage, message: AssistantMessage) -> None:
@@ -10,9 +15,25 @@ def add_to_session(stage: Stage, message: AssistantMessage) -> None:
     session = stage.log.state.session
     if session is None:
         return
-    cost = session.cost
-    if message.cost is not None:
-        cost = (cost or 0.0) + message.cost
+    took = spent_on(message.tokens, message.cost)
     time = session.time.model_copy(update={"updated": stage.clock()})
-    update = {"cost": cost, "tokens": session.tokens.plus(message.tokens), "time": time}
+    update = {**added(session, took), "time": time}
     stage.write(SessionUpdated(session=session.model_copy(update=update)))
+    if stage.spent is not None:
+        stage.spent(took)
+
+
+def spent_on(usage: Usage, cost: float | None) -> Spent:
+    """Return what one request took; one without tokens was never answered."""
+    asked = usage.prompt + usage.output + usage.reasoning > 0
+    return Spent(cost=cost, tokens=usage, unpriced=1 if asked and cost is None else 0)
+
+
+def added(session: Session, took: Spent) -> dict[str, Any]:
+    """Return what changes in a session's record; a price nobody knows is counted, never as 0."""
+    changed: dict[str, Any] = {"tokens": session.tokens.plus(took.tokens)}
+    if took.cost is not None:
+        changed["cost"] = (session.cost or 0.0) + took.cost
+    if took.unpriced:
+        changed["unpriced"] = (session.unpriced or 0) + took.unpriced
+    return changed

@@ -16,6 +16,7 @@ from palimpsest.model.model import Model, ToolCalled
 from palimpsest.processor.recorder import Recorder
 from palimpsest.processor.toolcalls import Offer
 from palimpsest.tools.tool import Abort, AskFunction, Namespace, PythonRunner
+from palimpsest.transcript.budgets import Spent
 from palimpsest.transcript.decisions import ContextItem, Decision, StepRequest
 from palimpsest.transcript.events import Event, PromptAdmitted
 from palimpsest.transcript.ids import Ids
@@ -149,6 +150,10 @@ class Stage:
     """Awaited before a call runs; raises PermissionDenied when a doom loop is rejected."""
     jitter: Callable[[], float]
     """A number from 0 to 1, for the wait before a retry."""
+    afford: Callable[[ModelInfo], Awaitable[None]] | None = None
+    """Awaited before each request; raises UserError when the spending limit was reached."""
+    spent: Callable[[Spent], None] | None = None
+    """Told what a request took, after it was added to the session."""
     python: PythonRunner | None = None
     namespace: Namespace | None = None
     memory: Memory = field(default_factory=Memory)

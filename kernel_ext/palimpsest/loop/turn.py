@@ -13,7 +13,7 @@ from palimpsest.loop.room import Tries, go_on_shortened, prune_after_turn, short
 from palimpsest.loop.saying import refuse
 from palimpsest.loop.stage import Setup, Stage
 from palimpsest.loop.step import run_step
-from palimpsest.transcript.errors import ErrorValue, ModelFailed, UnknownError, UserError
+from palimpsest.transcript.errors import Aborted, ErrorValue, ModelFailed, UnknownError, UserError
 from palimpsest.transcript.messages import (
     AssistantMessage,
     Message,
@@ -64,6 +64,10 @@ class Turn:
             try:
                 self.setup = setup = await stage.setup(user)
                 _check_window(setup)
+                if stage.afford is not None:
+                    await stage.afford(setup.info)
+            except Aborted:
+                return
             except (UserError, ModelFailed) as problem:
                 refuse(stage, user, _error(problem))
                 return

@@ -1,16 +1,19 @@
 """Questions for a person: asked when the rules say so, answered once, remembered as told.
 
 A question is journaled when it is asked and when it is answered; the first answer wins,
-whoever gives it: a view, the prompt in the cell, ``--yes``, or the end of the turn.
+whoever gives it: a view, the prompt in the cell, ``--yes``, or the end of the turn. "Always" holds for
+the session; where a person says so, for the project.
 """
 
 import asyncio
 import threading
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from palimpsest.loop.stage import Log
+from palimpsest.session.permitting import Permitting
 from palimpsest.tools.permissions import (
     Allowed,
     Denied,
@@ -21,10 +24,16 @@ from palimpsest.tools.permissions import (
     settle,
 )
 from palimpsest.tools.tool import Abort
-from palimpsest.transcript.errors import Aborted, PermissionDenied
+from palimpsest.transcript.errors import (
+    Aborted,
+    PermissionDenied,
+    StorageFailed,
+    UnknownError,
+)
 from palimpsest.transcript.events import (
     PermissionAsked,
     PermissionReplied,
+    SessionError,
     SessionUpdated,
 )
 from palimpsest.transcript.ids import Ids
@@ -50,10 +59,13 @@ class Asks:
     Responsibilities: decide by rules; journal questions and answers; wake who waits.
     """
 
-    def __init__(self, session_id: str, log: Log, ids: Ids) -> None:
-        self._session_id = session_id
+    def __init__(
+        self, session_id: str, log: Log, ids: Ids, permitting: Permitting | None = None
+    ) -> None:
+        self.session_id = session_id
         session = log.state.session
         self._approved: Rules = session.permission if session is not None else ()
+        self._permitting = permitting or Permitting()
         self._log = log
         self._ids = ids
         self._lock = threading.Lock()
@@ -73,7 +85,8 @@ class Asks:
         diff: str | None = None,
     ) -> None:
         """Return when the call may run; raises PermissionDenied or Aborted otherwise."""
-        match decide(permission, patterns, rules, self._approved):
+        answers = self._permitting.answers_of(self._log.state.session)
+        match decide(permission, patterns, rules, (*answers, *self._approved)):
             case Allowed():
                 return
             case Denied() as denied:
@@ -92,11 +105,35 @@ class Asks:
             call_id=caller.call_id,
             tool=caller.tool,
         )
-        reply = await self._answer(PendingAsk(ask, self._session_id, rules), abort, yes=yes)
+        reply = await self._answer(PendingAsk(ask, self.session_id, rules), abort, yes=yes)
         if reply.answer == "reject":
             if reply.by == "cancel":
                 raise Aborted("Stopped.")
             raise refusal(reply)
+
+    async def question(
+        self, permission: str, patterns: Sequence[str], *, title: str, abort: Abort
+    ) -> Reply:
+        """Ask what no rule answers and no call asked, and return the answer."""
+        ask = Ask(
+            id=self._ids.new("per"),
+            permission=permission,
+            patterns=tuple(patterns),
+            title=title,
+            input={},
+        )
+        return await self._answer(PendingAsk(ask, self.session_id), abort, yes=False)
+
+    @property
+    def approved(self) -> Rules:
+        """What is always allowed in this session."""
+        return self._approved
+
+    def revoke(self, rules: Rules) -> None:
+        """Take back what was always allowed in this session; on the engine's loop."""
+        with self._lock:
+            self._approved = tuple(rule for rule in self._approved if rule not in rules)
+        self._keep()
 
     def reply(self, ask_id: str, reply: Reply) -> bool:
         """Answer a question from any thread; false when somebody was first."""
@@ -107,7 +144,10 @@ class Asks:
             answered = [
                 (self._waiting.pop(identifier), given) for identifier, given in settled.replies
             ]
-            self._approved = settled.approved
+            # What holds for the project lies in its file, where it can be taken back for all.
+            in_project = bool(settled.new) and self._in_project(settled.new, reply)
+            if not in_project:
+                self._approved = settled.approved
         if not answered:
             return False
         for (pending, future), given in answered:
@@ -144,12 +184,26 @@ class Asks:
 
     def _resolve(self, future: "asyncio.Future[Reply]", reply: Reply) -> None:
         """On the engine's loop: keep what "always" allowed, and wake who waits."""
+        self._keep()
+        if not future.done():
+            future.set_result(reply)
+
+    def _keep(self) -> None:
         session = self._log.state.session
         if session is not None and self._approved != session.permission:
             updated = session.model_copy(update={"permission": self._approved})
             self._log.append(SessionUpdated(session=updated))
-        if not future.done():
-            future.set_result(reply)
+
+    def _in_project(self, rules: Rules, reply: Reply) -> bool:
+        """Keep rules for the project if that was said; where they can't be kept, they hold here."""
+        if reply.scope != "project":
+            return False
+        try:
+            self._permitting.approvals.add(rules, self.session_id, time.time_ns() // 1_000_000)
+        except StorageFailed as problem:
+            self._log.append(SessionError(error=UnknownError(message=str(problem), explained=True)))
+            return False
+        return True
 
     def _input(self, caller: Caller) -> dict[str, Any]:
         message = self._log.state.message(caller.message_id)

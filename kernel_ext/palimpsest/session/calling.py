@@ -57,7 +57,9 @@ class Calling:
         message = self._log.state.message(message_id)
         name = getattr(message.info, "agent", None) if message is not None else None
         agent = self._services.agents.get(name or self._services.default_agent)
-        return self._services.rules + (agent.rules if agent is not None else ())
+        own = agent.rules if agent is not None else ()
+        services = self._services
+        return services.permitting.rules_of(self._log.state.session, services.rules, own)
 
     async def guard(self, run: Run, message_id: str, call: ToolCalled) -> None:
         """Ask before a call that goes round in circles; the answer holds for the turn."""

@@ -18,11 +18,13 @@ from palimpsest.session.api import Answer, PromptOptions, RecordsCallback, Snaps
 from palimpsest.session.archive import SessionArchive
 from palimpsest.session.asks import Asks
 from palimpsest.session.calling import Calling
+from palimpsest.session.control import Control
 from palimpsest.session.granting import grant
 from palimpsest.session.log import SessionLog
 from palimpsest.session.naming import Naming
 from palimpsest.session.outfit import Outfit
 from palimpsest.session.policies import Configured
+from palimpsest.session.purse import Purse
 from palimpsest.session.questioning import JournaledTodos, Questioning
 from palimpsest.session.runner import Run, Runner
 from palimpsest.session.services import Services
@@ -60,7 +62,12 @@ class LiveSession:
         self._first_id = session.id
         self._moved = False
         self.log = SessionLog(journal)
-        self.asks = Asks(session.id, self.log, services.ids)
+        permitting = services.permitting
+        permitting.open[session.id] = lambda: self.log.state.session
+        self.asks = Asks(session.id, self.log, services.ids, permitting)
+        self.purse = Purse(permitting, self.log, self.asks, self._purse_above)
+        self.control = Control(permitting, self.log, self.asks, self.purse, self._on_loop)
+        services.purses[session.id] = self.purse
         self._calling = Calling(services, self.log, self.asks)
         self.questioning = Questioning(self.log, services.ids)
         self._outfit = Outfit(services, journal, self.log, self._configured)
@@ -231,6 +238,7 @@ class LiveSession:
     def _stage(self, run: Run) -> Stage:
         services = self._services
         self._calling.turn_began()
+        self.purse.turn_began()
         stage = Stage(
             session_id=self.id,
             log=self.log,
@@ -246,6 +254,8 @@ class LiveSession:
                 run, message_id, call_id, tool
             ),
             guard=lambda message_id, call: self._calling.guard(run, message_id, call),
+            afford=lambda info: self.purse.afford(info, run.abort),
+            spent=self.purse.tell,
             jitter=services.jitter,
             memory=self._memory,
             python=services.python(self.id) if services.python else None,
@@ -259,6 +269,11 @@ class LiveSession:
             },
         )
         return self.naming.watch(stage)
+
+    def _purse_above(self) -> Purse | None:
+        """Return the purse of the session that began this one, where this kernel has it open."""
+        session = self.log.state.session
+        return self._services.purses.get((session.parent_id or "") if session else "")
 
     def _update(self, session: Session, **fields: Any) -> None:
         self.log.append(SessionUpdated(session=session.model_copy(update=fields)))

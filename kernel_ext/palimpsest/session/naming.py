@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from palimpsest.context.title import real_prompts
+from palimpsest.loop.spending import added, spent_on
 from palimpsest.loop.stage import Setup, Stage
 from palimpsest.loop.title import Titled, run_title
 from palimpsest.model import providers
@@ -116,9 +117,7 @@ class Naming:
         session = self._log.state.session
         if session is None:
             return
-        changed: dict[str, Any] = {"tokens": session.tokens.plus(titled.usage)}
-        if titled.cost is not None:
-            changed["cost"] = (session.cost or 0.0) + titled.cost
+        changed = added(session, spent_on(titled.usage, titled.cost))
         title = title_from(titled.text)
         if title and session.title == stand_in:
             changed["title"] = title

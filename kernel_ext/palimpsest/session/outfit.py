@@ -195,7 +195,9 @@ class Outfit:
 
     def _offered(self, agent: Agent, user: UserMessage) -> tuple[Tool, ...]:
         services = self._services
-        return tuple(services.registry.offered(services.rules + agent.rules, user.tools))
+        session = self._log.state.session
+        rules = services.permitting.rules_of(session, services.rules, agent.rules)
+        return tuple(services.registry.offered(rules, user.tools))
 
     def _specs(self, offered: Sequence[Tool], info: ModelInfo) -> tuple[ToolSpec, ...]:
         registry = self._services.registry

@@ -7,6 +7,7 @@ from typing import Any
 
 from palimpsest.model.model import Model
 from palimpsest.session.agents import Agent
+from palimpsest.session.permitting import Permitting
 from palimpsest.store.store import Store
 from palimpsest.tools.permissions import Rules
 from palimpsest.tools.registry import Registry
@@ -47,6 +48,10 @@ class Services:
     """The configured context policy; a session may choose another."""
     policy_fixed: Mapping[str, str] = field(default_factory=dict)
     """Numbers of it that an administrator fixed, and the file that says so."""
+    permitting: Permitting = field(default_factory=Permitting)
+    """Rules, mode and spending limit as configured, and what was approved for the project."""
+    purses: dict[str, Any] = field(default_factory=dict)
+    """What the sessions that this kernel writes spend, by id."""
     history_limits: Mapping[str, Any] = field(default_factory=dict)
     """Turns that are sent: ``history_limit``, ``dm_history_limit`` and ``dms``, where configured."""
     user: str = ""

@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from palimpsest.transcript.base import Value
+from palimpsest.transcript.budgets import Budget, Spent
 from palimpsest.transcript.policies import Policy, PolicyChoice
 from palimpsest.transcript.values import ModelRef, Rule, Usage
 
@@ -51,8 +52,16 @@ class Session(Value):
     policy_choice: PolicyChoice | None = None
     """The context policy that was chosen for this session; None takes the configured one."""
     permission: tuple[Rule, ...] = ()
+    mode: str | None = None
+    """How freely the agent works: ask, plan, accept-edits or bypass; None takes the configured one."""
     cost: float | None = None
     tokens: Usage = Usage()
+    unpriced: int | None = None
+    """Requests whose price nobody knows; ``cost`` leaves them out."""
+    below: Spent | None = None
+    """What the sessions that this one began have spent."""
+    budget: Budget | None = None
+    """The spending limit that was shown last."""
     share: dict[str, Any] | None = None
     revert: dict[str, Any] | None = None
     summary: dict[str, Any] | None = None

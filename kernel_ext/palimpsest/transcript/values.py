@@ -138,6 +138,8 @@ class Reply(Value):
     answer: Literal["once", "always", "reject"]
     feedback: str | None = None
     """What to tell the model; a rejection with feedback does not end the turn."""
+    scope: Literal["session", "project"] | None = None
+    """How far an "always" reaches; the session, where nothing is said."""
     by: str = "person"
     """Who answered: ``person``, ``--yes``, ``headless``, ``cancel`` or a rule."""
 

@@ -1,0 +1,153 @@
+"""What a person controls of a session: its mode, what is always allowed, its spending limit.
+
+Border: called from any thread by front ends; changes are made on the engine's loop and journaled in
+the session's own record, and hold from the next call or request on.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal, TypeVar
+
+from palimpsest.session.approvals import Approval
+from palimpsest.session.asks import Asks
+from palimpsest.session.log import SessionLog
+from palimpsest.session.permitting import Permitting
+from palimpsest.session.purse import Purse
+from palimpsest.tools.modes import Mode, mode_of
+from palimpsest.tools.permissions import Rules
+from palimpsest.transcript.budgets import Budget, Spent
+from palimpsest.transcript.errors import ConfigError, NotFound
+from palimpsest.transcript.events import SessionUpdated
+from palimpsest.transcript.values import Rule
+
+T = TypeVar("T")
+OnLoop = Callable[..., Any]
+Scope = Literal["session", "project"]
+
+
+@dataclass(frozen=True, slots=True)
+class Allowance:
+    """Something that was always allowed, as it is listed."""
+
+    number: int
+    """By which it is taken back."""
+    rule: Rule
+    scope: Scope
+    at: int = 0
+    """Milliseconds since 1970; 0 where that is not known."""
+    session_id: str = ""
+    """The session in which it was said."""
+
+    @property
+    def words(self) -> str:
+        """Say it in a few words."""
+        return f"{self.rule.permission}: {self.rule.pattern}"
+
+
+class Control:
+    """A person's hand on one session.
+
+    Responsibilities: read and change mode, approvals and spending limit.
+    """
+
+    def __init__(
+        self, permitting: Permitting, log: SessionLog, asks: Asks, purse: Purse, on_loop: OnLoop
+    ) -> None:
+        self._permitting = permitting
+        self._log = log
+        self._asks = asks
+        self._purse = purse
+        self._on_loop = on_loop
+
+    @property
+    def mode(self) -> Mode:
+        """How freely the agent works."""
+        return self._permitting.mode_of(self._log.state.session)
+
+    def use_mode(self, word: str) -> Mode:
+        """Choose the mode from the next call on; ``default`` goes back to the settings.
+
+        Raises ConfigError for a word that is no mode, and when an administrator fixed it.
+        """
+        mode = None if word.strip().lower() == "default" else mode_of(word)
+        if self._permitting.mode_fixed:
+            raise ConfigError(
+                f"The mode is {self._permitting.mode}, fixed by the {self._permitting.mode_fixed}."
+            )
+        self._on_loop(self._change, {"mode": mode})
+        return self.mode
+
+    @property
+    def allowances(self) -> tuple[Allowance, ...]:
+        """What was always allowed: in this session, and in this project."""
+        here: list[tuple[Scope, Approval]] = [
+            ("session", Approval(rule, 0, self._asks.session_id)) for rule in self._asks.approved
+        ]
+        kept: list[tuple[Scope, Approval]] = [
+            ("project", one) for one in self._permitting.approvals.list()
+        ]
+        return tuple(
+            Allowance(number, one.rule, scope, one.at, one.session_id)
+            for number, (scope, one) in enumerate([*here, *kept], start=1)
+        )
+
+    @property
+    def problem(self) -> str:
+        """What is wrong with what was kept for the project; empty when nothing is."""
+        self._permitting.approvals.rules()
+        return self._permitting.approvals.problem
+
+    def rules(self) -> Rules:
+        """Return what is always allowed, without where it comes from."""
+        return tuple(one.rule for one in self.allowances)
+
+    def revoke(self, *numbers: int) -> tuple[Allowance, ...]:
+        """Take back what was always allowed, by its numbers, or all of it; returns what went.
+
+        Raises NotFound for a number that is not in the list, and StorageFailed.
+        """
+        found = self.allowances
+        missing = [number for number in numbers if number not in range(1, len(found) + 1)]
+        if missing:
+            raise NotFound(
+                f"There is no number {missing[0]} in the list of what is always allowed; "
+                f"it has {len(found)}."
+            )
+        gone = tuple(one for one in found if not numbers or one.number in numbers)
+        for one in gone:
+            if one.scope == "project":
+                self._permitting.approvals.remove(one.rule)
+        here = tuple(one.rule for one in gone if one.scope == "session")
+        if here:
+            self._on_loop(self._asks.revoke, here)
+        return gone
+
+    @property
+    def budget(self) -> Budget:
+        """The spending limit that holds."""
+        return self._purse.budget
+
+    @property
+    def spent(self) -> Spent:
+        """What was spent so far, with what sessions below it spent."""
+        return self._purse.spent
+
+    def set_budget(self, *, usd: float | None = None, tokens: int | None = None) -> Budget:
+        """Limit what the session may spend in all, from the next request on; none takes it off.
+
+        Raises ConfigError for a limit that is none, and when an administrator fixed it.
+        """
+        if self._permitting.budget_fixed:
+            raise ConfigError(
+                f"The spending limit is fixed by the {self._permitting.budget_fixed}."
+            )
+        if (usd is not None and not 0 < usd < float("inf")) or (tokens is not None and tokens < 1):
+            raise ConfigError("A spending limit is more than nothing: 2usd, or 500000 tokens.")
+        self._on_loop(self._purse.choose, Budget(usd=usd, tokens=tokens, own=True))
+        return self.budget
+
+    def _change(self, fields: dict[str, Any]) -> None:
+        session = self._log.state.session
+        if session is not None:
+            updated = session.model_copy(update=fields)
+            self._log.append(SessionUpdated(session=updated), sync=True)
