@@ -61,11 +61,17 @@ def output_text(part: ToolPart) -> str:
             return ""
 
 
+def sections(output: str) -> list[tuple[str, str]] | None:
+    """Split what the python tool returned by its labels, without notes to the model; None without any."""
+    pieces = _LABEL.split(output)
+    if pieces[0].strip() or len(pieces) < 3:
+        return None
+    labelled = zip(pieces[1::2], pieces[2::2], strict=True)
+    bodies = [(name, _FIGURE.sub("", body).strip("\n")) for name, body in labelled]
+    return [(name, body) for name, body in bodies if name not in _NOTES and body.strip()]
+
+
 def _without_labels(output: str) -> str:
     """Leave out what the python tool says to the model only: labels, and notes about figures."""
-    sections = _LABEL.split(output)
-    if sections[0].strip() or len(sections) < 3:
-        return output
-    labelled = zip(sections[1::2], sections[2::2], strict=True)
-    bodies = [_FIGURE.sub("", body).strip("\n") for label, body in labelled if label not in _NOTES]
-    return "\n\n".join(body for body in bodies if body.strip())
+    labelled = sections(output)
+    return output if labelled is None else "\n\n".join(body for _, body in labelled)

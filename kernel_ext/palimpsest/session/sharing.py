@@ -82,6 +82,8 @@ def clean_json(clean: Callable[[str], str]) -> Callable[[Any], Any]:
 
     def through(value: Any) -> Any:
         match value:
+            case str() if value.startswith("data:") and ";base64," in value:
+                return _clean_url(clean(value), clean)
             case str():
                 return clean(value)
             case dict():
@@ -92,6 +94,17 @@ def clean_json(clean: Callable[[str], str]) -> Callable[[Any], Any]:
                 return value
 
     return through
+
+
+def _clean_url(url: str, clean: Callable[[str], str]) -> str:
+    """Return a ``data:`` url whose content holds nothing secret either."""
+    head, _, data = url.partition(",")
+    try:
+        seen = base64.b64decode(data).decode("latin-1")
+    except (binascii.Error, ValueError):
+        return url
+    made = clean(seen)
+    return url if made == seen else f"{head},{base64.b64encode(made.encode('latin-1')).decode()}"
 
 
 def share_folder(store: Store) -> Path:
@@ -177,11 +190,11 @@ def page(store: Store, session_id: str, environment: Mapping[str, str]) -> Itera
         Front(
             title=session.title,
             about=ABOUT.format(made=made),
-            facts=tuple(_facts(session, survey, made)),
+            facts=(*_facts(session, survey), ("This page", made)),
             todos=state.todos,
             prompts=survey.prompts,
         ),
-        _messages(store, state),
+        messages_of(store, state),
         scrub=clean,
         embed=attachments.embed,
         when=_when,
@@ -255,11 +268,15 @@ def _first_words(message: Message) -> str:
     return next((text for text in texts if text.strip()), "")
 
 
-def _facts(session: Session, found: _Survey, made: str) -> Iterator[tuple[str, str]]:
+def facts_of(session: Session, state: State) -> tuple[tuple[str, str], ...]:
+    """Return what there is to say of a session: pairs of words, with keys and homes still in."""
+    return tuple(_facts(session, _survey(state)))
+
+
+def _facts(session: Session, found: _Survey) -> Iterator[tuple[str, str]]:
     tokens = found.tokens
     yield "Begun", _when(session.time.created)
     yield "Last change", _when(max(found.last, session.time.created))
-    yield "This page", made
     yield "Model", ", ".join(found.models) or "none yet"
     yield "Prompts", f"{count(len(found.prompts))}, answered in {count(found.steps)} steps"
     cached = f", {count(tokens.cache_read)} of them cached" if tokens.cache_read else ""
@@ -278,7 +295,7 @@ def _cost(found: _Survey) -> str:
     return f"at least {money(found.cost)}" if found.cost else money(None)
 
 
-def _messages(store: Store, state: State) -> Iterator[Message]:
+def messages_of(store: Store, state: State) -> Iterator[Message]:
     """Yield the messages with their long outputs, and let go of each."""
     for slot in state.slots():
         message = state.message(slot.id)

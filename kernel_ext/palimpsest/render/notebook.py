@@ -1,0 +1,217 @@
+"""A session as a notebook: what was said as text, what the agent ran as cells with their outputs.
+
+Border: pure; returns the notebook's JSON, format 4.5. Whoever opens it may run the cells again, and
+no agent is asked, unless prompts are wanted as ``%%agent`` cells.
+"""
+
+import base64
+import hashlib
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Literal
+
+from palimpsest.render.calls import sections
+from palimpsest.render.escape import clean, inline
+from palimpsest.render.markdown import render_message, render_parts
+from palimpsest.render.sharing import Embed
+from palimpsest.render.story import Caps, Notes, Scrub
+from palimpsest.transcript.messages import Message
+from palimpsest.transcript.parts import FilePart, Part, ToolCompleted, ToolFailed, ToolPart
+
+Json = dict[str, Any]
+Prompts = Literal["markdown", "cells"]
+
+NOTEBOOK_CAPS = Caps(call=40_000, lines=400, looking_lines=40, turn=4_000_000, text=400_000)
+LONGEST = 200_000
+"""Characters of one output; a notebook with more of it is slow to open."""
+
+_COLOURS = re.compile(r"\x1b\[[0-9;]*m")
+
+
+def notebook(
+    title: str,
+    facts: Sequence[tuple[str, str]],
+    messages: Iterable[Message],
+    *,
+    scrub: Scrub,
+    embed: Embed,
+    notes: Notes | None = None,
+    prompts: Prompts = "markdown",
+    metadata: Json | None = None,
+) -> Json:
+    """Return a session as a notebook that nbformat finds valid."""
+    made = _Book(scrub, embed, notes, prompts)
+    told = " · ".join(f"{inline(scrub(key))}: {inline(scrub(value))}" for key, value in facts)
+    made.words(f"# {inline(scrub(title)) or 'Session'}\n\n{told}")
+    if prompts == "cells":
+        made.code("%load_ext palimpsest")
+    for message in messages:
+        made.message(message)
+    return {
+        "cells": made.cells,
+        "metadata": {
+            "kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"},
+            "language_info": {"name": "python"},
+            "palimpsest": metadata or {},
+        },
+        "nbformat": 4,
+        "nbformat_minor": 5,
+    }
+
+
+class _Book:
+    """Collects cells."""
+
+    def __init__(self, scrub: Scrub, embed: Embed, notes: Notes | None, prompts: Prompts) -> None:
+        self.cells: list[Json] = []
+        self._scrub = scrub
+        self._embed = embed
+        self._notes = notes
+        self._prompts = prompts
+        self._ran = 0
+
+    def words(self, text: str) -> None:
+        """Add a cell of text."""
+        if text.strip():
+            self._add({"cell_type": "markdown", "source": text})
+
+    def code(self, source: str, outputs: Sequence[Json] = (), *, ran: int | None = None) -> None:
+        """Add a cell of code."""
+        cell = {"cell_type": "code", "source": source, "outputs": list(outputs)}
+        self._add({**cell, "execution_count": ran})
+
+    def _add(self, cell: Json) -> None:
+        name = hashlib.sha256(f"{len(self.cells)} {cell['source']}".encode(errors="replace"))
+        self.cells.append({"id": name.hexdigest()[:12], "metadata": {}, **cell})
+
+    def message(self, message: Message) -> None:
+        """Add the cells of one message."""
+        shown = message.model_copy(
+            update={"parts": tuple(part for part in message.parts if part.type != "step-finish")}
+        )
+        files = [part for part in message.parts if isinstance(part, FilePart)]
+        words = _prompt_words(shown) if self._prompts == "cells" else ""
+        if words:
+            self.code(f"%%agent\n{self._scrub(words)}")
+        elif message.info.role == "user" or message.info.summary:
+            self.words(self._told(shown))
+        else:
+            self._answer(shown)
+        for file in files:
+            self.words(self._file(file))
+
+    def _answer(self, message: Message) -> None:
+        waiting: list[Part] = []
+        for part in message.parts:
+            if not isinstance(part, ToolPart) or _code(part) is None:
+                waiting.append(part)
+                continue
+            self.words(self._parts(waiting))
+            waiting = []
+            self._call(part)
+        rest = message.model_copy(update={"parts": tuple(waiting)})
+        self.words(self._told(rest))
+
+    def _parts(self, parts: Sequence[Part]) -> str:
+        return render_parts(parts, caps=NOTEBOOK_CAPS, scrub=self._scrub, notes=self._notes)
+
+    def _told(self, message: Message) -> str:
+        return render_message(message, caps=NOTEBOOK_CAPS, scrub=self._scrub, notes=self._notes)
+
+    def _call(self, part: ToolPart) -> None:
+        self._ran += 1
+        outputs = list(self._outputs(part))
+        self.code(self._clean(_code(part) or ""), outputs, ran=self._ran)
+        strips = () if self._notes is None else self._strips(part)
+        for words in strips:
+            self.words(words)
+
+    def _strips(self, part: ToolPart) -> Iterator[str]:
+        """Yield what was scraped off a call for the model, as the story words it."""
+        for line in self._parts([part]).split("\n\n"):
+            if line.startswith("╌╌╌"):
+                yield line
+
+    def _outputs(self, part: ToolPart) -> Iterator[Json]:
+        state = part.state
+        if isinstance(state, ToolFailed):
+            printed = state.metadata.get("output")
+            if isinstance(printed, str) and printed:
+                yield from self._printed(printed)
+            yield self._error(state.error)
+        elif isinstance(state, ToolCompleted):
+            yield from self._printed(state.output)
+            for one in state.attachments:
+                yield from self._figure(self._embed(one))
+
+    def _printed(self, output: str) -> Iterator[Json]:
+        labelled = sections(output)
+        for name, body in [("stdout", output)] if labelled is None else labelled:
+            text = self._clean(body)[:LONGEST]
+            match name:
+                case "result":
+                    data = {"text/plain": text}
+                    yield {
+                        "output_type": "execute_result",
+                        "data": data,
+                        "metadata": {},
+                        "execution_count": self._ran,
+                    }
+                case "error" | "interrupted":
+                    yield self._error(body)
+                case _ if text.strip():
+                    stream = "stderr" if name == "stderr" else "stdout"
+                    yield {"output_type": "stream", "name": stream, "text": f"{text}\n"}
+                case _:
+                    pass
+
+    def _error(self, error: str) -> Json:
+        text = self._clean(error)
+        lines = text.split("\n")
+        last = next((line for line in reversed(lines) if line.strip()), "")
+        name, colon, value = last.partition(": ")
+        named = colon and name.replace(".", "").replace("_", "").isalnum()
+        return {
+            "output_type": "error",
+            "ename": name if named else "Error",
+            "evalue": value if named else last,
+            "traceback": lines,
+        }
+
+    def _figure(self, shown: Any) -> Iterator[Json]:
+        name = self._clean(shown.name)
+        data = {"text/plain": f"<{name}>"}
+        if shown.kind == "picture":
+            content = shown.content.partition(",")[2]
+            drawn = shown.mime == "image/svg+xml"
+            data[shown.mime] = base64.b64decode(content).decode() if drawn else content
+        elif shown.kind == "text":
+            data = {"text/plain": shown.content}
+        elif shown.why:
+            data = {"text/plain": f"<{name}: {shown.why}>"}
+        yield {"output_type": "display_data", "data": data, "metadata": {}}
+
+    def _file(self, file: FilePart) -> str:
+        shown = self._embed(file)
+        name = inline(self._scrub(shown.name)) or "file"
+        if shown.kind == "picture" and shown.mime != "image/svg+xml":
+            return f"![{name}]({shown.content})"
+        return f"▤ *{name}* ({inline(shown.mime)})" + (f" {inline(shown.why)}" if shown.why else "")
+
+    def _clean(self, text: str) -> str:
+        return self._scrub(clean(_COLOURS.sub("", text)))
+
+
+def _code(part: ToolPart) -> str | None:
+    """Return what a call ran in the kernel; None for every other call."""
+    if part.tool != "python" or not isinstance(part.state, ToolCompleted | ToolFailed):
+        return None
+    code = part.state.input.get("code")
+    return code if isinstance(code, str) and code.strip() else None
+
+
+def _prompt_words(message: Message) -> str:
+    if message.info.role != "user":
+        return ""
+    texts = (part.text for part in message.parts if part.type == "text" and not part.synthetic)
+    return "\n\n".join(text for text in texts if text.strip())
