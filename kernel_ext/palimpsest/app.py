@@ -40,8 +40,12 @@ from palimpsest.session.policies import DEFAULT, policy_from
 from palimpsest.session.services import Services
 from palimpsest.session.wishes import Wish
 from palimpsest.session.workspace import Workspace
+from palimpsest.store.jsonl import JsonlStore
 from palimpsest.store.lease import this_owner
 from palimpsest.store.opening import find_project, open_store
+from palimpsest.store.snapshots import Snapshots
+from palimpsest.store.store import Store
+from palimpsest.tools.ignore import ALWAYS_LEFT_OUT, Ignore
 from palimpsest.tools.permissions import DEFAULT_RULES, Rules, from_config, merge
 from palimpsest.tools.registry import Registry, builtin_tools
 from palimpsest.tools.tool import Namespace, PythonRunner
@@ -129,6 +133,7 @@ class App:
             max_steps=config.max_steps,
             titles=config.titles,
             small_model=functools.partial(small_model, config.small_model, agents, self.info),
+            snapshots=_snapshots(store, self.project) if config.snapshot else None,
             environment=self.environment,
             python=python,
             namespace=namespace,
@@ -446,6 +451,13 @@ def _rules(tables: Iterable[Any]) -> list[Rules]:
 def _history_limits(config: Config) -> Mapping[str, Any]:
     limits = config.model_dump(include={"history_limit", "dm_history_limit", "dms"})
     return {name: value for name, value in limits.items() if value not in (None, {})}
+
+
+def _snapshots(store: Store, project: Path) -> Snapshots | None:
+    """Return what keeps the project's files; None where nothing is kept on a disk."""
+    if not isinstance(store, JsonlStore):
+        return None
+    return Snapshots(project, store.layout.snapshots, rules=Ignore, never=ALWAYS_LEFT_OUT)
 
 
 def _user(environment: Mapping[str, str]) -> str:

@@ -8,7 +8,7 @@ from palimpsest.context.summary import RULE as COMPACT
 from palimpsest.store.state import State
 from palimpsest.transcript.decisions import Decision, StepRequest
 from palimpsest.transcript.errors import AbortedError
-from palimpsest.transcript.events import Record, StepRequested
+from palimpsest.transcript.events import MessageRemoved, PartRemoved, Record, StepRequested
 from palimpsest.transcript.messages import AssistantMessage, Message, Messages, UserMessage
 
 
@@ -46,11 +46,14 @@ class Past:
 
 def read_ahead(records: Iterable[Record]) -> Past:
     """Fold a whole log, and say what became of its compactions."""
-    state = State()
+    state, everything = State(), State()
     asking: dict[str, StepRequest] = {}
     following: dict[str, StepRequest] = {}
     for record in records:
         state.apply(record)
+        if not isinstance(record.event, MessageRemoved | PartRemoved):
+            # What a person took back later was there when it was decided.
+            everything.apply(record)
         if not isinstance(record.event, StepRequested):
             continue
         request = record.event.request
@@ -62,7 +65,7 @@ def read_ahead(records: Iterable[Record]) -> Past:
             for one in state.messages():
                 if marker(one) is not None:
                     following.setdefault(one.id, request)
-    messages = state.messages()
+    messages = everything.messages()
     judged = {
         one.message_id: one
         for one in state.decisions

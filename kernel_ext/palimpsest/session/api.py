@@ -11,6 +11,7 @@ from typing import Literal, Protocol
 
 from palimpsest.context.basis import Basis
 from palimpsest.session.listing import Page, Query
+from palimpsest.session.undo_api import Undoing
 from palimpsest.session.wishes import Wish, WishAction
 from palimpsest.store.state import State
 from palimpsest.store.store import SessionSummary
@@ -111,6 +112,11 @@ class LiveSession(Protocol):
     @property
     def id(self) -> str:
         """The session's id; a fork's after another kernel took the session over."""
+        ...
+
+    @property
+    def undoing(self) -> Undoing:
+        """Takes back what was said and done, undoes that, or makes it final."""
         ...
 
     async def prompt(self, text: str, options: PromptOptions) -> Answer:

@@ -35,7 +35,6 @@ NOT_USED_YET = frozenset(
         "mcp",
         "hooks",
         "share",
-        "snapshot",
         "budget",
     }
 )

@@ -15,6 +15,7 @@ from palimpsest.context.texts import load_texts
 from palimpsest.context.view import View
 from palimpsest.model.tokenizer import counter
 from palimpsest.session.api import Answer, PromptOptions, RecordsCallback, Snapshot
+from palimpsest.session.undoing import HeldUndoing
 from palimpsest.session.wishes import Wish, WishAction
 from palimpsest.store.follow import Follower
 from palimpsest.store.jsonl import JsonlStore
@@ -45,6 +46,7 @@ class FollowedSession:
         self.id = session_id
         self.reason = reason
         """Who holds the session, and what to do."""
+        self.undoing = HeldUndoing(reason)
         self._store = store
         self._state = state
         self._lock = threading.Lock()

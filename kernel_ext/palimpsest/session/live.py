@@ -28,6 +28,7 @@ from palimpsest.session.purse import Purse
 from palimpsest.session.questioning import JournaledTodos, Questioning
 from palimpsest.session.runner import Run, Runner
 from palimpsest.session.services import Services
+from palimpsest.session.undoing import live_undoing
 from palimpsest.session.wishes import Wish, WishAction
 from palimpsest.store.journal import Journal
 from palimpsest.transcript.decisions import Decision
@@ -81,6 +82,7 @@ class LiveSession:
             self._outfit.recovery,
         )
         self.naming = Naming(services, self.log)
+        self.undoing = live_undoing(services, journal, self.log, lambda: self.runner.busy)
         self._memory = Memory()
         journal.subscribe(self._watch)
 
@@ -93,6 +95,7 @@ class LiveSession:
 
     async def prompt(self, text: str, options: PromptOptions) -> Answer:
         """Send a prompt and await its own answer."""
+        await self.undoing.settle()
         self.naming.prompted(text)
         if self._services.user and options.origin.user is None:
             origin = options.origin.model_copy(update={"user": self._services.user})
@@ -101,14 +104,17 @@ class LiveSession:
 
     async def retry(self) -> Answer:
         """Try the newest turn again after it failed, and await its answer."""
+        await self.undoing.settle()
         return await self.runner.retry()
 
     async def loop(self) -> Answer:
         """Await the end of the run and its final answer; begin one over what was left unanswered."""
+        await self.undoing.settle()
         return await self.runner.loop()
 
     async def compact(self, focus: str | None = None, origin: Origin | None = None) -> Answer:
         """Put a summary in the place of what was said, and await it; joins one that runs."""
+        await self.undoing.settle()
         return await self.runner.compact(focus, origin or Origin())
 
     async def wait_compaction(self) -> bool:
@@ -261,6 +267,7 @@ class LiveSession:
             python=services.python(self.id) if services.python else None,
             namespace=self._outfit.namespace(),
             compactions=self.runner.compactions,
+            files=self.undoing.files,
             extra={
                 "environment": services.environment,
                 "archive": SessionArchive(self.journal, services.store),

@@ -19,6 +19,7 @@ from palimpsest.session.history import limited
 from palimpsest.session.log import SessionLog
 from palimpsest.session.news import News
 from palimpsest.session.policies import Configured
+from palimpsest.session.revert import standing, without_taken_back
 from palimpsest.session.services import Services
 from palimpsest.session.systems import Systems
 from palimpsest.store.journal import Journal
@@ -116,9 +117,10 @@ class Outfit:
     def basis(self, *, running: bool) -> Basis:
         """Return what the next request would be made from; nothing is sent or written."""
         services = self._services
-        messages, decisions, older = self._journal.read_state(
-            lambda state: (state.messages(), state.decisions, state.older)
+        whole, decisions, older, session = self._journal.read_state(
+            lambda state: (state.messages(), state.decisions, state.older, state.session)
         )
+        messages = without_taken_back(whole, standing(session))
         user = self._next_user(messages, running=running)
         agent = find_agent(user.agent, services.agents)
         info = services.info(user.model.id, user.model.variant)

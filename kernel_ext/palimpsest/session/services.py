@@ -8,6 +8,7 @@ from typing import Any
 from palimpsest.model.model import Model
 from palimpsest.session.agents import Agent
 from palimpsest.session.permitting import Permitting
+from palimpsest.store.snapshots import Snapshots
 from palimpsest.store.store import Store
 from palimpsest.tools.permissions import Rules
 from palimpsest.tools.registry import Registry
@@ -65,6 +66,8 @@ class Services:
     """A model is asked for the title of a new session."""
     small_model: Callable[[ModelInfo], ModelInfo] = same_model
     """The model that writes titles beside the one that answers."""
+    snapshots: Snapshots | None = None
+    """Keeps the project's files as they were; None where that is off, or nothing can be kept."""
     environment: Mapping[str, str] = field(default_factory=dict)
     """Of this kernel; what tools start gets it without its secrets."""
     python: Callable[[str], PythonRunner] | None = None

@@ -165,5 +165,7 @@ class Config(Settings):
     """Model requests in one turn."""
     system: str | None = None
     """Words added to every system prompt."""
+    snapshot: bool = True
+    """The files before and behind each step are kept, so that a revert brings them back."""
     retention: Days = 7.0
     """Days for which long texts are kept after no session needs them any more."""

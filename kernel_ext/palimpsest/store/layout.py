@@ -42,6 +42,11 @@ class Layout:
         return self.root / "blobs"
 
     @property
+    def snapshots(self) -> Path:
+        """Where the project's files are kept as they were."""
+        return self.root / "snapshots"
+
+    @property
     def index(self) -> Path:
         """The derived session list."""
         return self.root / "index.json"

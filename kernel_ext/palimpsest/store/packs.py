@@ -97,6 +97,8 @@ class Objects:
         """Return a content; raises NotFound when it is missing or damaged."""
         if HASH.fullmatch(sha256) is None:
             raise NotFound(f"{sha256!r} is not the name of a snapshot.")
+        if sha256 in self._waiting:
+            return self._waiting[sha256]
         for _ in range(2):
             if sha256 not in self._places:
                 self._look()

@@ -156,6 +156,18 @@ class Snapshots:
         with self._lock:
             return self.objects.get(sha256)
 
+    def keep(self, path: str) -> Entry | None:
+        """Return what stands at a path now, with its content kept in memory to be compared."""
+        place = self.root / path
+        try:
+            found = place.lstat()
+            with self._lock:
+                if stat.S_ISDIR(found.st_mode):
+                    return None
+                return self._entry(str(place), path, found, time.time_ns(), keep=True)
+        except OSError:
+            return None
+
     def look(self, path: str) -> Entry | None:
         """Return what stands at a path now; None for nothing."""
         place = self.root / path

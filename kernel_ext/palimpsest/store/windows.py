@@ -79,10 +79,16 @@ def _start(state: State, slots: Sequence[MessageSlot], first_message_id: str | N
 
 
 def is_too_short(state: State) -> bool:
-    """Tell whether a live window lacks what the next request shows, since its compaction was undone."""
-    return (
-        state.partial and bool(undone(state.decisions)) and _compacted(state, state.slots()) is None
-    )
+    """Tell whether a live window lacks what the next request shows, since its compaction is gone."""
+    if not state.partial:
+        return False
+    session = state.session
+    revert = session.revert if session is not None else None
+    if revert is not None and state.message(str(revert.get("message_id"))) is None:
+        return True
+    removed = state.compacted is not None and state.message(state.compacted) is None
+    gone = removed or bool(undone(state.decisions))
+    return gone and _compacted(state, state.slots()) is None
 
 
 def _compacted(state: State, slots: Sequence[MessageSlot]) -> int | None:

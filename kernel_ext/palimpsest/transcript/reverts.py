@@ -40,3 +40,41 @@ class Revert(Value):
     """What the revert did to the files, without the lines."""
     kept: tuple[str, ...] = ()
     """Files that it left alone, since somebody else had changed them."""
+
+
+class RevertedMessage(Value):
+    """A message that a revert takes back."""
+
+    id: str
+    role: Literal["user", "assistant"]
+    excerpt: str = ""
+    """Its first words, or what it did."""
+
+
+class RevertedFile(Value):
+    """What a revert does, or did, with one file."""
+
+    file: str
+    action: Literal["restore", "delete", "nothing", "conflict", "impossible"]
+    reason: str | None = None
+    """Why it is left alone."""
+    diff: FileDiff | None = None
+    """From how it is now to how it becomes; of a conflict, what overwriting it would do."""
+
+
+class RevertPreview(Value):
+    """What taking back a message, or undoing that, would do, or did."""
+
+    message_id: str
+    part_id: str | None = None
+    messages: tuple[RevertedMessage, ...] = ()
+    files: tuple[RevertedFile, ...] = ()
+    problem: str | None = None
+    """Why files are not touched at all."""
+    done: bool = False
+    """It was done; without it, this only says what would be."""
+
+    @property
+    def conflicts(self) -> tuple[str, ...]:
+        """The files that somebody else changed."""
+        return tuple(one.file for one in self.files if one.action == "conflict")

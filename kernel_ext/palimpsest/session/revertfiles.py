@@ -1,0 +1,130 @@
+"""Say and do what a revert means for the project's files; on a thread, never on the engine's loop.
+
+The first step that names a file says how it was; the last one how the agent left it. Between two
+steps of the agent it must not have changed, else somebody else's work would go with the agent's.
+"""
+
+from collections.abc import Collection, Iterable
+
+from palimpsest.session.revert import RevertPlan, left_by
+from palimpsest.store.filediffs import file_diff
+from palimpsest.store.restoring import Move, Wanted, perform, plan_moves, wanted
+from palimpsest.store.snapshots import Snapshots
+from palimpsest.store.trees import Entry, Tree
+from palimpsest.transcript.errors import NotFound
+from palimpsest.transcript.messages import Messages
+from palimpsest.transcript.reverts import Revert, RevertedFile
+
+GONE = "the snapshot that held it is no longer kept"
+
+
+class Trees:
+    """Reads snapshots, and remembers which are gone."""
+
+    def __init__(self, snapshots: Snapshots) -> None:
+        self._snapshots = snapshots
+
+    def tree(self, name: str | None) -> Tree | None:
+        """Return a snapshot; None where it is gone."""
+        if name is None:
+            return None
+        try:
+            return self._snapshots.read(name)
+        except NotFound:
+            return None
+
+    def entry(self, name: str | None, path: str) -> Entry | None:
+        """Return what stood at a path."""
+        tree = self.tree(name)
+        return tree.get(path) if tree is not None else None
+
+
+def wanted_files(
+    snapshots: Snapshots, messages: Messages, plan: RevertPlan, standing: Revert | None
+) -> tuple[tuple[Wanted, ...], tuple[str, ...]]:
+    """Return how each file is to become, and the files whose snapshot is gone."""
+    trees = Trees(snapshots)
+    first: dict[str, str] = {}
+    left: dict[str, Entry | None] = {}
+    disturbed: set[str] = set()
+    for patch in plan.patches:
+        behind = left_by(messages, patch)
+        for path in patch.files:
+            if path in left and left[path] != trees.entry(patch.hash, path):
+                disturbed.add(path)
+            first.setdefault(path, patch.hash)
+            left[path] = trees.entry(behind, path)
+    if standing is not None:
+        for path in standing.files:
+            left[path] = trees.entry(standing.left, path)
+            if standing.snapshot is not None:
+                first.setdefault(path, standing.snapshot)
+    return _wanted(trees, first, left, disturbed)
+
+
+def wanted_back(
+    snapshots: Snapshots, standing: Revert
+) -> tuple[tuple[Wanted, ...], tuple[str, ...]]:
+    """Return how each file becomes again when a revert is undone."""
+    trees = Trees(snapshots)
+    first = dict.fromkeys(standing.files, standing.snapshot or "")
+    left = {path: trees.entry(standing.left, path) for path in standing.files}
+    return _wanted(trees, first, left, set())
+
+
+def _wanted(
+    trees: Trees, first: dict[str, str], left: dict[str, Entry | None], disturbed: set[str]
+) -> tuple[tuple[Wanted, ...], tuple[str, ...]]:
+    found: list[Wanted] = []
+    gone: list[str] = []
+    for path, name in first.items():
+        tree = trees.tree(name)
+        if tree is None:
+            gone.append(path)
+        else:
+            found.append(wanted(path, tree, left[path], disturbed=path in disturbed))
+    return tuple(found), tuple(gone)
+
+
+def look(
+    snapshots: Snapshots, files: tuple[tuple[Wanted, ...], tuple[str, ...]]
+) -> tuple[RevertedFile, ...]:
+    """Say what would be done with each file."""
+    moves = plan_moves(snapshots, files[0])
+    found = [_told(snapshots, move) for move in moves]
+    found += [RevertedFile(file=path, action="impossible", reason=GONE) for path in files[1]]
+    return tuple(sorted(found, key=lambda one: one.file))
+
+
+def carry_out(
+    snapshots: Snapshots,
+    files: tuple[tuple[Wanted, ...], tuple[str, ...]],
+    overwrite: Collection[str],
+) -> tuple[RevertedFile, ...]:
+    """Do it, and say what was done with each file."""
+    moves = plan_moves(snapshots, files[0])
+    told = {one.file: one for one in (_told(snapshots, move) for move in moves)}
+    done = perform(snapshots, moves, overwrite)
+    for path, problem in done.failed:
+        told[path] = told[path].model_copy(update={"action": "impossible", "reason": problem})
+    for move in moves:
+        if move.action == "conflict" and move.path in done.files:
+            action = "delete" if move.wanted is None else "restore"
+            told[move.path] = told[move.path].model_copy(update={"action": action, "reason": None})
+    gone = [RevertedFile(file=path, action="impossible", reason=GONE) for path in files[1]]
+    return tuple(sorted([*told.values(), *gone], key=lambda one: one.file))
+
+
+def changed_by(files: Iterable[RevertedFile]) -> tuple[str, ...]:
+    """Return the files that were really changed."""
+    return tuple(one.file for one in files if one.action in {"restore", "delete"})
+
+
+def _told(snapshots: Snapshots, move: Move) -> RevertedFile:
+    diff = None
+    if move.action in {"write", "delete", "conflict"}:
+        diff = file_diff(snapshots, move.path, snapshots.keep(move.path), move.wanted)
+    action = {"write": "restore"}.get(move.action, move.action)
+    return RevertedFile.model_validate(
+        {"file": move.path, "action": action, "reason": move.reason or None, "diff": diff}
+    )
