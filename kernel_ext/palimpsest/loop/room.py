@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from palimpsest.context.overflow import overflows
 from palimpsest.context.oversized import truncate_oversized
 from palimpsest.context.precheck import Way
 from palimpsest.context.prune import BEFORE_REQUESTS, prune
@@ -23,7 +24,7 @@ from palimpsest.loop.saying import say
 from palimpsest.loop.stage import Setup, Stage
 from palimpsest.transcript.decisions import Decision, Facts
 from palimpsest.transcript.events import DecisionMade
-from palimpsest.transcript.messages import UserMessage
+from palimpsest.transcript.messages import AssistantMessage, Messages, UserMessage
 
 SHORTENED = (
     "Long tool outputs were shortened, because the conversation no longer fits the context window. Go on "
@@ -89,6 +90,21 @@ def _routed(stage: Stage, setup: Setup, assembled: Assembled) -> tuple[Way, Asse
     facts = assembled.record.facts
     way, route = routed(_view(stage), assembled.projection, setup.policy, facts)
     return way, dataclasses.replace(assembled, route=route)
+
+
+def reported_full(setup: Setup, message: AssistantMessage) -> bool:
+    """Tell whether the tokens of an answer call for a compaction; ours looks at the next request instead."""
+    policy = setup.policy.overflow
+    return policy.rule.startswith("opencode") and overflows(message.tokens, setup.info, policy)
+
+
+def stored_full(setup: Setup, messages: Messages) -> bool:
+    """Tell whether the newest answer that ended, if no summary came since, calls for a compaction."""
+    for message in reversed(messages):
+        info = message.info
+        if isinstance(info, AssistantMessage) and (info.finish is not None or info.summary):
+            return not info.summary and reported_full(setup, info)
+    return False
 
 
 def prune_after_turn(stage: Stage, setup: Setup) -> None:

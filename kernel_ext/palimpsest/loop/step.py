@@ -4,12 +4,12 @@ import asyncio
 from typing import Any, Literal
 
 from palimpsest.context.convert import FAILED_ATTEMPT
-from palimpsest.context.overflow import cut_in_silence, overflows
+from palimpsest.context.overflow import cut_in_silence
 from palimpsest.loop.answering import answer, desk
 from palimpsest.loop.filesteps import StepFiles
 from palimpsest.loop.recovery import too_large
 from palimpsest.loop.request import Assembled
-from palimpsest.loop.room import Tries, prepare
+from palimpsest.loop.room import Tries, prepare, reported_full
 from palimpsest.loop.spending import add_to_session
 from palimpsest.loop.stage import Setup, Stage
 from palimpsest.model.model import StepFinished, ToolCalled
@@ -81,7 +81,7 @@ async def run_step(
     if may_compact and not assembled.route.fits:
         return "compact"
     stage.write(MessageUpdated(info=message))
-    return await _run_request(stage, setup, message, assembled, last=last, may_compact=may_compact)
+    return await _run_request(stage, setup, message, assembled, tries, last=last)
 
 
 async def _run_request(
@@ -89,9 +89,9 @@ async def _run_request(
     setup: Setup,
     message: AssistantMessage,
     assembled: Assembled,
+    tries: Tries,
     *,
     last: bool,
-    may_compact: bool,
 ) -> StepResult:
     """Send a request, process its answer into the message, and say how the turn goes on."""
     processor = Processor(
@@ -128,7 +128,8 @@ async def _run_request(
         return "full" if error.compaction_failed else "overflow"
     if error is not None or processor.rejected or last:
         return "stop"
-    return "compact" if may_compact and _reported_full(setup, processor.message) else "continue"
+    full = tries.may_compact(setup) and reported_full(setup, processor.message)
+    return "compact" if full else "continue"
 
 
 def _cut_in_silence(setup: Setup, message: AssistantMessage) -> ContextOverflowError | None:
@@ -142,12 +143,6 @@ def _cut_in_silence(setup: Setup, message: AssistantMessage) -> ContextOverflowE
         tokens=tokens,
         budget=window,
     )
-
-
-def _reported_full(setup: Setup, message: AssistantMessage) -> bool:
-    """Tell whether the reported tokens call for a compaction; ours looks at the next request instead."""
-    policy = setup.policy.overflow
-    return policy.rule.startswith("opencode") and overflows(message.tokens, setup.info, policy)
 
 
 def _refuse(stage: Stage, message: AssistantMessage, error: ErrorValue) -> None:

@@ -9,7 +9,13 @@ from palimpsest.context.guard import refusal
 from palimpsest.loop.compaction import asked, begin, possible, run_compaction
 from palimpsest.loop.filesteps import tell_changes
 from palimpsest.loop.reminding import say_last_step
-from palimpsest.loop.room import Tries, go_on_shortened, prune_after_turn, shorten_results
+from palimpsest.loop.room import (
+    Tries,
+    go_on_shortened,
+    prune_after_turn,
+    shorten_results,
+    stored_full,
+)
 from palimpsest.loop.saying import refuse
 from palimpsest.loop.stage import Setup, Stage
 from palimpsest.loop.step import run_step
@@ -98,25 +104,31 @@ class Turn:
 
     async def _step(self, setup: Setup, user: UserMessage, messages: Messages) -> bool:
         stage = self._stage
+        may_compact = self._tries.may_compact(setup) and possible(messages)
+        if may_compact and stored_full(setup, messages):
+            return self._make_room(user)
         self._steps += 1
         last = self._steps >= setup.max_steps
         if last and self._steps > 1:
             user = say_last_step(stage, setup, user)
-        may_compact = self._tries.may_compact(setup) and possible(messages)
         result = await run_step(stage, setup, user, self._tries, last=last, may_compact=may_compact)
         refused = result == "overflow"
         if result == "compact" or (
             refused and may_compact and self._tries.may_answer_refusal(setup)
         ):
-            self._tries.compactions += 1
-            self._tries.refused += refused
-            begin(stage, user, auto=True, overflow=refused)
-            return True
+            return self._make_room(user, refused=refused)
         if refused or result == "full":
             return self._shorten(setup, user)
         ended_unknown = _ended_unknown(stage.log.state.messages())
         self._unknown = self._unknown + 1 if ended_unknown else 0
         return result != "stop" and self._unknown < UNKNOWN_LIMIT
+
+    def _make_room(self, user: UserMessage, *, refused: bool = False) -> bool:
+        """Ask for a compaction; the next round of the loop does it."""
+        self._tries.compactions += 1
+        self._tries.refused += refused
+        begin(self._stage, user, auto=True, overflow=refused)
+        return True
 
 
 def newest_user(messages: Messages) -> UserMessage | None:

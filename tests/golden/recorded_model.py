@@ -1,0 +1,139 @@
+"""A model and a tool that do what a recording says: the one fake, at the outermost boundary.
+
+The live loop asks this model, runs this tool and writes what comes out; nothing of ours stands
+aside.
+"""
+
+from collections.abc import AsyncGenerator, Callable
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, TypeAdapter
+from tests.golden.upstream import ERRORS, NAMES
+from tests.loop.studio import until
+
+from palimpsest.model.model import (
+    ModelRequest,
+    StepFinished,
+    StepStarted,
+    StreamEvent,
+    TextDelta,
+    TextEnded,
+    TextStarted,
+    ToolCalled,
+)
+from palimpsest.tools.tool import ToolContext, ToolOutcome
+from palimpsest.transcript.errors import (
+    Aborted,
+    ContextOverflowError,
+    ErrorValue,
+    ModelFailed,
+    UserError,
+)
+from palimpsest.transcript.values import Usage
+
+VALUES: TypeAdapter[ErrorValue] = TypeAdapter(ErrorValue)
+TOO_LONG = "prompt is too long: 250000 tokens > 200000 maximum"
+
+
+def error_of(recorded: dict[str, Any]) -> ErrorValue:
+    """Return a recorded error as our value."""
+    data = {NAMES.get(name, name): value for name, value in recorded["data"].items()}
+    kind = ERRORS[recorded["name"]]
+    data.setdefault("message", "")
+    return VALUES.validate_python({"type": kind, **data})
+
+
+class Anything(BaseModel):
+    """Arguments that are not looked at."""
+
+    model_config = ConfigDict(extra="allow")
+
+
+class RecordedTool:
+    """Returns what the recording says that a call returned."""
+
+    description = "Does what was recorded."
+    arguments = Anything
+    concurrent = True
+
+    def __init__(self, name: str, states: dict[str, dict[str, Any]]) -> None:
+        self.name = name
+        self.permission = name
+        self._states = states
+
+    async def run(self, _arguments: Any, context: ToolContext) -> ToolOutcome:
+        state = self._states[context.call_id]
+        if state["status"] == "completed":
+            return ToolOutcome(
+                title=state.get("title", ""),
+                output=state["output"],
+                metadata=state.get("metadata") or {},
+            )
+        if (state.get("metadata") or {}).get("interrupted"):
+            raise Aborted("recorded")
+        raise UserError(state["error"])
+
+
+class RecordedModel:
+    """Does with the n-th request what the script says; ``requests`` holds what it was asked."""
+
+    def __init__(self, script: list[dict[str, Any]]) -> None:
+        self.requests: list[ModelRequest] = []
+        self.states: dict[str, dict[str, Any]] = {}
+        """What each call will return."""
+        self.holds: set[int] = set()
+        """Requests whose answers wait until somebody else was heard."""
+        self.heard: Callable[[], bool] = lambda: True
+        self.tools = {
+            part["tool"]
+            for step in script
+            for part in step.get("parts") or ()
+            if part["type"] == "tool"
+        }
+        self._script = script
+
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[StreamEvent, None]:
+        """Play the step of this request; a title is no part of any recording."""
+        if request.purpose == "title":
+            yield StepStarted()
+            for event in _words("t", "A title"):
+                yield event
+            yield StepFinished("stop", Usage(input=1, output=1))
+            return
+        self.requests.append(request)
+        if len(self.requests) in self.holds:
+            await until(self.heard)
+        step = self._script[min(len(self.requests), len(self._script)) - 1]
+        if step.get("error"):
+            raise ModelFailed(error_of(step["error"]))
+        if step.get("finish") is None:
+            raise ModelFailed(ContextOverflowError(message=TOO_LONG))
+        yield StepStarted()
+        for number, part in enumerate(step.get("parts") or ()):
+            for event in self._part(str(number), part):
+                yield event
+        yield StepFinished(step["finish"], _usage(step.get("tokens") or {}))
+
+    def _part(self, number: str, part: dict[str, Any]) -> list[StreamEvent]:
+        if part["type"] == "text":
+            return _words(number, part["text"])
+        if part["type"] == "tool":
+            call_id = f"{part['callID']}_{len(self.requests)}"
+            self.states[call_id] = part["state"]
+            return [ToolCalled(call_id, part["tool"], part["state"]["input"])]
+        raise AssertionError(f"a recorded step writes a part {part['type']!r}")
+
+
+def _words(number: str, text: str) -> list[StreamEvent]:
+    return [TextStarted(number), TextDelta(number, text), TextEnded(number)]
+
+
+def _usage(tokens: dict[str, Any]) -> Usage:
+    cache = tokens.get("cache") or {}
+    return Usage(
+        input=tokens.get("input", 0),
+        output=tokens.get("output", 0),
+        reasoning=tokens.get("reasoning", 0),
+        cache_read=cache.get("read", 0),
+        cache_write=cache.get("write", 0),
+    )
