@@ -40,7 +40,7 @@ from palimpsest.loop.compaction_state import (
 from palimpsest.loop.recovery import too_large
 from palimpsest.loop.turn import UNFINISHED
 from palimpsest.model.tokenizer import counter
-from palimpsest.processor.loopguard import ROUNDS, circles
+from palimpsest.processor.loopguard import ROUNDS, circle
 from palimpsest.session.config_files import SWITCHES_OFF
 from palimpsest.session.settings import Config
 from palimpsest.session.titles import default_title
@@ -253,7 +253,7 @@ def part_types() -> set[str]:
 
 SEED_001: list[Row] = [
     ("DOOM_LOOP_THRESHOLD", 3, lambda: ROUNDS),
-    ("three equal calls, not two", [None, 1], lambda: [circles(["a"] * 2), circles(["a"] * 3)]),
+    ("three equal calls, not two", [0, 1], lambda: [len(circle(["a"] * n)) for n in (2, 3)]),
     ("the permission asked for", ["ask"], doom_loop_action),
     ("PRUNE_PROTECT", 40_000, lambda: OPENCODE.prune.protect_tokens),
     ("PRUNE_MINIMUM", 20_000, lambda: OPENCODE.prune.minimum_tokens),

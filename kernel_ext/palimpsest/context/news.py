@@ -31,6 +31,10 @@ FROM_PLAN = (
 OTHER_AGENT = (
     "<note>From here on you answer as the agent {agent}; until now it was {before}.</note>"
 )
+IN_PLAN = (
+    "<note>The user has put this session in plan mode: look, think and propose, and change nothing. Do not try to "
+    "run code, write or edit. End with a numbered plan that the user can accept or change.</note>"
+)
 PLAN = "plan"
 
 FIRST_LOOK = "The user's kernel holds these variables:"
@@ -49,6 +53,8 @@ class Situation:
     date: str
     """Today."""
     agent: str
+    plan: bool = False
+    """The session is in plan mode, whoever answers."""
     variables: Mapping[str, str] | None = None
     """What each variable is, in a line; None where that is not known."""
     known: Mapping[str, str] | None = None
@@ -65,7 +71,12 @@ class Item:
 
 def news(messages: Messages, now: Situation) -> tuple[Item, ...]:
     """Return what has changed; ``messages`` are those the model sees, the new prompt last."""
-    found = [_date(messages, now), _mode(messages, now), _variables(messages, now)]
+    found = [
+        _date(messages, now),
+        _mode(messages, now),
+        _plan(messages, now),
+        _variables(messages, now),
+    ]
     return tuple(item for item in found if item is not None)
 
 
@@ -102,6 +113,19 @@ def _mode(messages: Messages, now: Situation) -> Item | None:
     else:
         text = OTHER_AGENT.format(agent=now.agent, before=agents[-1])
     return Item(text, {NEWS: "mode"})
+
+
+def _plan(messages: Messages, now: Situation) -> Item | None:
+    """Say that the session came into plan mode, or out of it."""
+    told = [
+        bool((part.metadata or {}).get("plan"))
+        for message in messages
+        for part in message.parts
+        if isinstance(part, TextPart) and _told(part) == "plan"
+    ]
+    if now.agent == PLAN or (told[-1] if told else False) == now.plan:
+        return None
+    return Item(IN_PLAN if now.plan else FROM_PLAN, {NEWS: "plan", "plan": now.plan})
 
 
 def _is_prompt(message: Message) -> bool:

@@ -17,11 +17,14 @@ def fingerprint(tool: str, given: dict[str, Any]) -> str:
     return tool + " " + json.dumps(given, sort_keys=True, ensure_ascii=False, default=str)
 
 
-def circles(calls: Sequence[str]) -> int | None:
-    """Return the period of the circle that the newest calls make, or None."""
+def circle(calls: Sequence[str]) -> frozenset[str]:
+    """Return the calls of the circle that the newest ones make; none when they make no circle.
+
+    It is the same circle wherever one enters it, so that an answer about it is remembered.
+    """
     for period in PERIODS:
         needed = period * ROUNDS
         newest = list(calls[-needed:])
         if len(newest) == needed and newest == newest[:period] * ROUNDS:
-            return period
-    return None
+            return frozenset(newest[:period])
+    return frozenset()

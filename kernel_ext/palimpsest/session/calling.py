@@ -1,9 +1,10 @@
 """What stands before a tool call: the rules that hold, the question, and the guard against circles."""
 
+import asyncio
 from collections.abc import Awaitable, Sequence
 
 from palimpsest.model.model import ToolCalled
-from palimpsest.processor.loopguard import circles, fingerprint
+from palimpsest.processor.loopguard import circle, fingerprint
 from palimpsest.session.asks import Asks, Caller
 from palimpsest.session.log import SessionLog
 from palimpsest.session.runner import Run
@@ -21,7 +22,8 @@ class Calling:
         self._services = services
         self._log = log
         self._asks = asks
-        self._circling: set[tuple[str, str]] = set()
+        self._circling: set[frozenset[str]] = set()
+        self._guarding = asyncio.Lock()
 
     def turn_began(self) -> None:
         """Forget what was said of circles in the turn before."""
@@ -63,18 +65,18 @@ class Calling:
 
     async def guard(self, run: Run, message_id: str, call: ToolCalled) -> None:
         """Ask before a call that goes round in circles; the answer holds for the turn."""
-        messages = self._log.state.messages()
-        calls = _calls_of_turn(messages, upto=call.id)
-        period = circles(calls)
-        if period is None:
+        calls = _calls_of_turn(self._log.state.messages(), upto=call.id)
+        found = circle(calls)
+        if not found:
             return
-        key = (call.tool, calls[-1])
-        if key in self._circling:
-            return
-        words = "the same call" if period == 1 else f"the same {period} calls"
-        ask = self.asker(run, message_id, call.id, call.tool)
-        await ask("doom_loop", [call.tool], title=f"The model repeats {words}. Go on?")
-        self._circling.add(key)
+        # Calls run side by side: of those that make one circle, the first asks for all.
+        async with self._guarding:
+            if found in self._circling:
+                return
+            words = "the same call" if len(found) == 1 else f"the same {len(found)} calls"
+            ask = self.asker(run, message_id, call.id, call.tool)
+            await ask("doom_loop", [call.tool], title=f"The model repeats {words}. Go on?")
+            self._circling.add(found)
 
 
 def _turn_of(messages: Messages, call_id: str) -> int:

@@ -37,10 +37,13 @@ class News:
         ids: Ids,
         clock: Callable[[], int],
         environment: Mapping[str, str],
+        plans: Callable[[], bool] = lambda: False,
     ) -> None:
         self._log = log
         self._ids = ids
         self._clock = clock
+        self._plans = plans
+        """Tells whether the session is in plan mode."""
         self._secrets = secret_values(environment)
         self._known: dict[str, str] | None = None
 
@@ -59,6 +62,7 @@ class News:
             began=day_of(session.time.created if session else now),
             date=day_of(now),
             agent=user.agent,
+            plan=self._plans(),
             variables=variables,
             known=self._known,
         )

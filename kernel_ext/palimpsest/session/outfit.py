@@ -64,7 +64,13 @@ class Outfit:
         self._log = log
         self._configured = configured
         self._systems = Systems(services, log)
-        self._news = News(log, services.ids, services.clock, services.environment)
+        self._news = News(
+            log,
+            services.ids,
+            services.clock,
+            services.environment,
+            lambda: services.permitting.mode_of(log.state.session) == "plan",
+        )
 
     def resolve(self, options: dict[str, Any]) -> tuple[str, ModelRef]:
         """Return agent and model of a prompt; raises ConfigError before anything is journaled."""

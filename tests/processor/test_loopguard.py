@@ -1,0 +1,41 @@
+"""Calls that go round in circles are noticed, wherever in the turn and wherever one enters."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from palimpsest.processor.loopguard import circle, fingerprint
+
+
+@pytest.mark.parametrize(
+    ("calls", "found"),
+    [
+        ("", ""),
+        ("aa", ""),
+        ("aaa", "a"),
+        ("baaa", "a"),
+        ("aaab", ""),
+        ("ababa", ""),
+        ("ababab", "ab"),
+        ("bababa", "ab"),
+        ("abcabcabc", "abc"),
+        ("cabcabcab", "abc"),
+        ("abcabcab", ""),
+        ("abcdabcdabcd", ""),
+    ],
+)
+def test_three_rounds_make_a_circle(calls: str, found: str) -> None:
+    assert circle(list(calls)) == frozenset(found)
+
+
+@given(st.lists(st.sampled_from("abcd"), max_size=3, min_size=1), st.integers(3, 6))
+def test_a_circle_stays_the_same_one_while_it_goes_on(round_: list[str], times: int) -> None:
+    calls = round_ * times
+
+    assert circle(calls) <= frozenset(round_)
+    assert circle(calls) == circle([*calls, calls[-len(round_)]]) or len(set(round_)) < len(round_)
+
+
+def test_the_order_of_the_input_makes_no_other_call() -> None:
+    assert fingerprint("grep", {"a": 1, "b": 2}) == fingerprint("grep", {"b": 2, "a": 1})
+    assert fingerprint("grep", {"a": 1}) != fingerprint("glob", {"a": 1})
