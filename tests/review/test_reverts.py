@@ -1,0 +1,199 @@
+"""Sessions with reverts are rebuilt, decided again and replayed as they were."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+from tests.loop.studio import Studio, ask, requested
+from tests.loop.test_room import SUMMARY, reads, room
+from tests.review.scenes import NO_PRUNE, Scene
+from tests.review.test_replay_laws import disk, folder, holds, studio
+
+from palimpsest.model.script import calls, says
+from palimpsest.model.scripted import ScriptedModel
+from palimpsest.session.live import LiveSession
+from palimpsest.store.windows import live_window
+from palimpsest.transcript.messages import AssistantMessage, UserMessage
+from palimpsest.transcript.parts import ToolPart
+from palimpsest.transcript.policies import Policy
+
+
+async def before_a_compaction(tmp_path: Path) -> tuple[Studio, LiveSession]:
+    """A turn is taken back, and then the rest is summarised."""
+    answers = [*reads(0, 1), says("Well."), *reads(2), says("No."), says("More."), says(SUMMARY)]
+    made, _ = room(tmp_path, *answers, says("Yes."), window=60_000)
+    session = await made.session()
+    await ask(session, "Read the logs.")
+    await ask(session, "Read the wrong one.")
+    await session.undoing.revert()
+    await ask(session, "Say more.")
+    await asyncio.wait_for(session.compact(), 20)
+    await ask(session, "Sure?")
+    return made, session
+
+
+async def behind_a_compaction(tmp_path: Path) -> tuple[Studio, LiveSession]:
+    """What followed a summary is taken back; the summary stays."""
+    answers = [*reads(0, 1), says("Well."), says(SUMMARY), says("No."), says("Yes."), says("Ok.")]
+    made, _ = room(tmp_path, *answers, window=60_000)
+    session = await made.session()
+    await ask(session, "Read the logs.")
+    await asyncio.wait_for(session.compact(), 20)
+    await ask(session, "Sure?")
+    await session.undoing.revert()
+    await ask(session, "Really?")
+    await ask(session, "Truly?")
+    return made, session
+
+
+async def over_a_compaction(tmp_path: Path) -> tuple[Studio, LiveSession]:
+    """A compaction is taken back with the turn that it came in: the model sees all of it again."""
+    answers = [*reads(0, 1, 2, 3, 4, 5), says(SUMMARY), says("Well."), says("Yes."), says("Ok.")]
+    made, _ = room(tmp_path, says("Hello."), *answers, policy=NO_PRUNE)
+    session = await made.session()
+    await ask(session, "Hi.")
+    await ask(session, "Read the logs.")
+    assert any(one.action == "summarise" for one in session.decisions())
+    await session.undoing.revert()
+    await ask(session, "Do something else.")
+    await ask(session, "Sure?")
+    return made, session
+
+
+async def decided_about(tmp_path: Path) -> tuple[Studio, LiveSession]:
+    """What prune, a pin and an exclusion were about is taken back."""
+    answers = [says("Hi."), *reads(0, 1, 2, 3, 4, 5), says("Well."), says("Ok."), says("Yes.")]
+    made, _ = room(tmp_path, *answers)
+    session = await made.session()
+    await ask(session, "Hi.")
+    await ask(session, "Read the logs.")
+    parts = [p for m in session.snapshot().messages for p in m.parts if isinstance(p, ToolPart)]
+    session.wish("pin", parts[-1].id)
+    session.wish("exclude", parts[-2].id)
+    assert {one.action for one in session.decisions()} >= {"clear", "pin", "drop"}
+    await session.undoing.revert()
+    await ask(session, "Do something else.")
+    await ask(session, "Sure?")
+    return made, session
+
+
+async def in_a_message(tmp_path: Path) -> tuple[Studio, LiveSession]:
+    """A part in the middle of an answer is taken back, and undone once before."""
+    answers = [says("Let me look.").calls("bash", command="seq 1 9"), says("Nine."), says("Ok.")]
+    made, _ = room(tmp_path, *answers, says("Yes."))
+    session = await made.session()
+    await ask(session, "Count.", yes=True)
+    call = next(p for m in session.snapshot().messages for p in m.parts if isinstance(p, ToolPart))
+    await session.undoing.revert(call.id)
+    await session.undoing.unrevert()
+    await session.undoing.revert(call.id)
+    await ask(session, "Don't.")
+    await ask(session, "Sure?")
+    return made, session
+
+
+SCENES: dict[str, Scene] = {
+    scene.__name__: scene
+    for scene in (
+        before_a_compaction,
+        behind_a_compaction,
+        over_a_compaction,
+        decided_about,
+        in_a_message,
+    )
+}
+
+
+@pytest.mark.parametrize("name", SCENES)
+async def test_what_was_taken_back_changes_no_law(tmp_path: Path, name: str) -> None:
+    made, session = await SCENES[name](tmp_path)
+    await session.journal.flush()
+
+    holds(made.store, session.id)
+
+
+@pytest.mark.parametrize("name", SCENES)
+async def test_no_request_holds_what_was_taken_back_before_it(tmp_path: Path, name: str) -> None:
+    made, session = await SCENES[name](tmp_path)
+    removed: set[str] = set()
+
+    for record in await made.records(session):
+        event = record.event
+        if event.type == "message.removed":
+            removed.add(event.message_id)
+        elif event.type == "message.part.removed":
+            removed.add(event.part_id)
+        elif event.type == "step.requested":
+            named = {
+                name
+                for item in event.request.items
+                for name in (item.message_id, *item.part_ids)
+                if name
+            }
+            assert not named & removed
+    assert removed
+
+
+async def test_taking_back_a_compaction_shows_the_history_whole_after_a_restart(
+    tmp_path: Path,
+) -> None:
+    folder(tmp_path)
+    answers = [calls("read", path="log0.txt"), says("Well."), says(SUMMARY), says("Sure.")]
+    first = studio(tmp_path, ScriptedModel(*answers), disk(tmp_path), Policy(), window=60_000)
+    session = await first.session()
+    await ask(session, "Read the log.")
+    await ask_compaction(session)
+    await first.workspace.close()
+
+    second = studio(tmp_path, ScriptedModel(says("Ok.")), disk(tmp_path), Policy(), window=60_000)
+    session = await second.session()
+    marker = next(
+        m.info.parent_id
+        for m in session.snapshot().messages
+        if isinstance(m.info, AssistantMessage) and m.info.summary
+    )
+    await session.undoing.revert(marker)
+    await session.undoing.cleanup()
+    await second.workspace.close()
+
+    third = studio(tmp_path, ScriptedModel(says("Ok.")), disk(tmp_path), Policy(), window=60_000)
+    session = await third.session()
+    await ask(session, "And?")
+    shown = requested(await third.records(session))[-1].request
+    names = {item.message_id for item in shown.items}
+    users = [m.id for m in session.snapshot().messages if isinstance(m.info, UserMessage)]
+    assert set(users) <= names
+    assert session.journal.read_state(lambda state: live_window(state).extra["messages"]) == 5
+    holds(third.store, session.id)
+    await third.workspace.close()
+
+
+async def ask_compaction(session: LiveSession) -> None:
+    await asyncio.wait_for(session.compact(), 20)
+
+
+async def test_a_fork_of_a_session_with_a_revert_has_it_too(tmp_path: Path) -> None:
+    folder(tmp_path)
+    model = ScriptedModel(*[says(word) for word in ("One.", "Two.", "Forked.", "Mine.")])
+    made = studio(tmp_path, model, disk(tmp_path), Policy())
+    session = await made.session()
+    await ask(session, "one?")
+    await ask(session, "two?")
+    await session.undoing.revert()
+    await session.journal.flush()
+
+    fork = await made.workspace.fork(session.id)
+    assert isinstance(fork, LiveSession)
+    await ask(fork, "forked?")
+    await session.undoing.unrevert()
+    await ask(session, "mine?")
+
+    def said(one: LiveSession) -> list[str]:
+        return [p.text for m in one.snapshot().messages for p in m.parts if p.type == "text"]
+
+    assert [text for text in said(fork) if "Two." in text or "two?" in text] == []
+    assert "Two." in said(session)
+    for one in (fork, session):
+        await one.journal.flush()
+        holds(made.store, one.id)
+    await made.workspace.close()
