@@ -1,20 +1,35 @@
 """Stream events become the parts that the recorded agent made of them.
 
 The recorded agent runs its tools inside the stream, so their results come as events; here they
-come from our tools as the same events. Differences on purpose, each a rule over the case:
+come from our tools as the same events. What the processor alone decides is played into it; what
+the loop decides too (failures, retries, overflows) is played through the live loop. Differences on
+purpose, each a rule over the case:
 
-- a failed attempt's parts stay, marked, while upstream leaves an empty text part behind;
-- a call repeated in a circle is guarded before it runs, in the loop, not by the processor;
-- an overflow is routed by the loop, from the same numbers.
+- a failed attempt's parts stay, marked, beside a part that says what failed, while upstream leaves
+  an empty text part behind;
+- a call repeated in a circle is guarded before it runs, in the loop, not by the processor
+  (``test_loopguard`` and the loop's tests hold that);
+- a request ends with its first finish: what came after it belongs to no request of ours;
+- a summary is written by a request of its own, whose overflow is its own error
+  (``test_live_compaction``);
+- where nothing was said before, a refusal of length leaves nothing to summarise.
 """
 
 import json
+from collections.abc import AsyncGenerator
+from pathlib import Path
 from typing import Any
 
+import pytest
 from tests.golden.data import load
+from tests.golden.recorded_model import RecordedTool
+from tests.golden.upstream import ERRORS
+from tests.loop.studio import Studio, ask
 from tests.processor.desk import Bench
 
+from palimpsest.context.fold import marker
 from palimpsest.model.model import (
+    ModelRequest,
     ReasoningDelta,
     ReasoningEnded,
     ReasoningStarted,
@@ -31,8 +46,21 @@ from palimpsest.model.model import (
     ToolInputStarted,
     ToolReturned,
 )
+from palimpsest.model.overflow import is_overflow
 from palimpsest.processor.processor import Processor
-from palimpsest.transcript.values import Usage
+from palimpsest.tools.permissions import from_config
+from palimpsest.transcript.errors import (
+    AbortedError,
+    ApiError,
+    ContextOverflowError,
+    ErrorValue,
+    ModelFailed,
+    UnknownError,
+)
+from palimpsest.transcript.events import SessionStatus
+from palimpsest.transcript.messages import AssistantMessage, Message
+from palimpsest.transcript.parts import RetryPart
+from palimpsest.transcript.values import ModelInfo, ModelRef, Usage
 
 Case = dict[str, Any]
 
@@ -142,3 +170,130 @@ def test_recorded_streams_become_the_recorded_parts() -> None:
             assert ours["info"]["finish"] == expected["info"]["finish"], case["name"]
         assert processor.rejected == ("reject" in json.dumps(case["name"])), case["name"]
     assert len(cases) >= 10
+
+
+# What the loop decides too
+
+
+class Streams:
+    """Plays one recorded attempt for each request."""
+
+    def __init__(self, case: Case) -> None:
+        self.states = {
+            event["toolCallId"]: {"status": "completed", "title": "", **event["output"]}
+            for attempt in case["stream"]
+            for event in attempt
+            if event.get("type") == "tool-result" and isinstance(event["output"], dict)
+        }
+        self._case = case
+        self._attempts = list(case["stream"])
+
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[StreamEvent, None]:
+        if request.purpose != "step" or not self._attempts:
+            yield TextStarted("t")
+            yield TextDelta("t", "All is well. " * 30)
+            yield StepFinished("stop", Usage(input=10, output=5))
+            return
+        for recorded in self._attempts.pop(0):
+            if "throw" in recorded or recorded["type"] == "error":
+                raise ModelFailed(failure_of(recorded, self._case))
+            if recorded["type"] in {"tool-result", "tool-error", "start-step"}:
+                continue
+            event = event_of(recorded)
+            if event is not None:
+                yield event
+            if isinstance(event, StepFinished):
+                return
+
+
+def failure_of(event: dict[str, Any], case: Case) -> ErrorValue:
+    thrown = event.get("throw")
+    if thrown is None:
+        told = case["final"]["info"]["error"]["data"]["message"]
+        return UnknownError(message=told)
+    message, status = thrown["message"], thrown.get("statusCode")
+    if thrown["name"] == "AbortError":
+        return AbortedError(message=message)
+    if is_overflow(message, None, status, "opencode"):
+        return ContextOverflowError(message=message)
+    if thrown["name"] != "AI_APICallError":
+        return UnknownError(message=message)
+    return ApiError(
+        message=message,
+        status=status,
+        retryable=thrown.get("isRetryable", False),
+        headers=thrown.get("headers"),
+    )
+
+
+def is_decided_by_the_loop(case: Case) -> bool:
+    return not is_replayable(case) and not case["asks"] and not case["summary"]
+
+
+def last_attempt(parts: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return what the last attempt wrote, without what only opens and closes a step."""
+    starts = [at for at, part in enumerate(parts) if part["type"] == "step-start"]
+    kept = parts[starts[-1] :] if starts else parts
+    return [part for part in kept if part["type"] not in {"step-start", "retry"}]
+
+
+def our_parts(one: Message) -> list[dict[str, Any]]:
+    parts = one.model_dump(mode="json", exclude_none=True)["parts"]
+    standing = [part for part in parts if not (part.get("metadata") or {}).get("failed_attempt")]
+    return last_attempt(shape(standing))
+
+
+def live_cases() -> list[Case]:
+    try:
+        cases: list[Case] = load("opencode", "processor")["cases"]
+    except pytest.skip.Exception:
+        return []
+    return [case for case in cases if is_decided_by_the_loop(case)]
+
+
+@pytest.mark.parametrize("case", live_cases(), ids=lambda case: case["name"])
+async def test_failures_retries_and_overflows_end_as_recorded(tmp_path: Path, case: Case) -> None:
+    model = Streams(case)
+    info = ModelInfo(
+        ref=ModelRef(provider="anthropic", name="claude-test"),
+        window=case["limit"]["context"],
+        output_limit=case["limit"]["output"],
+    )
+    rules = from_config({"*": "allow"}, home="/")
+    studio = Studio(tmp_path, model, info=info, policy="opencode-1.18", rules=rules)
+    studio.services.registry.register(RecordedTool("bash", model.states))
+    session = await studio.session()
+
+    answer = await ask(session, "Go.")
+
+    messages = session.snapshot().messages
+    first = next(one for one in messages if isinstance(one.info, AssistantMessage))
+    assert our_parts(first) == last_attempt(shape(case["final"]["parts"]))
+    error = case["final"]["info"].get("error")
+    refused = _refused(case)
+    assert _kind(first) == ("context-overflow" if refused else error and ERRORS[error["name"]])
+    assert any(marker(one) for one in messages) == (case["result"] == "compact" and not refused)
+    statuses = [
+        record.event.status.type
+        for record in await studio.records(session)
+        if isinstance(record.event, SessionStatus)
+    ]
+    assert ("retry" in statuses) == (len(case["stream"]) > 1)
+    retries = [part for part in first.parts if isinstance(part, RetryPart)]
+    assert [part.attempt for part in retries] == list(range(1, len(case["stream"])))
+    assert answer.steps >= 1
+    await session.close()
+
+
+def _kind(one: Message) -> str | None:
+    info = one.info
+    return info.error.type if isinstance(info, AssistantMessage) and info.error else None
+
+
+def _refused(case: Case) -> bool:
+    """The provider finds the first prompt too long: nothing can be summarised."""
+    return any(
+        "throw" in event and is_overflow(event["throw"]["message"], None, 400, "opencode")
+        for attempt in case["stream"]
+        for event in attempt
+    )
