@@ -13,6 +13,7 @@ from palimpsest.frontends.segments import Position, Segment, slices
 from palimpsest.render import markdown, text
 from palimpsest.render.escape import inline
 from palimpsest.render.story import Caps, Notes
+from palimpsest.transcript.events import QuestionAsked
 from palimpsest.transcript.messages import Message
 from palimpsest.transcript.parts import ToolPart
 from palimpsest.transcript.values import Ask
@@ -35,6 +36,7 @@ class Frame:
     turn: str
     seq: tuple[int, int]
     asks: tuple[Ask, ...] = ()
+    questions: tuple[QuestionAsked, ...] = ()
     status: str = ""
     """A line of Markdown under an open segment: what the agent waits for."""
 
@@ -57,6 +59,10 @@ def bundle(
             "asks": [
                 _scrubbed(ask.model_dump(mode="json", exclude_none=True), scrub)
                 for ask in frame.asks
+            ],
+            "questions": [
+                _scrubbed(asked.model_dump(mode="json", exclude_none=True), scrub)
+                for asked in frame.questions
             ],
             "replies": _scrubbed(_replies(shown, notes), scrub),
             "decisions": _decisions(shown, notes),

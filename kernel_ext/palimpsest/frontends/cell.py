@@ -232,6 +232,7 @@ class CellStory:
             turn=self._feed.turn_id or "",
             seq=(self._feed.first_seq, seq_end or snapshot.seq),
             asks=tuple(ask for ask in snapshot.asks if ask.call_id in calls) if status else (),
+            questions=tuple(q for q in snapshot.questions if q.call_id in calls) if status else (),
             status=status,
         )
         data = bundle(messages, segment, frame, notes=self._feed.notes, scrub=self._scrub)
@@ -260,7 +261,7 @@ class CellStory:
         if isinstance(status, Retrying):
             seconds = max(0, round((status.next - self._now_ms()) / 1000))
             return f"{status.message} Attempt {status.attempt + 1} in {seconds} s."
-        if snapshot.asks:
+        if snapshot.asks or snapshot.questions:
             return "waits for your answer"
         if self._feed.turn_id is None and snapshot.status.type == "busy":
             return "waits for the turn that runs"

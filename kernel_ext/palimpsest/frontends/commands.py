@@ -11,7 +11,7 @@ from typing import Any
 
 from IPython.core.error import UsageError
 
-from palimpsest.frontends import parts, policy
+from palimpsest.frontends import parts, policy, reverting
 from palimpsest.frontends.options import Request, policy_words
 from palimpsest.frontends.storage import sweep_words
 from palimpsest.frontends.turn import Pages, Place, Services
@@ -62,6 +62,10 @@ class Commands:
             "unpin": functools.partial(self._wish, "unpin"),
             "exclude": functools.partial(self._wish, "exclude"),
             "restore": functools.partial(self._wish, "restore"),
+            "revert": functools.partial(self._revert, "revert"),
+            "unrevert": functools.partial(self._revert, "unrevert"),
+            "cleanup": functools.partial(self._revert, "cleanup"),
+            "diff": functools.partial(self._revert, "diff"),
             "policy": self._policy,
             "models": self._models,
             "config": self._config,
@@ -131,6 +135,12 @@ class Commands:
     def _stop(self, _argument: str, place: Place) -> Text:
         stopped = self._current(place).cancel("Stopped.")
         return sentence("Stopped." if stopped else "Nothing was running.")
+
+    def _revert(self, name: str, argument: str, place: Place) -> Text:
+        session = self._current(place)
+        submit = self._services.engine.submit
+        said = reverting.run(name, argument, session.undoing, lambda work: submit(work).result())
+        return Text(*said)
 
     def _wish(self, action: WishAction, argument: str, place: Place) -> Text:
         session = self._current(place)
@@ -212,6 +222,9 @@ def _state(picture: Snapshot) -> str:
     status = picture.status
     if status.type == "retry":
         return f"waits to try again: {status.message}"
+    if picture.questions:
+        asked = picture.questions[0].questions
+        return f"waits for your answer in the page: {asked[0].question if asked else ''}"
     if picture.asks:
         return f"waits for your answer in the page, or for %agent stop: {picture.asks[0].title}"
     return {"idle": "idle", "busy": "runs"}[status.type]

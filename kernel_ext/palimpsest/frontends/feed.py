@@ -16,6 +16,9 @@ from palimpsest.transcript.events import (
     PermissionAsked,
     PermissionReplied,
     PromptDelivered,
+    QuestionAsked,
+    QuestionRejected,
+    QuestionReplied,
     Record,
     SessionStatus,
 )
@@ -59,7 +62,9 @@ class TurnFeed:
         snapshot = session.snapshot()
         self.first_seq = snapshot.seq + 1
         self._older = frozenset(message.id for message in snapshot.messages)
-        self.asking = frozenset(ask.id for ask in snapshot.asks)
+        self.asking = frozenset(ask.id for ask in snapshot.asks) | frozenset(
+            asked.question_id for asked in snapshot.questions
+        )
         self._unsubscribe = session.subscribe(self._told)
 
     async def caught_up(self, seq: int) -> None:
@@ -140,6 +145,12 @@ class TurnFeed:
                 )
                 self.notes = Notes(notes.asks, replies, notes.decisions)
                 self.asking -= {event.ask_id}
+                self.steps += 1
+            case QuestionAsked():
+                self.asking |= {event.question_id}
+                self.steps += 1
+            case QuestionReplied() | QuestionRejected():
+                self.asking -= {event.question_id}
                 self.steps += 1
             case DecisionMade():
                 decisions = (*notes.decisions, event.decision)

@@ -10,8 +10,10 @@ from collections.abc import Callable
 from typing import Any, Literal
 
 from palimpsest.frontends.interrupt import Interrupts
+from palimpsest.frontends.interview import answer_of, interview_text
 from palimpsest.render.words import count
 from palimpsest.session.api import LiveSession
+from palimpsest.transcript.events import QuestionAsked
 from palimpsest.transcript.values import Ask, Reply
 
 HEADLESS = (
@@ -50,7 +52,7 @@ class Questions:
         watched: Callable[[], bool],
         scrub: Callable[[str], str],
         read: Callable[[str], str] = lambda prompt: input(prompt),
-        before: Callable[[Ask], None] = lambda _ask: None,
+        before: Callable[[str | None], None] = lambda _call_id: None,
     ) -> None:
         self.interrupted = False
         self.everywhere = True
@@ -72,10 +74,13 @@ class Questions:
             reply = None if self._over() else self._answer(ask, session)
             if reply is not None:
                 session.reply(ask.id, reply)
+        for asked in session.snapshot().questions:
+            if not self._over():
+                self._interview(asked, session)
 
-    def answered(self, ask_id: str) -> None:
+    def answered(self, identifier: str) -> None:
         """Close the prompt because the question was answered elsewhere; from any thread."""
-        if self._open == ask_id:
+        if self._open == identifier:
             self._closed_elsewhere = True
             self._interrupts.interrupt_main()
 
@@ -85,24 +90,43 @@ class Questions:
     def _answer(self, ask: Ask, session: LiveSession) -> Reply | None:
         """Read an answer; None when it came from elsewhere or the person stopped."""
         self._closed_elsewhere = self.interrupted = False
-        self._before(ask)
+        self._before(ask.call_id)
         text = question_text(ask, self._scrub)
         while True:
-            line = self._line(ask, text, session)
+            try:
+                line = self._line(ask.id, text, session)
+            except _NobodyError:
+                return Reply(answer="reject", feedback=HEADLESS, by="headless")
             if line is None:
                 return None
-            if isinstance(line, Reply):
-                return line
             reply = understand(line)
             if reply is not None:
                 return reply
             text = "Please answer 1, 2 or 3 (or once, always, reject and a reason): "
 
-    def _line(self, ask: Ask, text: str, session: LiveSession) -> str | Reply | None:
+    def _interview(self, asked: QuestionAsked, session: LiveSession) -> None:
+        """Read the answers to what the model asks; nothing when they came from elsewhere."""
+        self._closed_elsewhere = self.interrupted = False
+        self._before(asked.call_id)
+        found: list[tuple[str, ...]] = []
+        for number, question in enumerate(asked.questions, 1):
+            text = interview_text(question, number, len(asked.questions), self._scrub)
+            try:
+                line = self._line(asked.question_id, text, session)
+            except _NobodyError:
+                session.nobody_answers(asked.question_id)
+                return
+            if line is None:
+                return
+            found.append(answer_of(line, question))
+        session.answer(asked.question_id, found if any(found) else None)
+
+    def _line(self, identifier: str, text: str, session: LiveSession) -> str | None:
+        """Read a line; None when it is not needed any more, or the person stopped."""
         before, self._interrupts.running = self._interrupts.running, self
-        self._open = ask.id
+        self._open = identifier
         try:
-            if all(one.id != ask.id for one in session.snapshot().asks):
+            if not _is_open(identifier, session):
                 return None
             return self._read(text)
         except KeyboardInterrupt:
@@ -111,10 +135,20 @@ class Questions:
         except Exception as problem:  # EOFError, StdinNotImplementedError, a closed stdin
             if type(problem).__name__ not in _NO_STDIN and not isinstance(problem, OSError):
                 raise
-            return Reply(answer="reject", feedback=HEADLESS, by="headless")
+            raise _NobodyError from problem
         finally:
             self._open = None
             self._interrupts.running = before
+
+
+class _NobodyError(Exception):
+    """Nobody can type here."""
+
+
+def _is_open(identifier: str, session: LiveSession) -> bool:
+    picture = session.snapshot()
+    asked = [ask.id for ask in picture.asks] + [one.question_id for one in picture.questions]
+    return identifier in asked
 
 
 _NO_STDIN = frozenset({"EOFError", "StdinNotImplementedError", "UnsupportedOperation"})

@@ -26,10 +26,9 @@ from palimpsest.frontends.terminal import TerminalStory
 from palimpsest.session.api import Answer, LiveSession, PromptOptions, Workspace
 from palimpsest.session.engine import EngineThread
 from palimpsest.transcript.errors import UserError
-from palimpsest.transcript.events import PermissionReplied
+from palimpsest.transcript.events import PermissionReplied, QuestionRejected, QuestionReplied
 from palimpsest.transcript.messages import Origin
 from palimpsest.transcript.scrub import scrub, secret_values
-from palimpsest.transcript.values import Ask
 
 PATIENCE_SECONDS = 2.0
 """A second press of the stop button this long after the first leaves a turn that does not end."""
@@ -205,9 +204,8 @@ class CellTurn:
         if session is not None and self._feed.asking:
             self._questions.check(session)
 
-    def _make_room(self, ask: Ask) -> None:
+    def _make_room(self, call_id: str | None) -> None:
         """Let what follows a question that is typed stand below it."""
-        call_id = ask.call_id
         if call_id is not None:
             self._tell(lambda: self._story.asked(call_id))
 
@@ -238,6 +236,8 @@ class CellTurn:
         for record in records:
             if isinstance(record.event, PermissionReplied):
                 self._questions.answered(record.event.ask_id)
+            elif isinstance(record.event, QuestionReplied | QuestionRejected):
+                self._questions.answered(record.event.question_id)
 
     def _watched(self) -> bool:
         session = self._feed.session

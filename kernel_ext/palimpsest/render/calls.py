@@ -32,6 +32,9 @@ def input_text(part: ToolPart) -> tuple[str, str]:
     diff = getattr(state, "metadata", {}).get("diff")
     if isinstance(diff, str) and diff.strip():
         return diff, "diff"
+    own = _own_words(part)
+    if own is not None:
+        return own, "text"
     values = dict(state.input)
     for key, language in _CODE_FIELDS.items():
         if isinstance(values.get(key), str) and len(values) <= 2:
@@ -40,6 +43,32 @@ def input_text(part: ToolPart) -> tuple[str, str]:
         only = next(iter(values.values()))
         return (only, "text") if isinstance(only, str) else (_json(values), "json")
     return (_json(values), "json") if values else ("", "")
+
+
+def _own_words(part: ToolPart) -> str | None:
+    """Return the input of a call whose JSON nobody wants to read; None for any other."""
+    given = part.state.input
+    if part.tool == "todowrite" and isinstance(given.get("todos"), list):
+        # The list that came out is the list that went in.
+        done = isinstance(part.state, ToolCompleted)
+        return "" if done else "\n".join(_labelled(one, "content") for one in given["todos"])
+    if part.tool == "question" and isinstance(given.get("questions"), list):
+        done = isinstance(part.state, ToolCompleted)
+        return "" if done else "\n".join(map(_question, given["questions"]))
+    return None
+
+
+def _question(one: Any) -> str:
+    options = one.get("options") if isinstance(one, dict) else None
+    lines = [_labelled(one, "question")]
+    for option in options if isinstance(options, list) else ():
+        more = option.get("description") if isinstance(option, dict) else ""
+        lines.append(f"  - {_labelled(option, 'label')}{f': {more}' if more else ''}")
+    return "\n".join(lines)
+
+
+def _labelled(value: Any, key: str) -> str:
+    return str(value.get(key, "")) if isinstance(value, dict) else str(value)
 
 
 def _json(value: Any) -> str:
