@@ -11,7 +11,7 @@ import os
 import random
 import secrets
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
@@ -54,6 +54,7 @@ from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.ids import Ids
 from palimpsest.transcript.messages import Messages
 from palimpsest.transcript.policies import Policy
+from palimpsest.transcript.reverts import FileDiff, RevertPreview
 from palimpsest.transcript.scrub import scrub, secret_values
 from palimpsest.transcript.values import ModelInfo, Reply
 
@@ -312,6 +313,30 @@ class Session:
         Nothing is compacted by itself until the next prompt.
         """
         return self._live.wish("undo")
+
+    def preview(self, name: str = "") -> RevertPreview:
+        """Say what ``revert`` would do: which messages go, what becomes of which file. Nothing is changed."""
+        return self._app.engine.submit(self._live.undoing.preview(name)).result()
+
+    def revert(self, name: str = "", overwrite: Collection[str] = ()) -> RevertPreview:
+        """Take back the newest prompt, or from a message or part on, and bring its files back.
+
+        What somebody else changed since is named and left alone, unless ``overwrite`` names it. Until
+        the next prompt, ``unrevert`` undoes it. Raises SessionBusy while a turn runs.
+        """
+        return self._app.engine.submit(self._live.undoing.revert(name, overwrite)).result()
+
+    def unrevert(self, overwrite: Collection[str] = ()) -> RevertPreview:
+        """Undo the revert that stands."""
+        return self._app.engine.submit(self._live.undoing.unrevert(overwrite)).result()
+
+    def cleanup(self) -> int:
+        """Remove what is taken back for good; returns how many messages went."""
+        return self._app.engine.submit(self._live.undoing.cleanup()).result()
+
+    def diff(self, name: str = "") -> tuple[FileDiff, ...]:
+        """Return what the session changed in files; of one turn by its id, or ``last``."""
+        return self._app.engine.submit(self._live.undoing.diff(name)).result()
 
     def cancel(self) -> bool:
         """Stop the turn that runs."""

@@ -16,6 +16,7 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from palimpsest import __version__
+from palimpsest.frontends import reverting
 from palimpsest.frontends.closing import closed_bundle
 from palimpsest.frontends.magic import current_notebook, rename_notebook
 from palimpsest.frontends.notices import choices_of, head_of, in_batches, pictures, records_since
@@ -46,6 +47,7 @@ from palimpsest.frontends.protocol import (
     Rename,
     Resync,
     Retry,
+    Revert,
     SessionRow,
     Steer,
     Unwatch,
@@ -139,6 +141,7 @@ class Channel:
             NewSession: self._new,
             Rename: self._rename,
             Choose: self._choose,
+            Revert: self._revert,
         }
         """What takes its time, done on the engine."""
 
@@ -344,6 +347,10 @@ class Channel:
         # Not here: what only the log holds is read for it first.
         await asyncio.to_thread(session.wish, command.action, command.target)
         self._publish(OutcomeNotice(id=command.id))
+
+    async def _revert(self, command: Revert) -> None:
+        session = await self._session(command.session)
+        self._publish(await reverting.answer(command, session.undoing))
 
     async def _find_current(self) -> None:
         session = await self._services.workspace.current(self._notebook())

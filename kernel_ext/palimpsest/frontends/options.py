@@ -21,6 +21,10 @@ Command = Literal[
     "unpin",
     "exclude",
     "restore",
+    "revert",
+    "unrevert",
+    "cleanup",
+    "diff",
     "policy",
     "models",
     "config",
@@ -39,6 +43,10 @@ COMMANDS: dict[str, str] = {
     "unpin": "take a pin off again",
     "exclude": "leave a part out of every request: %agent exclude ID",
     "restore": "bring back what was left out, cleared or summarised: %agent restore ID",
+    "revert": "take back the newest prompt, or from ID on, with its files: %agent revert [ID] [--preview]",
+    "unrevert": "undo the revert",
+    "cleanup": "remove what is taken back for good",
+    "diff": "what the session changed in files: %agent diff, or diff last for the newest turn",
     "policy": "what is left out for the model, and when: %agent policy [NAME] [number=value]",
     "models": "the models that can be used here",
     "config": "every setting and where it came from",
@@ -48,6 +56,10 @@ COMMANDS: dict[str, str] = {
 
 WISHES = frozenset({"pin", "unpin", "exclude", "restore"})
 """Subcommands about one part or message."""
+
+REVERTING = frozenset({"revert", "unrevert", "cleanup", "diff"})
+"""Subcommands that take back, undo that, make it final, or show what changed."""
+REVERT_FLAGS = {"revert": ("--preview", "--overwrite"), "unrevert": ("--overwrite",)}
 
 CLOSE_ENOUGH = 0.7
 """Ratio of difflib above which a misspelt word gets "did you mean"; "modle" and "model" give 0.8."""
@@ -188,6 +200,8 @@ def _with_argument(word: str, words: list[str], rest: str) -> Request | None:
         return Request(command="use", argument=words[1])
     if word in WISHES and len(words) <= 2:
         return Request(command=word, argument=" ".join(words[1:]))  # type: ignore[arg-type]  # as above
+    if word in REVERTING and (given := revert_words(words)) is not None:
+        return Request(command=word, argument=given)  # type: ignore[arg-type]  # as above
     if words[:2] == ["storage", "prune"]:
         return Request(command="storage", argument=" ".join(words[1:]))
     if word == "compact" and words[1:3] == ["focus", "on"]:
@@ -195,6 +209,19 @@ def _with_argument(word: str, words: list[str], rest: str) -> Request | None:
     if word == "policy" and _is_policy(chosen := policy_words(rest)[1:]):
         return Request(command="policy", argument=" ".join(chosen))
     return None
+
+
+def revert_words(words: list[str]) -> str | None:
+    """Return what follows ``revert`` and its kin; None for a prompt that begins with the word."""
+    name, *rest = words
+    flags = [one for one in rest if one.startswith("--")]
+    names = [one for one in rest if not one.startswith("--")]
+    if any(flag.partition("=")[0] not in REVERT_FLAGS.get(name, ()) for flag in flags):
+        return None
+    most = 1 if name in {"revert", "diff"} else 0
+    if len(names) > most or not all(re.fullmatch(r"\w+", one) for one in names):
+        return None
+    return " ".join(rest)
 
 
 def policy_words(text: str) -> list[str]:

@@ -14,6 +14,7 @@ from palimpsest.transcript.base import Value
 from palimpsest.transcript.decisions import Decision
 from palimpsest.transcript.events import PromptAdmitted, QuestionAsked
 from palimpsest.transcript.messages import Message
+from palimpsest.transcript.reverts import FileDiff, RevertPreview
 from palimpsest.transcript.sessions import Session, Status
 from palimpsest.transcript.values import Ask, Reply, Todo
 
@@ -207,6 +208,18 @@ class Choose(CommandBase):
     """The id of a part or message; none for ``undo``, which is about the newest compaction."""
 
 
+class Revert(CommandBase):
+    """Take back a message and what follows, undo that, make it final, or only look."""
+
+    type: Literal["revert"] = "revert"
+    session: str | None = None
+    action: Literal["preview", "revert", "unrevert", "cleanup", "diff"]
+    target: str = Field(default="", max_length=200)
+    """The id of a message or part; none means the newest prompt, and for ``diff`` the whole session."""
+    overwrite: tuple[str, ...] = ()
+    """Files that are overwritten though somebody else changed them."""
+
+
 Command = Annotated[
     Hello
     | Watch
@@ -226,12 +239,13 @@ Command = Annotated[
     | OpenSession
     | NewSession
     | Rename
-    | Choose,
+    | Choose
+    | Revert,
     Field(discriminator="type"),
 ]
 
 COMMANDS: TypeAdapter[Command] = TypeAdapter(Command)
-COMMAND_TYPES = "hello, watch, unwatch, prompt, queue, steer, reply, answer, retry, cancel, withdraw, resync, close, choices, sessions, open, new, rename, choose"
+COMMAND_TYPES = "hello, watch, unwatch, prompt, queue, steer, reply, answer, retry, cancel, withdraw, resync, close, choices, sessions, open, new, rename, choose, revert"
 
 
 class SessionHead(Value):
@@ -363,6 +377,10 @@ class OutcomeNotice(Value):
     choices: Choices | None = None
     bundle: dict[str, Any] | None = None
     """A segment in its last form, by MIME type."""
+    revert: RevertPreview | None = None
+    """What taking back does, or did."""
+    diffs: tuple[FileDiff, ...] | None = None
+    """What was changed in files."""
     late: bool = False
     """Somebody else was first; nothing was done."""
 

@@ -60,6 +60,7 @@ export type Command =
   | Rename
   | Resync
   | Retry
+  | Revert
   | Steer
   | Unwatch
   | Watch
@@ -307,6 +308,17 @@ export interface BlobRef {
   bytes: number;
   chars?: number;
   mime: string;
+}
+/**
+ * The spending limit of a session, and up to where a person let it go on.
+ */
+export interface Budget {
+  usd?: number;
+  tokens?: number;
+  usd_until?: number;
+  tokens_until?: number;
+  unpriced: string[];
+  own: boolean;
 }
 /**
  * A turn runs.
@@ -636,6 +648,19 @@ export interface Facts {
   };
 }
 /**
+ * What became of one file.
+ */
+export interface FileDiff {
+  file: string;
+  status: 'added' | 'modified' | 'deleted';
+  additions: number;
+  deletions: number;
+  patch?: string;
+  note?: string;
+  before?: string;
+  after?: string;
+}
+/**
  * A file or image that belongs to a message.
  */
 export interface FilePart {
@@ -800,8 +825,18 @@ export interface PatchPart {
   session_id: string;
   message_id: string;
   type: 'patch';
+  /**
+   * The snapshot before the step.
+   */
   hash: string;
+  /**
+   * Paths below the project's directory.
+   */
   files: string[];
+  /**
+   * The snapshot behind the step.
+   */
+  after?: string;
 }
 /**
  * The model's thinking, byte-exact, since signatures cover it.
@@ -1104,6 +1139,11 @@ export interface OutcomeNotice {
   bundle?: {
     [k: string]: unknown;
   };
+  revert?: RevertPreview;
+  /**
+   * What was changed in files.
+   */
+  diffs?: FileDiff[];
   /**
    * Somebody else was first; nothing was done.
    */
@@ -1119,6 +1159,34 @@ export interface SessionRow {
   created: number;
   updated: number;
   messages: number;
+}
+/**
+ * What taking back a message, or undoing that, would do, or did.
+ */
+export interface RevertPreview {
+  message_id: string;
+  part_id?: string;
+  messages: RevertedMessage[];
+  files: RevertedFile[];
+  problem?: string;
+  done: boolean;
+}
+/**
+ * A message that a revert takes back.
+ */
+export interface RevertedMessage {
+  id: string;
+  role: 'user' | 'assistant';
+  excerpt: string;
+}
+/**
+ * What a revert does, or did, with one file.
+ */
+export interface RevertedFile {
+  file: string;
+  action: 'restore' | 'delete' | 'nothing' | 'conflict' | 'impossible';
+  reason?: string;
+  diff?: FileDiff;
 }
 /**
  * How much of the window a request may take.
@@ -1184,6 +1252,10 @@ export interface Reply {
    * What to tell the model; a rejection with feedback does not end the turn.
    */
   feedback?: string;
+  /**
+   * How far an "always" reaches; the session, where nothing is said.
+   */
+  scope?: 'session' | 'project';
   /**
    * Who answered: ``person``, ``--yes``, ``headless``, ``cancel`` or a rule.
    */
@@ -1266,8 +1338,18 @@ export interface Session {
   policy?: Policy;
   policy_choice?: PolicyChoice;
   permission: Rule[];
+  /**
+   * How freely the agent works: ask, plan, accept-edits or bypass; None takes the configured one.
+   */
+  mode?: string;
   cost?: number;
   tokens: Usage;
+  /**
+   * Requests whose price nobody knows; ``cost`` leaves them out.
+   */
+  unpriced?: number;
+  below?: Spent;
+  budget?: Budget;
   share?: {
     [k: string]: unknown;
   };
@@ -1408,6 +1490,14 @@ export interface Rule {
   action: 'allow' | 'ask' | 'deny';
 }
 /**
+ * What was spent on requests.
+ */
+export interface Spent {
+  cost?: number;
+  tokens: Usage;
+  unpriced: number;
+}
+/**
  * Send a prompt; while a turn runs it waits behind it.
  */
 export interface Prompt {
@@ -1533,6 +1623,23 @@ export interface Retry {
   session?: string;
 }
 /**
+ * Take back a message and what follows, undo that, make it final, or only look.
+ */
+export interface Revert {
+  id: string;
+  type: 'revert';
+  session?: string;
+  action: 'preview' | 'revert' | 'unrevert' | 'cleanup' | 'diff';
+  /**
+   * The id of a message or part; none means the newest prompt, and for ``diff`` the whole session.
+   */
+  target: string;
+  /**
+   * Files that are overwritten though somebody else changed them.
+   */
+  overwrite: string[];
+}
+/**
  * A compaction was completed.
  */
 export interface SessionCompacted {
@@ -1655,6 +1762,10 @@ export interface StepRequest {
     [k: string]: number;
   };
   opaque?: BlobRef;
+  /**
+   * The rule of that hook.
+   */
+  opaque_by?: string;
 }
 /**
  * A model request is about to be sent.

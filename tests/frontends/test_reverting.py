@@ -1,0 +1,130 @@
+"""``%agent revert`` and its kin are read, done and said in words."""
+
+import asyncio
+from collections.abc import Coroutine
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.session.test_revert import files, three_turns
+
+from palimpsest.frontends.options import OptionError, parse
+from palimpsest.frontends.protocol import COMMANDS
+from palimpsest.frontends.reverting import answer, diff_words, fenced, run, said
+from palimpsest.transcript.errors import UserError
+from palimpsest.transcript.reverts import RevertPreview
+
+
+@pytest.mark.parametrize(
+    ("line", "command", "argument"),
+    [
+        ("revert", "revert", ""),
+        ("revert last", "revert", "last"),
+        ("revert abcd1234 --preview", "revert", "abcd1234 --preview"),
+        ("revert --overwrite=a.txt,b.txt", "revert", "--overwrite=a.txt,b.txt"),
+        ("unrevert", "unrevert", ""),
+        ("cleanup", "cleanup", ""),
+        ("diff", "diff", ""),
+        ("diff last", "diff", "last"),
+    ],
+)
+def test_a_line_is_read_as_a_subcommand(line: str, command: str, argument: str) -> None:
+    request = parse(line)
+
+    assert (request.command, request.argument) == (command, argument)
+
+
+@pytest.mark.parametrize("line", ["revert the change in a.py", "diff the two files", "cleanup now"])
+def test_a_sentence_stays_a_prompt(line: str) -> None:
+    assert parse(line).prompt == line
+
+
+def test_a_misspelt_word_is_asked_about() -> None:
+    with pytest.raises(OptionError, match="Did you mean %agent unrevert"):
+        parse("unrevret")
+
+
+async def do(name: str, text: str, session: Any) -> tuple[str, str]:
+    """Run a line as the magic does, whose thread waits for the engine's."""
+    loop = asyncio.get_running_loop()
+
+    def submit(work: Coroutine[Any, Any, Any]) -> Any:
+        return asyncio.run_coroutine_threadsafe(work, loop).result(10)
+
+    return await asyncio.to_thread(run, name, text, session.undoing, submit)
+
+
+async def test_a_preview_names_what_goes_and_changes_nothing(tmp_path: Path) -> None:
+    _, session = await three_turns(tmp_path)
+    was = files(tmp_path)
+
+    marked, plain = await do("revert", "--preview", session)
+
+    assert plain.startswith("Would take back 3 messages.\n  user: three?")
+    assert "a.txt would be brought back (+1 -2)" in plain
+    assert "Nothing was changed." in plain
+    assert "```diff\n--- a/a.txt" in marked
+    assert files(tmp_path) == was
+
+
+async def test_a_revert_its_undo_and_a_cleanup_are_said(tmp_path: Path) -> None:
+    _, session = await three_turns(tmp_path)
+
+    assert "Took back 3 messages." in (await do("revert", "", session))[1]
+    assert "3 messages are here again." in (await do("unrevert", "", session))[1]
+    await do("revert", "", session)
+    assert (await do("cleanup", "", session))[1].startswith("Removed 3 messages")
+    assert "nothing to remove" in (await do("cleanup", "", session))[1]
+
+
+async def test_conflicts_are_overwritten_only_when_said(tmp_path: Path) -> None:
+    _, session = await three_turns(tmp_path)
+    (tmp_path / "a.txt").write_text("mine\n")
+
+    with pytest.raises(UserError, match=r"in no conflict. Files with a conflict: a\.txt"):
+        await do("revert", "--overwrite=b.txt", session)
+    plain = (await do("revert", "", session))[1]
+    assert "a.txt was left alone: changed since the agent left it" in plain
+    await do("unrevert", "", session)
+    await do("revert", "--overwrite=all", session)
+
+    assert (tmp_path / "a.txt").read_text() == "two\n"
+
+
+async def test_the_diff_of_the_session(tmp_path: Path) -> None:
+    _, session = await three_turns(tmp_path)
+
+    marked, plain = await do("diff", "", session)
+
+    assert plain == ("This session changed 2 files, +3 -1.\nM a.txt +2 -1\nA b.txt +1 -0")
+    assert marked.count("```diff") == 2
+    assert diff_words((), "last")[1] == "That turn changed no file."
+
+
+async def test_a_page_commands_the_same(tmp_path: Path) -> None:
+    _, session = await three_turns(tmp_path)
+
+    async def command(action: str, **fields: Any) -> Any:
+        made = COMMANDS.validate_python(
+            {"type": "revert", "id": action, "action": action, **fields}
+        )
+        return await answer(made, session.undoing)  # type: ignore[arg-type]  # it is a Revert
+
+    looked = await command("preview", target="last")
+    done = await command("revert", target="last")
+    shown = await command("diff", target="last")
+    again = await command("unrevert")
+
+    assert (looked.revert.done, done.revert.done, again.revert.done) == (False, True, True)
+    assert [one.file for one in shown.diffs] == ["b.txt"]
+    assert (await command("cleanup")).late
+
+
+def test_backticks_in_a_patch_do_not_end_its_block() -> None:
+    assert fenced("+```\n+x").startswith("````diff\n")
+
+
+def test_a_part_is_named() -> None:
+    preview = RevertPreview(message_id="msg_0123456789abcdef", part_id="prt_1")
+
+    assert "a part of message" in said(preview)[1]
