@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from palimpsest.app import App, open_session
+from palimpsest.app import App
 from palimpsest.model.script import thinks
 from palimpsest.model.scripted import ScriptedModel
+from palimpsest.public import open_session
 from palimpsest.transcript.values import Reply
 
 

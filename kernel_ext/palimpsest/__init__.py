@@ -20,8 +20,8 @@ _HOMES = {
     "load_ipython_extension": "palimpsest.boot",
     "unload_ipython_extension": "palimpsest.boot",
     "App": "palimpsest.app",
-    "Session": "palimpsest.app",
-    "open_session": "palimpsest.app",
+    "Session": "palimpsest.public",
+    "open_session": "palimpsest.public",
     "current_session": "palimpsest.boot",
     "tool": "palimpsest.app",
 }

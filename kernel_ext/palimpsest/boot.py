@@ -127,11 +127,12 @@ def current_session(session_id: str | None = None) -> Any:
     ipython = sys.modules.get("IPython")
     extension = extension_of(ipython.get_ipython()) if ipython is not None else None
     services = extension.front().services if extension is not None else None
-    from palimpsest import app
+    from palimpsest import public
+    from palimpsest.app import App
 
-    if isinstance(services, app.App):
-        return app.open_session(services, session_id)
-    return app.current_session(session_id)
+    if isinstance(services, App):
+        return public.open_session(services, session_id)
+    return public.current_session(session_id)
 
 
 def _cells_on_the_stack() -> int:
