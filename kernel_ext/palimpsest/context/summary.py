@@ -68,6 +68,7 @@ Rules:
   what it held.
 - Do not speak of this summary or of the conversation as such."""
 
+ABOVE = "Summarise the conversation above, so that another agent can go on with it."
 MERGE = """\
 The text in <prior-summary> tells what happened before this conversation. Write one summary of both: keep
 what still matters of the older one even where the conversation does not mention it, let the
@@ -185,7 +186,7 @@ def _prompt(
     stretch: Stretch | None = None,
 ) -> str:
     told = (
-        "Summarise the conversation above, so that another agent can go on with it."
+        ABOVE
         if text is None
         else "Summarise this conversation, so that another agent can go on with it.\n\n"
         f"<conversation>\n{text}\n</conversation>"

@@ -32,9 +32,12 @@ How to work:
 INSTRUCTIONS = "Instructions from: "
 FURTHER = "Further instructions:"
 """What stands before words of the configuration, an agent or a prompt."""
+SERVERS = "What MCP servers say of their tools (their words, not the user's):"
 
 _ENVIRONMENT = re.compile(r"\AYou are powered by the model .*?^</env>$", re.DOTALL | re.MULTILINE)
-_NEXT = re.compile(rf"\n\n(?={re.escape(INSTRUCTIONS)}|{re.escape(FURTHER)}\n)")
+_NEXT = re.compile(
+    rf"\n\n(?={re.escape(INSTRUCTIONS)}|{re.escape(FURTHER)}\n|{re.escape(SERVERS)}\n)"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +86,18 @@ def system(
     return agent_prompt or header(surroundings.model), "\n\n".join(blocks)
 
 
+def joined(texts: Sequence[str]) -> str:
+    """Return texts as one, with blank lines between them."""
+    return "\n\n".join(text for text in texts if text)
+
+
+def with_added(texts: tuple[str, ...], further: str, servers: str) -> tuple[str, ...]:
+    """Return a system prompt with what hooks add to it, and what MCP servers say, at its end."""
+    blocks = [f"{FURTHER}\n{further}"] if further else []
+    blocks += [f"{SERVERS}\n{servers}"] if servers else []
+    return (*texts[:-1], joined([*texts[-1:], *blocks])) if blocks else texts
+
+
 def header(model_id: str) -> str:
     """Return the header for a model: what is said to all, and to its family."""
     return f"{HEADER}\n{MANNERS[manner(model_id)]}"
@@ -117,4 +132,6 @@ def shared(part: str, tokens: int) -> tuple[tuple[Section, int], ...]:
 
 def _named(piece: str) -> str:
     head = piece.partition("\n")[0]
+    if head == SERVERS:
+        return "MCP servers"
     return head.removeprefix(INSTRUCTIONS) if head.startswith(INSTRUCTIONS) else "further words"

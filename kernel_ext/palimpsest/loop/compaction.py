@@ -16,6 +16,7 @@ from palimpsest.context.overflow import usable
 from palimpsest.context.summary import seen_at
 from palimpsest.context.undo import CONTINUES
 from palimpsest.loop.aside import go_back, snapshot, take_up
+from palimpsest.loop.consult import compacting, tell
 from palimpsest.loop.judge import judge, size
 from palimpsest.loop.saying import engine_message, say
 from palimpsest.loop.seen import until, view_of
@@ -95,6 +96,7 @@ async def run_compaction(stage: Stage, setup: Setup, user: UserMessage) -> Outco
     part = asked(stage.log.state.messages(), user)
     if part is None:
         raise ValueError("A compaction needs its marker.")
+    setup = await compacting(stage, setup, part)
     state = stage.compactions
     state.counted = setup.policy.recovery.counted
     before = state.copied(lambda: snapshot(stage, setup, until(stage, user.id), "pre-compaction"))
@@ -128,6 +130,7 @@ async def _summarise(
     made = _plan(stage, setup, marker_id, part)
     before = size(stage, setup, until(stage, marker_id))
     scribe = Scribe(stage, setup, marker_id)
+    tell(stage, scribe.message)
     error: ErrorValue | None = None
     try:
         await scribe.write()

@@ -11,6 +11,7 @@ from typing import Any, Protocol
 
 from palimpsest.loop.compaction_state import CompactionState
 from palimpsest.loop.files import Files
+from palimpsest.loop.hooks import Hooks, NoHooks
 from palimpsest.loop.remembered import Memory
 from palimpsest.model.model import Model, ToolCalled
 from palimpsest.processor.recorder import Recorder
@@ -162,6 +163,7 @@ class Stage:
     """Says whether a compaction runs, to whoever waits for it."""
     files: Files | None = None
     """Takes snapshots of the project; None where that is switched off."""
+    hooks: Hooks = field(default_factory=NoHooks)
     extra: dict[str, Any] = field(default_factory=dict)
     """What tools are given besides, such as ``environment``."""
 

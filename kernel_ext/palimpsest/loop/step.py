@@ -6,6 +6,7 @@ from typing import Any, Literal
 from palimpsest.context.convert import FAILED_ATTEMPT
 from palimpsest.context.overflow import cut_in_silence
 from palimpsest.loop.answering import answer, desk
+from palimpsest.loop.consult import decide, rewritten, tell
 from palimpsest.loop.filesteps import StepFiles
 from palimpsest.loop.recovery import too_large
 from palimpsest.loop.request import Assembled
@@ -73,6 +74,7 @@ async def run_step(
         model=setup.info.ref,
         path=MessagePath(cwd=str(stage.cwd), root=str(stage.root)),
     )
+    await decide(stage, setup)
     try:
         assembled = prepare(stage, setup, message.id, _parameters(setup, user, last=last), tries)
     except UserError as problem:
@@ -80,7 +82,9 @@ async def run_step(
         return "stop"
     if may_compact and not assembled.route.fits:
         return "compact"
+    assembled = await rewritten(stage, setup, assembled)
     stage.write(MessageUpdated(info=message))
+    tell(stage, message)
     return await _run_request(stage, setup, message, assembled, tries, last=last)
 
 
@@ -209,6 +213,7 @@ def _said_something(stage: Stage, processor: Processor) -> bool:
     return message is not None and any(
         isinstance(part, TextPart)
         and part.text.strip()
+        and not part.ignored
         and not (part.metadata or {}).get(FAILED_ATTEMPT)
         for part in message.parts
     )
@@ -243,3 +248,4 @@ async def _run(stage: Stage, setup: Setup, processor: Processor, calls: list[Too
     )
     async for result in results:
         processor.handle(result)
+    tell(stage, message)

@@ -209,5 +209,6 @@ class Asks:
         message = self._log.state.message(caller.message_id)
         for part in message.parts if message is not None else ():
             if isinstance(part, ToolPart) and part.call_id == caller.call_id:
-                return part.state.input
+                # What a hook made of the call is what would run.
+                return getattr(part.state, "metadata", {}).get("changed_input") or part.state.input
         return {}

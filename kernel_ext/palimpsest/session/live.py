@@ -244,6 +244,7 @@ class LiveSession:
     def _stage(self, run: Run) -> Stage:
         services = self._services
         self._calling.turn_began()
+        self._outfit.guests.run_began()
         self.purse.turn_began()
         stage = Stage(
             session_id=self.id,
@@ -267,6 +268,7 @@ class LiveSession:
             python=services.python(self.id) if services.python else None,
             namespace=self._outfit.namespace(),
             compactions=self.runner.compactions,
+            hooks=self._outfit.guests.hooks,
             files=self.undoing.files,
             extra={
                 "environment": services.environment,

@@ -15,6 +15,7 @@ from palimpsest.context.view import View
 from palimpsest.loop.request import calibration
 from palimpsest.loop.stage import Setup, Summariser
 from palimpsest.session.agents import Agent, find_agent
+from palimpsest.session.guests import Guests
 from palimpsest.session.history import limited
 from palimpsest.session.log import SessionLog
 from palimpsest.session.news import News
@@ -64,6 +65,7 @@ class Outfit:
         self._log = log
         self._configured = configured
         self._systems = Systems(services, log)
+        self.guests = Guests(services.hooks, services.servers, log, services.ids)
         self._news = News(
             log,
             services.ids,
@@ -96,6 +98,7 @@ class Outfit:
         services = self._services
         agent = find_agent(user.agent, services.agents)
         info = services.info(user.model.id, user.model.variant)
+        await self.guests.begin()
         state = self._log.state
         messages = state.messages()
         policy = suspended(messages, state.decisions, self._configured.of(state.session))
@@ -104,6 +107,8 @@ class Outfit:
         self._remember(user)
         may_look = any(tool.name == VARIABLES for tool in offered)
         await self._news.tell(user, policy, self.namespace() if may_look else None)
+        system = await self._systems.settle(agent, info, user, self.guests.added)
+        await self.guests.greet(policy, system)
         specs = self._specs(offered, info)
         if not any(spec.name == RECALL for spec in specs):
             policy = without_recall(policy)
@@ -113,9 +118,9 @@ class Outfit:
             info=info,
             policy=policy,
             count=services.count(policy.estimator),
-            system=self._systems.settle(agent, info, user),
+            system=system,
             specs=specs,
-            offer=Offered(services.registry, offered),
+            offer=self.guests.offer(Offered(services.registry, offered)),
             max_steps=user.max_steps or services.max_steps or agent.steps,
             summariser=self._summariser(policy.compact.model),
         )

@@ -7,9 +7,11 @@ from typing import Any
 
 from palimpsest.model.model import Model
 from palimpsest.session.agents import Agent
+from palimpsest.session.hooks import HookBook
 from palimpsest.session.permitting import Permitting
 from palimpsest.store.snapshots import Snapshots
 from palimpsest.store.store import Store
+from palimpsest.tools.mcp_servers import Servers
 from palimpsest.tools.permissions import Rules
 from palimpsest.tools.registry import Registry
 from palimpsest.tools.tool import Namespace, PythonRunner
@@ -73,3 +75,6 @@ class Services:
     python: Callable[[str], PythonRunner] | None = None
     """By session id; None where no kernel is."""
     namespace: Callable[[str], Namespace] | None = None
+    hooks: HookBook | None = None
+    servers: Servers | None = None
+    """The MCP servers of this kernel."""

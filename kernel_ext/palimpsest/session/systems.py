@@ -5,8 +5,9 @@ mode, variables) is told later, in messages (``session.news``).
 """
 
 import json
+from collections.abc import Awaitable, Callable
 
-from palimpsest.context.system import system
+from palimpsest.context.system import system, with_added
 from palimpsest.session.agents import Agent
 from palimpsest.session.log import SessionLog
 from palimpsest.session.notebooks import from_start
@@ -14,6 +15,9 @@ from palimpsest.session.services import Services
 from palimpsest.session.surroundings import read_surroundings
 from palimpsest.transcript.messages import UserMessage
 from palimpsest.transcript.values import ModelInfo
+
+Added = Callable[[str, str, tuple[str, ...]], Awaitable[tuple[str, str]]]
+"""Asks what is added to a new system prompt: further words, and what MCP servers say."""
 
 
 class Systems:
@@ -24,10 +28,16 @@ class Systems:
         self._log = log
         self._settled: dict[tuple[str, str, str | None], tuple[str, ...]] = {}
 
-    def settle(self, agent: Agent, info: ModelInfo, user: UserMessage) -> tuple[str, ...]:
+    async def settle(
+        self, agent: Agent, info: ModelInfo, user: UserMessage, added: Added
+    ) -> tuple[str, ...]:
         """Return the system prompt, and keep it for the session's whole life."""
-        found = self.known(agent, info, user)
-        return self._settled.setdefault((agent.name, info.ref.id, user.system), found)
+        key = (agent.name, info.ref.id, user.system)
+        found = self._settled.get(key) or self._recorded(key)
+        if found is None:
+            new = self._new(agent, info, user)
+            found = with_added(new, *await added(agent.name, info.ref.id, new))
+        return self._settled.setdefault(key, found)
 
     def known(self, agent: Agent, info: ModelInfo, user: UserMessage) -> tuple[str, ...]:
         """Return the system prompt as it would be now; looking at it settles nothing."""

@@ -111,3 +111,5 @@ class StepRequest(Value):
     """The same by kind: system, tools, instructions, summary, user, assistant, reasoning, output."""
     opaque: BlobRef | None = None
     """The whole request, stored because a hook rewrote it."""
+    opaque_by: str | None = None
+    """The rule of that hook."""

@@ -1,0 +1,227 @@
+"""Ask hooks before a request or a summary, and make something recorded of their answers.
+
+Border: hooks are called above, through ``Hooks``; here an answer becomes a decision, a changed prompt
+for a summary, or an opaque request, stored whole. So whatever a hook did is rebuilt from the log
+without it.
+"""
+
+import dataclasses
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from palimpsest.context.apply import CLEARED
+from palimpsest.context.estimate import MESSAGE_TOKENS
+from palimpsest.context.route import route
+from palimpsest.context.summary import ABOVE, RULES, TEMPLATE
+from palimpsest.context.truncate import truncate
+from palimpsest.context.view import View, whole_output
+from palimpsest.loop.request import Assembled, facts_for
+from palimpsest.loop.seen import view_of
+from palimpsest.loop.stage import Setup, Stage
+from palimpsest.model.wire import message_hash, prompt_text, request_hash, without_marks
+from palimpsest.transcript.decisions import ContextItem, Decision, Facts
+from palimpsest.transcript.events import DecisionMade, PartUpdated
+from palimpsest.transcript.hooks import CompactingEvent, DecideEvent, Wanted
+from palimpsest.transcript.messages import AssistantMessage, Message
+from palimpsest.transcript.notices import notice
+from palimpsest.transcript.parts import CompactionPart, Part, ToolCompleted, ToolPart
+from palimpsest.transcript.piles import Standing
+
+JSON = "application/json"
+OPAQUE_KIND = "user"
+"""Nobody knows what the messages of a hook are made of; their tokens are counted as said."""
+
+
+def tell(stage: Stage, message: AssistantMessage) -> None:
+    """Write what a person is to be told into an answer."""
+    for about, words in stage.hooks.told():
+        part = notice(stage.ids.new("prt"), message.session_id, message.id, about, words)
+        stage.write(PartUpdated(part=part))
+
+
+async def decide(stage: Stage, setup: Setup) -> None:
+    """Let hooks decide what the coming requests show, and journal it under their names."""
+    hooks = stage.hooks
+    if not hooks.any("decide"):
+        return
+    view, request = view_of(stage), stage.log.state.request
+    facts = facts_for(stage, setup, request.tokens if request is not None else 0)
+    event = DecideEvent(
+        session_id=stage.session_id,
+        model=setup.info.ref.id,
+        messages=view.messages,
+        decisions=view.decisions,
+        policy=setup.policy,
+        window=setup.info.window,
+        used_tokens=facts.used_tokens or 0,
+    )
+    made: list[Decision] = []
+    for wanted in await hooks.decide(event):
+        seen = dataclasses.replace(view, decisions=(*view.decisions, *made))
+        found = decision(stage.ids.new("dec"), wanted, seen, setup, facts)
+        if isinstance(found, Decision):
+            made.append(found)
+        elif found:
+            hooks.skipped(wanted.rule, found)
+    if made:
+        first, *others = made
+        stage.write(
+            DecisionMade(decision=first, facts=facts),
+            *(DecisionMade(decision=one) for one in others),
+        )
+
+
+def decision(
+    decision_id: str, wanted: Wanted, view: View, setup: Setup, facts: Facts
+) -> Decision | str:
+    """Return what a hook wants as a decision; words where it makes no sense, none where it holds already."""
+    part, message = _target(view, wanted)
+    if message is None:
+        return f"there is no part or message {wanted.part_id or wanted.message_id!r}"
+    holding = Standing(view.decisions)
+    if _stands(holding, wanted, part, message):
+        return ""
+    made = Decision(
+        id=decision_id,
+        action=wanted.action,
+        rule=wanted.rule,
+        message_id=message.id,
+        part_id=part.id if part is not None else None,
+    )
+    if wanted.action in ("clear", "truncate"):
+        return _reduced(made, wanted, part, view, setup, facts)
+    if part is not None:
+        weight = setup.count(_text(part, view))
+        after = 0 if wanted.action == "drop" else weight
+        made = made.model_copy(update={"tokens_before": weight, "tokens_after": after})
+    return made
+
+
+def _target(view: View, wanted: Wanted) -> tuple[Part | None, Message | None]:
+    for message in view.messages:
+        if wanted.part_id is None:
+            if message.id == wanted.message_id:
+                return None, message
+            continue
+        for part in message.parts:
+            if part.id == wanted.part_id:
+                return part, message
+    return None, None
+
+
+def _stands(holding: Standing, wanted: Wanted, part: Part | None, message: Message) -> bool:
+    """Tell whether it holds already, or a person took it back: a hook is asked before each request."""
+    name = part.id if part is not None else message.id
+    if wanted.action == "pin":
+        return holding.pinned(name, message.id)
+    if wanted.action == "restore":
+        return holding.reduction(name, message.id) is None and not holding.pinned(name, message.id)
+    if name in holding.restored or holding.pinned(name, message.id):
+        return True
+    standing = holding.reduction(name, message.id)
+    if wanted.action == "truncate":
+        return standing is not None
+    return standing is not None and standing.action in (wanted.action, "drop")
+
+
+def _reduced(
+    made: Decision, wanted: Wanted, part: Part | None, view: View, setup: Setup, facts: Facts
+) -> Decision | str:
+    if not isinstance(part, ToolPart) or not isinstance(part.state, ToolCompleted):
+        return "only what a tool call returned can be cleared or truncated"
+    whole = whole_output(part, view.texts)
+    if wanted.action == "clear":
+        text = wanted.text or CLEARED
+        numbers = {"text": text} if wanted.text else {}
+        update = {
+            "numbers": numbers,
+            "tokens_before": setup.count(whole),
+            "tokens_after": setup.count(text),
+        }
+        return made.model_copy(update=update)
+    policy = setup.policy.truncate.model_copy(update=wanted.limits)
+    cut = truncate(made.id, part.id, made.message_id or "", whole, policy, facts, setup.count)
+    return cut.model_copy(update={"rule": wanted.rule}) if cut is not None else ""
+
+
+def _text(part: Part, view: View) -> str:
+    return whole_output(part, view.texts) or str(getattr(part, "text", ""))
+
+
+async def compacting(stage: Stage, setup: Setup, part: CompactionPart) -> Setup:
+    """Let hooks say what a summary keeps: the words go into the policy that the request records."""
+    if not stage.hooks.any("compacting"):
+        return setup
+    event = CompactingEvent(
+        stage.session_id, stage.log.state.messages(), part.focus or "", auto=part.auto
+    )
+    answer = await stage.hooks.compacting(event)
+    if answer is None or not (answer.context or answer.prompt):
+        return setup
+    policy = setup.policy.compact
+    # Where the conversation itself is sent, a policy's words say all that is asked.
+    ours = [TEMPLATE, RULES] if policy.serialize else [ABOVE, TEMPLATE, RULES]
+    asked = answer.prompt or policy.prompt or "\n\n".join(ours)
+    prompt = "\n\n".join([asked, *answer.context])
+    compact = setup.policy.compact.model_copy(update={"prompt": prompt})
+    return dataclasses.replace(setup, policy=setup.policy.model_copy(update={"compact": compact}))
+
+
+async def rewritten(stage: Stage, setup: Setup, assembled: Assembled) -> Assembled:
+    """Let hooks write a request's messages; what is sent then is stored whole, and called opaque."""
+    if not stage.hooks.any("request"):
+        return assembled
+    plain = tuple(without_marks(one) for one in assembled.request.messages)
+    answer = await stage.hooks.request(setup.info.ref.id, plain)
+    if answer is None:
+        return assembled
+    rule, messages = answer
+    record = assembled.record
+    weights = [MESSAGE_TOKENS + setup.count(prompt_text((one,))) for one in messages]
+    tokens = sum(weights) + assembled.projection.tools_tokens
+    decided = route(tokens, record.facts)
+    if not decided.fits:
+        stage.hooks.skipped(rule, "its messages do not fit into the model's window")
+        return assembled
+    hashes = tuple(message_hash(one) for one in messages)
+    blob = stage.blobs.put_blob(_json(messages), JSON)
+    items = tuple(
+        ContextItem(role=str(one["role"]), sha256=sha256, tokens=weight)
+        for one, sha256, weight in zip(messages, hashes, weights, strict=True)
+    )
+    update = {
+        "opaque": blob,
+        "opaque_by": rule,
+        "same": 0,
+        "items": items,
+        "marks": (),
+        "sha256": request_hash(hashes),
+        "tokens": tokens,
+        "kinds": _kinds(messages, weights, assembled),
+    }
+    return dataclasses.replace(
+        assembled,
+        request=dataclasses.replace(assembled.request, messages=messages),
+        record=record.model_copy(update=update),
+        route=decided,
+    )
+
+
+def _kinds(
+    messages: Sequence[Mapping[str, Any]],
+    weights: Sequence[int],
+    assembled: Assembled,
+) -> dict[str, int]:
+    names = {"system": "system", "assistant": "assistant", "tool": "output"}
+    kinds = {"tools": assembled.projection.tools_tokens}
+    for one, weight in zip(messages, weights, strict=True):
+        kind = names.get(str(one["role"]), OPAQUE_KIND)
+        kinds[kind] = kinds.get(kind, 0) + weight
+    return {kind: tokens for kind, tokens in kinds.items() if tokens}
+
+
+def _json(value: Any) -> bytes:
+    return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":")).encode(
+        "utf-8", "surrogatepass"
+    )

@@ -1,0 +1,146 @@
+"""Read what hooks answer: each occasion allows a few forms, and everything else is nonsense.
+
+Border: pure. An answer is copied, so that what a hook changes later changes nothing.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, get_args
+
+from palimpsest.transcript.decisions import Decision
+from palimpsest.transcript.hooks import Compacting, Refuse, Wanted
+
+MOST_TEXT = 100_000
+"""Characters of one answer in words; more would fill a window by itself."""
+ACTIONS: frozenset[str] = frozenset(get_args(Wanted.__annotations__["action"]))
+LIMITS = frozenset({"max_lines", "max_bytes"})
+ROLES = frozenset({"system", "user", "assistant", "tool"})
+
+
+class Nonsense(Exception):
+    """An answer cannot be used; the message says why."""
+
+
+def texts(answer: Any) -> tuple[str, ...]:
+    """Read words, or several of them."""
+    given = [answer] if isinstance(answer, str) else answer
+    if not isinstance(given, list | tuple) or not all(isinstance(one, str) for one in given):
+        raise Nonsense(f"text was expected, not {_kind(answer)}")
+    if sum(map(len, given)) > MOST_TEXT:
+        raise Nonsense(f"it is longer than {MOST_TEXT:,} characters")
+    return tuple(one for one in given if one.strip())
+
+
+def arguments(answer: Any) -> dict[str, Any] | Refuse:
+    """Read changed arguments, or a refusal."""
+    if isinstance(answer, Refuse):
+        if not isinstance(answer.reason, str):
+            raise Nonsense("the reason of Refuse must be text")
+        return answer
+    if not isinstance(answer, Mapping):
+        raise Nonsense(f"arguments (a dict) or Refuse were expected, not {_kind(answer)}")
+    return _copied(dict(answer))  # type: ignore[no-any-return]
+
+
+def output(answer: Any) -> str:
+    """Read another output."""
+    if not isinstance(answer, str):
+        raise Nonsense(f"text was expected, not {_kind(answer)}")
+    return answer
+
+
+def compacting(answer: Any) -> Compacting:
+    """Read what a summary is to keep."""
+    if isinstance(answer, Compacting):
+        prompt = answer.prompt
+        if prompt is not None and not isinstance(prompt, str):
+            raise Nonsense("the prompt of Compacting must be text")
+        return Compacting(texts(answer.context), prompt or None)
+    return Compacting(texts(answer))
+
+
+def wanted(answer: Any, rule: str) -> tuple[Wanted, ...]:
+    """Read decisions: a Decision or a dict with action and part_id, or several of them."""
+    several = answer if isinstance(answer, list | tuple) else [answer]
+    return tuple(_wanted(one, rule) for one in several)
+
+
+def _wanted(one: Any, rule: str) -> Wanted:
+    if isinstance(one, Decision):
+        one = {
+            "action": one.action,
+            "part_id": one.part_id,
+            "message_id": None if one.part_id else one.message_id,
+            **one.numbers,
+        }
+    if not isinstance(one, Mapping):
+        raise Nonsense(f"a Decision or a dict was expected, not {_kind(one)}")
+    if one.get("action") not in ACTIONS:
+        known = ", ".join(sorted(ACTIONS))
+        raise Nonsense(f"there is no action {one.get('action')!r} ({known})")
+    part_id, message_id, text = one.get("part_id"), one.get("message_id"), one.get("text")
+    if not isinstance(part_id or message_id, str) or not isinstance(text, str | None):
+        raise Nonsense("part_id or message_id must name what it is about")
+    limits = {name: one[name] for name in LIMITS if name in one}
+    if not all(type(value) is int and value > 0 for value in limits.values()):
+        raise Nonsense("max_lines and max_bytes must be whole numbers above 0")
+    if one["action"] == "truncate" and not limits:
+        raise Nonsense("truncate needs max_lines or max_bytes")
+    return Wanted(rule, one["action"], part_id, None if part_id else message_id, text, limits)
+
+
+def messages(answer: Any) -> tuple[dict[str, Any], ...]:
+    """Read the messages of a whole request, in OpenAI's form, with every call answered."""
+    if not isinstance(answer, Sequence) or isinstance(answer, str | bytes) or not answer:
+        raise Nonsense(f"a list of messages was expected, not {_kind(answer)}")
+    if not all(isinstance(one, Mapping) for one in answer):
+        raise Nonsense("each message must be a dict")
+    copied = [_copied(dict(one)) for one in answer]
+    for one in copied:
+        _check_message(one)
+    _check_calls(copied)
+    if all(one["role"] in ("system", "tool") for one in copied):
+        raise Nonsense("there is no message of a user in it")
+    return tuple(copied)
+
+
+def _check_message(one: dict[str, Any]) -> None:
+    if one.get("role") not in ROLES:
+        raise Nonsense(f"there is no role {one.get('role')!r}")
+    content = one.get("content")
+    if not isinstance(content, str | list | None):
+        raise Nonsense("the content of a message must be text or a list")
+    if not content and not one.get("tool_calls"):
+        raise Nonsense("a message is empty")
+    for call in one.get("tool_calls") or ():
+        function = call.get("function") if isinstance(call, dict) else None
+        if not isinstance(function, dict) or not isinstance(function.get("arguments"), str):
+            raise Nonsense("a tool call has no function with arguments")
+
+
+def _check_calls(found: Sequence[dict[str, Any]]) -> None:
+    """Every call has its result right behind it, and every result its call."""
+    open_: set[str] = set()
+    for one in found:
+        if one["role"] == "tool":
+            if one.get("tool_call_id") not in open_:
+                raise Nonsense("a result has no call before it")
+            open_.discard(one["tool_call_id"])
+            continue
+        if open_:
+            raise Nonsense("a tool call has no result")
+        open_ = {str(call.get("id")) for call in one.get("tool_calls") or ()}
+    if open_:
+        raise Nonsense("a tool call has no result")
+
+
+def _copied(value: Any) -> Any:
+    """Return a copy that is nothing but JSON."""
+    try:
+        return json.loads(json.dumps(value, ensure_ascii=False, allow_nan=False))
+    except (TypeError, ValueError, RecursionError):
+        raise Nonsense("it holds what cannot be written as JSON") from None
+
+
+def _kind(value: Any) -> str:
+    return type(value).__name__

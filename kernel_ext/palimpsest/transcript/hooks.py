@@ -1,0 +1,133 @@
+"""What hooks are given, and what they may answer.
+
+Border: pure, frozen values; who calls hooks and what becomes of the answers is written above. What
+is given is a copy: whatever a hook does with it, the session is changed by the answer alone.
+"""
+
+from dataclasses import dataclass, field
+from typing import Any, Literal, get_args
+
+from palimpsest.transcript.decisions import Decision
+from palimpsest.transcript.messages import Messages
+from palimpsest.transcript.policies import Policy
+
+HookName = Literal[
+    "prompt", "system", "tool_before", "tool_after", "compacting", "decide", "request"
+]
+HOOK_NAMES: tuple[HookName, ...] = get_args(HookName)
+
+RULE = "hook/"
+"""Begins the rule of whatever a hook decided."""
+
+
+@dataclass(frozen=True, slots=True)
+class PromptEvent:
+    """A person's prompt, before it is sent; the answer is text that is said beside it."""
+
+    session_id: str
+    message_id: str
+    text: str
+    agent: str
+    model: str
+
+
+@dataclass(frozen=True, slots=True)
+class SystemEvent:
+    """The system prompt of a session, before its first request; the answer is added to it."""
+
+    session_id: str
+    agent: str
+    model: str
+    texts: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ToolBefore:
+    """A tool call, before it asks and runs; the answer is other arguments, or ``Refuse``."""
+
+    session_id: str
+    message_id: str
+    call_id: str
+    agent: str
+    tool: str
+    arguments: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class ToolAfter:
+    """A tool call that returned; the answer is another output."""
+
+    session_id: str
+    message_id: str
+    call_id: str
+    agent: str
+    tool: str
+    arguments: dict[str, Any]
+    title: str
+    output: str
+    metadata: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class CompactingEvent:
+    """A summary is about to be asked for; the answer is more for it to keep, or another prompt."""
+
+    session_id: str
+    messages: Messages
+    focus: str
+    auto: bool
+
+
+@dataclass(frozen=True, slots=True)
+class DecideEvent:
+    """A request is about to be made; the answer is what to leave out of it, or to keep."""
+
+    session_id: str
+    model: str
+    messages: Messages
+    decisions: tuple[Decision, ...]
+    policy: Policy
+    window: int
+    used_tokens: int
+    """What the newest request held, by our estimate."""
+
+
+@dataclass(frozen=True, slots=True)
+class RequestEvent:
+    """A request as it would be sent; the answer is all of its messages, and makes it opaque."""
+
+    session_id: str
+    model: str
+    messages: tuple[dict[str, Any], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Refuse:
+    """The answer of a hook that does not let a tool call run."""
+
+    reason: str
+    """Told to the model."""
+
+
+@dataclass(frozen=True, slots=True)
+class Compacting:
+    """The answer of a hook to a compaction."""
+
+    context: tuple[str, ...] = ()
+    """What the summary is to keep besides."""
+    prompt: str | None = None
+    """What is asked of the summary, in the place of the policy's words."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """A decision as a hook asks for it, checked in form only."""
+
+    rule: str
+    action: Literal["clear", "truncate", "drop", "pin", "restore"]
+    part_id: str | None = None
+    message_id: str | None = None
+    text: str | None = None
+    """What stands in the place of a cleared output."""
+    limits: dict[str, int] = field(default_factory=dict)
+    """``max_lines`` and ``max_bytes`` of an output that is truncated."""

@@ -1,0 +1,29 @@
+"""A notice: a sentence for a person within an answer, which the model is never shown.
+
+Border: pure. It is a text part that is synthetic and ignored, and says of itself what it is about.
+"""
+
+from palimpsest.transcript.parts import Part, TextPart
+
+NOTICE = "notice"
+"""Key in the metadata of a text: what the notice is about."""
+
+
+def notice(part_id: str, session_id: str, message_id: str, about: str, words: str) -> TextPart:
+    """Return a notice as a part."""
+    return TextPart(
+        id=part_id,
+        session_id=session_id,
+        message_id=message_id,
+        text=words,
+        synthetic=True,
+        ignored=True,
+        metadata={NOTICE: about},
+    )
+
+
+def notice_of(part: Part) -> str | None:
+    """Return the words of a notice; None for every other part."""
+    if isinstance(part, TextPart) and part.ignored and part.metadata and NOTICE in part.metadata:
+        return part.text
+    return None
