@@ -5,7 +5,7 @@ from pathlib import Path
 from tests.loop.compacting import DEFAULT, SUMMARY, assert_rebuilt, markers, sent, studio
 from tests.loop.studio import ask
 
-from palimpsest.model.script import says
+from palimpsest.model.script import calls, says
 from palimpsest.transcript.events import TodoUpdated
 from palimpsest.transcript.policies import Policy
 from palimpsest.transcript.values import Todo
@@ -50,6 +50,20 @@ async def test_goes_on_with_what_is_open_on_the_todo_list(tmp_path: Path) -> Non
     after = sent(model, 3)
     assert "still open on the todo list:\n\n- Plot the masses" in after
     assert "- Read it" not in after
+    await assert_rebuilt(room, session, model)
+
+
+async def test_goes_on_with_the_list_that_the_model_wrote_itself(tmp_path: Path) -> None:
+    todos = [{"content": "Plot the masses", "status": "in_progress"}, {"content": "Read it"}]
+    answers = [calls("todowrite", todos=todos), says("One."), FULL, says(SUMMARY), says("Plotted.")]
+    room, model = studio(tmp_path, *answers, policy=reported())
+    session = await room.session()
+    await ask(session, "First question")
+
+    answer = await ask(session, "Second question")
+
+    assert (answer.text, answer.error) == ("Plotted.", None)
+    assert "still open on the todo list:\n\n- Plot the masses\n- Read it" in sent(model, 4)
     await assert_rebuilt(room, session, model)
 
 
