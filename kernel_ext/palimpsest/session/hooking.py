@@ -54,7 +54,6 @@ class Hooking(SessionHooks):
         for hook in self.book.of("decide"):
             read = functools.partial(hook_answers.wanted, rule=hook.rule)
             found += await self.ask(hook, event, read) or ()
-            )
         return found
 
     async def compacting(self, event: CompactingEvent) -> Compacting | None:
