@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from palimpsest.session.config import LoadedConfig, load
+from palimpsest.session.config import LoadedConfig, load, trust
 from palimpsest.session.config_files import Places
 from palimpsest.session.settings import Config
 
@@ -171,16 +171,10 @@ def test_refuses_keys_and_never_repeats_them(project: Path, places: Places, text
     assert "short" not in config.problems[0]
 
 
-def test_accepts_settings_of_later_versions_and_names_them(project: Path, places: Places) -> None:
-    write(project / "palimpsest.toml", "share = 'auto'\n[budget]\nusd = 2")
-
+def test_a_flag_shares_by_itself(project: Path, places: Places) -> None:
     config = loaded(project, places, {"PALIMPSEST_AUTO_SHARE": "1"})
 
-    assert config.unused == (
-        "share (project's file ~/work/project/palimpsest.toml)",
-        "budget (project's file ~/work/project/palimpsest.toml)",
-    )
-    assert config.problems == ("PALIMPSEST_AUTO_SHARE is known, and not used by this version yet.",)
+    assert (config.value.share, config.origins["share"]) == ("auto", "PALIMPSEST_AUTO_SHARE")
 
 
 def test_keeps_permission_tables_whole_and_in_order(
@@ -190,6 +184,7 @@ def test_keeps_permission_tables_whole_and_in_order(
     write(tmp_path / "xdg/config.toml", '[permission]\n"*" = "allow"\nbash = "deny"')
     write(project / "palimpsest.toml", '[permission.bash]\n"git *" = "allow"')
 
+    trust(project / "notebooks", {}, places)
     config = loaded(project, places, {"PALIMPSEST_PERMISSION": "ask"})
 
     assert config.value.permission == (
@@ -215,6 +210,7 @@ def test_collects_instructions_of_all_layers_next_to_their_files(
     write(tmp_path / "xdg/config.toml", 'instructions = ["style.md"]')
     write(project / "palimpsest.toml", 'instructions = ["docs/*.md", "~/x.md"]')
 
+    trust(project / "notebooks", {}, places)
     config = loaded(project, places)
 
     assert config.value.instructions == (

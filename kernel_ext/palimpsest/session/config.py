@@ -3,7 +3,7 @@
 Border: the environment, the start directory and the options of a call are handed in.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -13,12 +13,15 @@ from pydantic import BaseModel
 from palimpsest.render.escape import code_span, inline, one_line
 from palimpsest.session.config_files import Layer, Places, layers
 from palimpsest.session.config_merge import Merge, dotted
+from palimpsest.session.config_trust import Held, Trust, digest_of, sift
+from palimpsest.session.permitting import origin_of
 from palimpsest.session.policies import SHORT_NAMES, Configured, configured, short_value
 from palimpsest.session.settings import Config, Settings
 
 __all__ = ["Config", "LoadedConfig", "Places", "load"]
 
 BUILT_IN = "built in"
+WAITS = "**Waits until you trust this project** (`%agent config trust`)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +36,10 @@ class LoadedConfig:
     """Settings that this version accepts and does not use yet, with their origin."""
     locked: Mapping[str, str] = field(default_factory=dict)
     """Settings that an administrator fixed, and the file that says so."""
+    held: tuple[Held, ...] = ()
+    """What the project's files say that waits until a person trusts them."""
+    trusted: str = ""
+    """What names the project's settings that a person trusted; empty where none needed it."""
 
     @property
     def policy(self) -> Configured:
@@ -47,7 +54,8 @@ class LoadedConfig:
             origin = self.origins.get(key) or self.origins.get(key.split(".")[0], BUILT_IN)
             if value is None and key in SHORT_NAMES:
                 value, origin = short_value(policy, key), f"policy {policy.name}"
-            found.append((key, _shown(value), origin))
+            fixed = origin_of(self.locked, key)
+            found.append((key, _shown(value), f"{origin}, fixed" if fixed else origin))
         return found
 
     def table(self) -> str:
@@ -60,6 +68,7 @@ class LoadedConfig:
         for title, sentences in (
             ("**What is wrong**", self.problems),
             ("**Accepted, not used yet**", self.unused),
+            (WAITS, tuple(f"{one.words} ({one.origin})" for one in self.held)),
         ):
             if sentences:
                 text += f"\n\n{title}\n\n" + "\n".join(f"- {inline(words)}" for words in sentences)
@@ -77,9 +86,12 @@ def load(
 
     ``overrides`` are options of a call, by dotted key; None means "not given".
     """
+    places = places or Places.usual(environment)
     loading = Merge()
-    for layer in layers(start, environment, places or Places.usual(environment), loading.problems):
-        loading.add(layer)
+    found = list(layers(start, environment, places, loading.problems))
+    digest = trusted(found, places)
+    for layer in found:
+        loading.add(loading.sift(layer) if layer.is_project and not digest else layer)
     given = {key: value for key, value in (overrides or {}).items() if value is not None}
     loading.add(Layer("option", _nested(given), start))
     return LoadedConfig(
@@ -88,7 +100,40 @@ def load(
         tuple(loading.problems),
         tuple(loading.unused),
         dict(loading.locked),
+        tuple(loading.held),
+        digest,
     )
+
+
+def trusted(found: Sequence[Layer], places: Places) -> str:
+    """Return the digest of the project's settings if a person trusted them, else nothing."""
+    digest = digest_of(waiting(found))
+    return digest if Trust(places.own).has(digest) else ""
+
+
+def waiting(found: Sequence[Layer]) -> list[Held]:
+    """Return all that waits for trust, whatever lower layers say."""
+    held: list[Held] = []
+    for layer in found:
+        if layer.is_project:
+            held += sift(dict(layer.data), layer.origin, layer.base, denied_below=True)[1]
+    return held
+
+
+def trust(start: Path, environment: Mapping[str, str], places: Places | None = None) -> list[Held]:
+    """Trust what the project's files say now; returns what that is. Raises StorageFailed."""
+    places = places or Places.usual(environment)
+    held = waiting(list(layers(start, environment, places, [])))
+    if held:
+        Trust(places.own).add(digest_of(held), sorted({one.origin for one in held}))
+    return held
+
+
+def distrust(start: Path, environment: Mapping[str, str], places: Places | None = None) -> bool:
+    """Trust what the project's files say no more; false when it was not trusted."""
+    places = places or Places.usual(environment)
+    held = waiting(list(layers(start, environment, places, [])))
+    return Trust(places.own).remove(digest_of(held))
 
 
 def _nested(flat: Mapping[str, Any]) -> dict[str, Any]:

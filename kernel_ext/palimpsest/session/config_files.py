@@ -1,8 +1,9 @@
 """Where settings are looked for, low to high, and how a file of them is read.
 
 Border: reads files and nothing else; what the settings mean is ``config``'s work. The order is
-the organisation's file, the user's, the one named in ``PALIMPSEST_CONFIG``, the project's from the
-outermost folder inwards, and then the environment. A file is TOML, or JSON with comments.
+what an administrator set, the organisation's file, the user's, the one named in
+``PALIMPSEST_CONFIG``, the project's from the outermost folder inwards, and then the environment. A
+file is TOML, or JSON with comments.
 """
 
 import json
@@ -18,6 +19,8 @@ from typing import Any
 
 from jupyter_core.paths import ENV_CONFIG_PATH, SYSTEM_CONFIG_PATH, jupyter_config_dir
 
+from palimpsest.session import config_admin, config_remote
+
 LARGEST_FILE = 1_000_000
 """Bytes; a larger file is none of ours."""
 NAMES = ("config.toml", "config.json")
@@ -27,7 +30,7 @@ PROJECT_NAMES = (
     ".palimpsest/config.toml",
     ".palimpsest/config.json",
 )
-FLAGS_NOT_USED_YET = ("PALIMPSEST_AUTO_SHARE",)
+AUTO_SHARE = "PALIMPSEST_AUTO_SHARE"
 SWITCHES_OFF = {
     "PALIMPSEST_DISABLE_AUTOCOMPACT": "auto",
     "PALIMPSEST_DISABLE_PRUNE": "prune",
@@ -59,6 +62,15 @@ class Places:
     organisation: tuple[Path, ...]
     user: tuple[Path, ...]
     home: Path
+    admin: tuple[Path, ...] = ()
+    """The folders of Jupyter's and IPython's own configuration that only an administrator writes."""
+    cache: Path | None = None
+    """Where what was fetched is kept."""
+
+    @property
+    def own(self) -> Path | None:
+        """The folder in which what this person decided is kept."""
+        return self.user[-1] if self.user else None
 
     @classmethod
     def usual(cls, environment: Mapping[str, str]) -> "Places":
@@ -72,6 +84,8 @@ class Places:
             ),
             user=(Path(jupyter) / "palimpsest", _platform_folder(environment, home)),
             home=home,
+            admin=config_admin.usual_folders(environment),
+            cache=_cache_folder(environment, home),
         )
 
 
@@ -82,24 +96,54 @@ def _platform_folder(environment: Mapping[str, str], home: Path) -> Path:
     return (Path(base) if base else home / ".config") / "palimpsest"
 
 
+def _cache_folder(environment: Mapping[str, str], home: Path) -> Path:
+    if sys.platform == "win32" and environment.get("LOCALAPPDATA"):
+        return Path(environment["LOCALAPPDATA"]) / "palimpsest"
+    base = environment.get("XDG_CACHE_HOME")
+    return (Path(base) if base else home / ".cache") / "palimpsest"
+
+
 def layers(
     start: Path, environment: Mapping[str, str], places: Places, problems: list[str]
 ) -> Iterator[Layer]:
     """Yield what is there, low to high; what cannot be read is told in ``problems``."""
     reader = _Reader(places.home, problems)
+    for origin, folder, defaults, locked in config_admin.read(places.admin, problems):
+        yield Layer(origin, defaults, folder)
+        yield Layer(origin, {**locked, "locked": [*locked]}, folder, may_lock=True)
     for folder in places.organisation:
         for name in NAMES:
-            yield from reader.file(folder / name, "organisation's file", may_lock=True)
+            for layer in reader.file(folder / name, "organisation's file", may_lock=True):
+                yield from _fetched(layer, places, reader)
     for folder in places.user:
         for name in NAMES:
             yield from reader.file(folder / name, "user's file")
     if named := environment.get("PALIMPSEST_CONFIG"):
         path = (start / Path(named).expanduser()).resolve()
         yield from reader.file(path, "PALIMPSEST_CONFIG", must_exist=True)
-    for folder in reversed(list(_upwards(start, places.home))):
+    for folder in reversed(list(upwards(start, places.home))):
         for name in PROJECT_NAMES:
             yield from reader.file(folder / name, "project's file", is_project=True)
     yield from _from_environment(start, environment, reader)
+
+
+def _fetched(layer: Layer, places: Places, reader: "_Reader") -> Iterator[Layer]:
+    """Yield what an organisation's file names as its defaults, and the file itself."""
+    data = dict(layer.data)
+    url = data.pop("url", None)
+    if isinstance(url, str):
+        found = config_remote.fetch(url, places.cache)
+        if found.problem:
+            reader.problems.append(f"{layer.origin}: {found.problem}")
+        if found.text is not None:
+            is_json = found.text.lstrip().startswith("{")
+            for far in reader.text(
+                found.text, f"organisation's {url}", layer.base, is_json=is_json
+            ):
+                yield Layer(far.origin, far.data, layer.base, may_lock=True)
+    elif url is not None:
+        reader.problems.append(f"{layer.origin}: url must be an address, but is {url!r}.")
+    yield Layer(layer.origin, data, layer.base, may_lock=True)
 
 
 def _from_environment(
@@ -117,27 +161,28 @@ def _from_environment(
         else:
             yield Layer(origin, {"permission": text}, start)
     yield from _flags(start, environment, reader.problems)
-    for name in FLAGS_NOT_USED_YET:
-        if environment.get(name):
-            reader.problems.append(f"{name} is known, and not used by this version yet.")
 
 
 def _flags(start: Path, environment: Mapping[str, str], problems: list[str]) -> Iterator[Layer]:
-    for flag, name in SWITCHES_OFF.items():
+    switches: dict[str, dict[str, Any]] = {
+        flag: {"compaction": {name: False}} for flag, name in SWITCHES_OFF.items()
+    }
+    switches[AUTO_SHARE] = {"share": "auto"}
+    for flag, data in switches.items():
         word = environment.get(flag, "").strip().lower()
         if word in ("1", "true", "yes", "on"):
-            yield Layer(flag, {"compaction": {name: False}}, start)
+            yield Layer(flag, data, start)
         elif word not in ("", "0", "false", "no", "off"):
             problems.append(f"{flag} is 1 or 0, not {environment[flag]!r}.")
     if number := environment.get(OUTPUT_TOKENS, "").strip():
         if number.isdecimal() and int(number) > 0:
-            data = {"policy": {"overflow": {"output_cap": int(number)}}}
-            yield Layer(OUTPUT_TOKENS, data, start)
+            cap = {"policy": {"overflow": {"output_cap": int(number)}}}
+            yield Layer(OUTPUT_TOKENS, cap, start)
         else:
             problems.append(f"{OUTPUT_TOKENS} is a whole number of at least 1, not {number!r}.")
 
 
-def _upwards(start: Path, home: Path) -> Iterator[Path]:
+def upwards(start: Path, home: Path) -> Iterator[Path]:
     """Yield folders from ``start`` up to the repository, the home folder, or the top."""
     start = start.resolve()
     for folder in (start, *start.parents):
@@ -190,7 +235,7 @@ class _Reader:
 
     def _content(self, path: Path, *, planted: bool) -> str:
         with path.open("rb") as file:
-            if planted and _may_be_planted(os.fstat(file.fileno()), path.parent):
+            if planted and may_be_planted(os.fstat(file.fileno()), path.parent):
                 raise PermissionError(
                     1, "it belongs to another user, in a folder open to everybody"
                 )
@@ -206,7 +251,7 @@ class _Reader:
             return str(path)
 
 
-def _may_be_planted(status: os.stat_result, folder: Path) -> bool:
+def may_be_planted(status: os.stat_result, folder: Path) -> bool:
     """Tell whether a stranger could have left a file where others look for theirs, as in /tmp."""
     if not hasattr(os, "getuid") or status.st_uid in (0, os.getuid()):
         return False

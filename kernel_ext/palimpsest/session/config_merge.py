@@ -7,6 +7,7 @@ Permission tables are not merged key by key. In a merged table the order of rule
 would depend on which file named a permission first; so each layer's table stays whole, low to high.
 """
 
+import dataclasses
 import difflib
 import re
 from collections.abc import Mapping
@@ -19,6 +20,7 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 from palimpsest.context.changes import check, preset
 from palimpsest.render.escape import one_line
 from palimpsest.session.config_files import Layer
+from palimpsest.session.config_trust import Held, denies, sift
 from palimpsest.session.policies import check_estimator, spellings
 from palimpsest.session.settings import Config, PermissionTable, Settings
 from palimpsest.transcript.errors import ConfigError
@@ -31,15 +33,13 @@ SECRET_KEY = re.compile(
 )
 NOT_USED_YET = frozenset(
     {
-        "command",
         "mcp",
         "hooks",
-        "share",
-        "budget",
     }
 )
 """Settings of later versions: accepted and named, so that one file serves both."""
 _SHOWN_CHARS = 60
+_AGENT_RULES = re.compile(r"""^agent\.("[^"]*"|[^."]+)\.permission$""")
 
 
 class Merge:
@@ -56,6 +56,8 @@ class Merge:
         self.unused: list[str] = []
         self.locked: dict[str, str] = {}
         """Settings that an administrator fixed, and the file that says so."""
+        self.held: list[Held] = []
+        """What a project's files say that waits for a person's trust."""
 
     def add(self, layer: Layer) -> None:
         """Lay a layer over what is there."""
@@ -65,6 +67,15 @@ class Merge:
         for name in locked if isinstance(locked, list) else ():
             if isinstance(name, str):
                 self.locked.setdefault(name, layer.origin)
+
+    def sift(self, layer: Layer) -> Layer:
+        """Return what of a project's layer holds at once; the rest is held."""
+        below = denies(self._data.get("permission")) or denies(
+            [agent.get("permission") for agent in self._data.get("agent", {}).values()]
+        )
+        kept, held = sift(dict(layer.data), layer.origin, layer.base, denied_below=below)
+        self.held += held
+        return dataclasses.replace(layer, data=kept)
 
     def value(self) -> Config:
         """Return the settings that hold."""
@@ -179,13 +190,17 @@ class Merge:
             self._wrong(layer, "locked is for the organisation's file only")
             return
         known = [*settings.model_fields, *(NOT_USED_YET if settings is Config else ())]
-        close = difflib.get_close_matches(name, known, 1)
+        # Letters in another order are meant more often than a letter that was not written.
+        swapped = [one for one in known if sorted(one) == sorted(name)]
+        close = swapped or difflib.get_close_matches(name, known, 1)
         hint = f"did you mean {_quoted(close[0])}?" if close else "%agent config lists them all"
         self._wrong(layer, f"there is no setting {_quoted(key)}; {hint}")
 
     def _is_locked(self, key: str, layer: Layer) -> bool:
         for name, origin in self.locked.items():
-            if any(one == name or one.startswith(name + ".") for one in spellings(key)):
+            # An agent's rules come last, so they would lift what is held fast for everybody.
+            known = (*spellings(key), _AGENT_RULES.sub("permission", key))
+            if any(one == name or one.startswith(name + ".") for one in known):
                 self._wrong(layer, f"{key} is fixed by the {origin}, and this value is not used")
                 return True
         return False

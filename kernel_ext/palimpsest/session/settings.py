@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
+from palimpsest.tools.modes import Mode
 from palimpsest.transcript.policies import Policy
 from palimpsest.transcript.values import Action
 
@@ -16,6 +17,7 @@ Tokens = Annotated[int, Field(ge=0)]
 Turns = Annotated[int, Field(ge=0)]
 """0 means all of them."""
 Cost = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+Dollars = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Days = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 PermissionTable = Action | dict[str, Action | dict[str, Action]]
 """A word for everything, or by permission, or by permission and pattern; the last match wins."""
@@ -113,16 +115,48 @@ else:
     PolicySettings = _policy_settings()
 
 
+class BudgetSettings(Settings):
+    """What one session may spend before it asks."""
+
+    usd: Dollars | None = None
+    """US dollars."""
+    tokens: Count | None = None
+    """Tokens read and written, cached or not."""
+
+
 class AgentSettings(Settings):
     """An agent: a built-in one changed, or a new one."""
 
     description: str | None = None
+    mode: Literal["primary", "subagent", "all"] | None = None
+    """Whether it answers a person, works for other agents, or both."""
     model: str | None = None
+    variant: str | None = None
+    """Reasoning effort."""
     prompt: str | None = None
     """Replaces the header of the system prompt."""
+    temperature: Annotated[float, Field(ge=0, le=2)] | None = None
+    top_p: Annotated[float, Field(ge=0, le=1)] | None = None
     steps: Count | None = None
+    hidden: bool | None = None
+    """Nobody is shown it."""
+    disable: bool | None = None
+    """There is no such agent."""
+    color: str | None = None
     permission: tuple[PermissionTable, ...] = ()
     """One table per layer, low to high; a file writes one table or word."""
+
+
+class CommandSettings(Settings):
+    """A command of one's own: words for the agent under a short name."""
+
+    template: str | None = None
+    """The prompt; ``$1``, ``$ARGUMENTS``, ``@file`` and ``!`command` `` are filled in."""
+    description: str | None = None
+    agent: str | None = None
+    model: str | None = None
+    subtask: bool | None = None
+    """Its words go to an agent in a session of its own."""
 
 
 class PersonSettings(Settings):
@@ -157,14 +191,23 @@ class Config(Settings):
     """By login name, in the place of ``dm_history_limit``."""
     permission: tuple[PermissionTable, ...] = ()
     """One table per layer, low to high; a file writes one table or word."""
+    mode: Mode = "ask"
+    """How freely the agent works in sessions for which nobody chose otherwise."""
+    budget: BudgetSettings = BudgetSettings()
+    """The spending limit of a session."""
     agent: dict[str, AgentSettings] = {}
     default_agent: str = "build"
+    command: dict[str, CommandSettings] = {}
+    subagent_depth: Turns = 1
+    """How deep agents may hand on work: 1 lets the agent of a person's session, and no further."""
     instructions: tuple[str, ...] = ()
     """Files read into the system prompt, of all layers; absolute, may hold ``*``."""
     max_steps: Count | None = None
     """Model requests in one turn."""
     system: str | None = None
     """Words added to every system prompt."""
+    share: Literal["auto", "manual", "disabled"] = "manual"
+    """Whether a session's page is written by itself, only when asked for, or never."""
     snapshot: bool = True
     """The files before and behind each step are kept, so that a revert brings them back."""
     retention: Days = 7.0

@@ -1,0 +1,80 @@
+"""What an administrator sets by Jupyter's own means: ``c.Palimpsest`` in a system configuration file.
+
+``c.Palimpsest.defaults`` are values that users may change; ``c.Palimpsest.locked`` are values that
+nobody can. Only system directories are read, since what lies in a user's own could be changed by
+the user.
+
+Border: reads files with traitlets' own loaders; what the values mean is the work of ``config_merge``.
+"""
+
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from jupyter_core.paths import ENV_CONFIG_PATH, SYSTEM_CONFIG_PATH
+from traitlets.config.loader import (
+    ConfigFileNotFound,
+    FileConfigLoader,
+    JSONFileConfigLoader,
+    PyFileConfigLoader,
+)
+
+SECTION = "Palimpsest"
+NAMES = ("jupyter_config", "ipython_config", "ipython_kernel_config")
+LOADERS: tuple[tuple[str, type[FileConfigLoader]], ...] = (
+    (".py", PyFileConfigLoader),
+    (".json", JSONFileConfigLoader),
+)
+
+
+def usual_folders(environment: Mapping[str, str]) -> tuple[Path, ...]:
+    """Return the folders of the system, then of the environment.
+
+    What comes first locks first, so an environment cannot hold a value against the system.
+    """
+    prefix = Path(sys.prefix) / "etc" / "ipython"
+    if sys.platform == "win32":
+        data = environment.get("PROGRAMDATA", "C:\\ProgramData")
+        ipython = [Path(data) / "ipython", prefix]
+    else:
+        ipython = [Path("/etc/ipython"), Path("/usr/local/etc/ipython"), prefix]
+    system = [Path(one) for one in reversed(SYSTEM_CONFIG_PATH)]
+    return (*system, *ipython, *(Path(one) for one in ENV_CONFIG_PATH))
+
+
+def read(
+    folders: tuple[Path, ...], problems: list[str]
+) -> Iterator[tuple[str, Path, dict[str, Any], dict[str, Any]]]:
+    """Yield origin, folder, defaults and locked values of each file that says something."""
+    for folder in folders:
+        for name in NAMES:
+            for suffix, loader in LOADERS:
+                path = folder / f"{name}{suffix}"
+                if path.is_file():
+                    yield from _file(path, loader, problems)
+
+
+def _file(
+    path: Path, loader: type[FileConfigLoader], problems: list[str]
+) -> Iterator[tuple[str, Path, dict[str, Any], dict[str, Any]]]:
+    origin = f"administrator's file {path}"
+    try:
+        found = loader(path.name, path=str(path.parent)).load_config()
+    except ConfigFileNotFound:
+        return
+    except Exception as error:  # noqa: BLE001  a configuration file is code, and may fail in any way
+        problems.append(f"{origin} was not read: {type(error).__name__}: {error}.")
+        return
+    section = found.get(SECTION)
+    if not isinstance(section, Mapping):
+        return
+    tables = [section.get(name, {}) for name in ("defaults", "locked")]
+    if not all(isinstance(one, Mapping) for one in tables):
+        problems.append(f"{origin}: c.{SECTION}.defaults and .locked must be tables of settings.")
+        return
+    if strange := sorted(set(section) - {"defaults", "locked"}):
+        problems.append(
+            f"{origin}: there is no c.{SECTION}.{strange[0]}; there are defaults and locked."
+        )
+    yield origin, path.parent, dict(tables[0]), dict(tables[1])

@@ -1,0 +1,112 @@
+"""An organisation's defaults from an address: fetched in at most 5 seconds, and kept for when it is not there.
+
+Border: fetches and keeps a text; what it means is the work of ``config_files``. The address comes
+from the organisation's own file, never from a user's or a project's.
+"""
+
+import hashlib
+import threading
+import time
+import urllib.error
+import urllib.request
+from dataclasses import dataclass, field
+from pathlib import Path
+from urllib.parse import urlsplit
+
+SECONDS = 5.0
+"""A kernel that starts waits no longer."""
+FRESH_SECONDS = 3_600.0
+"""A kept text is not fetched again within the hour."""
+LARGEST = 1_000_000
+"""Bytes; a larger text is none of ours."""
+_HERE = ("localhost", "127.0.0.1", "::1")
+
+
+@dataclass(slots=True)
+class Fetched:
+    """What an address gave, or what is left of an earlier time."""
+
+    text: str | None = None
+    problem: str = ""
+    """One sentence, when it could not be fetched now."""
+
+
+@dataclass(slots=True)
+class _Attempt:
+    content: bytes = b""
+    problem: str = ""
+    done: threading.Event = field(default_factory=threading.Event)
+
+
+def fetch(url: str, cache: Path | None, *, seconds: float = SECONDS) -> Fetched:
+    """Return the text behind an address: a fresh kept one, the newest, else the kept one."""
+    wrong = _unusable(url)
+    if wrong:
+        return Fetched(problem=wrong)
+    kept = cache / f"{hashlib.sha256(url.encode()).hexdigest()}.txt" if cache is not None else None
+    if kept is not None and _age(kept) < FRESH_SECONDS:
+        return Fetched(_read(kept))
+    attempt = _Attempt()
+    threading.Thread(target=_get, args=(url, seconds, attempt), daemon=True).start()
+    if not attempt.done.wait(seconds):
+        attempt.problem = f"no answer in {seconds:g} seconds"
+    if not attempt.problem:
+        try:
+            text = attempt.content.decode("utf-8-sig")
+        except UnicodeDecodeError:
+            attempt.problem = "it is no text"
+        else:
+            _keep(kept, text)
+            return Fetched(text)
+    old = _read(kept) if kept is not None else None
+    instead = "what was fetched before holds" if old is not None else "nothing of it is used"
+    return Fetched(old, f"{url} could not be fetched ({attempt.problem}); {instead}.")
+
+
+def _unusable(url: str) -> str:
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return f"{url!r} is no address of a file of settings."
+    if parts.scheme == "https" or (parts.scheme == "http" and parts.hostname in _HERE):
+        return ""
+    return f"{url!r} must begin with https://, so that nobody can change it on the way."
+
+
+def _get(url: str, seconds: float, attempt: _Attempt) -> None:
+    try:
+        request = urllib.request.Request(url, headers={"User-Agent": "palimpsest"})
+        with urllib.request.urlopen(request, timeout=seconds) as answer:
+            attempt.content = answer.read(LARGEST + 1)
+        if len(attempt.content) > LARGEST:
+            attempt.problem = "it is larger than 1 MB"
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "reason", None) or error
+        attempt.problem = " ".join(str(reason).split())
+    attempt.done.set()
+
+
+def _age(path: Path) -> float:
+    try:
+        return time.time() - path.stat().st_mtime
+    except OSError:
+        return float("inf")
+
+
+def _read(path: Path) -> str | None:
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        return None
+
+
+def _keep(path: Path | None, text: str) -> None:
+    if path is None:
+        return
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        draft = path.with_suffix(".new")
+        draft.write_text(text, encoding="utf-8")
+        draft.replace(path)
+    except OSError:
+        return  # it is fetched again next time

@@ -1,0 +1,169 @@
+"""An administrator and an organisation set what users may change, and what nobody can."""
+
+import http.server
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from palimpsest.session import config_remote
+from palimpsest.session.config import LoadedConfig, load
+from palimpsest.session.config_files import Places
+
+
+@pytest.fixture
+def places(tmp_path: Path) -> Places:
+    admin = (tmp_path / "system", tmp_path / "env")
+    return Places(
+        (tmp_path / "org",), (tmp_path / "user",), tmp_path, admin=admin, cache=tmp_path / "cache"
+    )
+
+
+def write(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+
+
+def loaded(places: Places, tmp_path: Path) -> LoadedConfig:
+    (tmp_path / "project").mkdir(exist_ok=True)
+    return load(tmp_path / "project", {}, places=places)
+
+
+def test_what_is_locked_in_a_kernel_s_configuration_cannot_be_changed(
+    places: Places, tmp_path: Path
+) -> None:
+    write(
+        tmp_path / "system/ipython_kernel_config.py",
+        "c = get_config()\n"
+        "c.Palimpsest.locked = {'share': 'disabled', 'mode': 'plan', 'permission': {'bash': 'deny'}}\n"
+        "c.Palimpsest.defaults = {'max_steps': 7, 'titles': False}\n",
+    )
+    write(
+        tmp_path / "user/config.toml",
+        "share = 'auto'\nmode = 'bypass'\nmax_steps = 9\n[permission]\nbash = 'allow'\n"
+        "[agent.build.permission]\nbash = 'allow'",
+    )
+
+    config = loaded(places, tmp_path)
+
+    assert (config.value.share, config.value.mode) == ("disabled", "plan")
+    assert config.value.permission == ({"bash": "deny"},)
+    assert config.value.agent["build"].permission == ()
+    assert (config.value.max_steps, config.value.titles) == (9, False)
+    rows = {key: origin for key, _value, origin in config.rows()}
+    administrator = f"administrator's file {tmp_path}/system/ipython_kernel_config.py"
+    assert rows["mode"] == f"{administrator}, fixed"
+    assert rows["titles"] == administrator
+    assert len([one for one in config.problems if "is fixed by the administrator" in one]) == 4
+
+
+def test_the_system_locks_before_an_environment_can(places: Places, tmp_path: Path) -> None:
+    write(tmp_path / "env/jupyter_config.json", '{"Palimpsest": {"locked": {"mode": "bypass"}}}')
+    write(tmp_path / "system/jupyter_config.json", '{"Palimpsest": {"locked": {"mode": "ask"}}}')
+
+    assert loaded(places, tmp_path).value.mode == "ask"
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("1/0", "was not read: ZeroDivisionError"),
+        ("c.Palimpsest.locked = 3", "must be tables of settings"),
+        ("c.Palimpsest.lock = {}", "there is no c.Palimpsest.lock"),
+        ("c.Palimpsest.locked = {'mdoe': 1}", "did you mean 'mode'"),
+    ],
+)
+def test_a_wrong_file_of_an_administrator_is_said(
+    places: Places, tmp_path: Path, text: str, words: str
+) -> None:
+    write(tmp_path / "system/ipython_config.py", f"c = get_config()\n{text}\n")
+
+    (problem,) = loaded(places, tmp_path).problems
+    assert words in problem
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    """Gives what the server holds."""
+
+    def do_GET(self) -> None:
+        time.sleep(self.server.wait)  # type: ignore[attr-defined]
+        self.send_response(self.server.status)  # type: ignore[attr-defined]
+        self.end_headers()
+        self.wfile.write(self.server.text.encode())  # type: ignore[attr-defined]
+
+    def log_message(self, *_: object) -> None:
+        """Say nothing."""
+
+
+@pytest.fixture
+def server() -> Iterator[http.server.ThreadingHTTPServer]:
+    made = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    made.text, made.status, made.wait = 'model = "x/y"\nmax_steps = 3', 200, 0.0  # type: ignore[attr-defined]
+    threading.Thread(target=made.serve_forever, daemon=True).start()
+    yield made
+    made.shutdown()
+    made.server_close()
+
+
+def point(tmp_path: Path, server: http.server.ThreadingHTTPServer, more: str = "") -> str:
+    url = f"http://127.0.0.1:{server.server_address[1]}/defaults.toml"
+    write(tmp_path / "org/config.toml", f'url = "{url}"\n{more}')
+    return url
+
+
+def test_defaults_come_from_an_address_and_the_file_that_names_it_wins(
+    places: Places, tmp_path: Path, server: http.server.ThreadingHTTPServer
+) -> None:
+    url = point(tmp_path, server, "max_steps = 5")
+
+    config = loaded(places, tmp_path)
+
+    assert (config.value.model, config.value.max_steps) == ("x/y", 5)
+    assert config.origins["model"] == f"organisation's {url}"
+    assert config.problems == ()
+
+
+def test_what_was_fetched_serves_when_the_server_is_gone(
+    places: Places,
+    tmp_path: Path,
+    server: http.server.ThreadingHTTPServer,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    point(tmp_path, server)
+    loaded(places, tmp_path)
+    server.text = 'model = "a/b"'  # type: ignore[attr-defined]
+    assert loaded(places, tmp_path).value.model == "x/y"  # still fresh
+
+    monkeypatch.setattr(config_remote, "FRESH_SECONDS", -1.0)
+    assert loaded(places, tmp_path).value.model == "a/b"
+    server.status = 500  # type: ignore[attr-defined]
+    config = loaded(places, tmp_path)
+
+    assert config.value.model == "a/b"
+    assert "what was fetched before holds" in config.problems[0]
+
+
+def test_a_server_that_does_not_answer_is_not_waited_for(
+    tmp_path: Path, server: http.server.ThreadingHTTPServer
+) -> None:
+    server.wait = 0.5  # type: ignore[attr-defined]
+    began = time.monotonic()
+
+    found = config_remote.fetch(point(tmp_path, server), tmp_path / "cache", seconds=0.1)
+
+    assert time.monotonic() - began < 0.4
+    assert found.text is None
+    assert "no answer in 0.1 seconds" in found.problem
+
+
+@pytest.mark.parametrize("url", ["http://example.org/a", "file:///etc/passwd", "ftp://x/y", "x"])
+def test_an_address_that_others_could_change_is_refused(url: str) -> None:
+    assert "https://" in config_remote.fetch(url, None).problem
+
+
+def test_only_an_organisation_s_file_names_an_address(places: Places, tmp_path: Path) -> None:
+    write(tmp_path / "user/config.toml", 'url = "https://example.org/x"')
+
+    assert "there is no setting 'url'" in loaded(places, tmp_path).problems[0]

@@ -1,0 +1,123 @@
+"""A project's file tightens at once; what loosens or runs something waits for a person's trust."""
+
+from pathlib import Path
+
+import pytest
+
+from palimpsest.session.config import LoadedConfig, distrust, load, trust
+from palimpsest.session.config_files import Places
+from palimpsest.tools.permissions import DEFAULT_RULES, Allowed, decide, from_config, merge
+
+
+@pytest.fixture
+def places(tmp_path: Path) -> Places:
+    return Places((tmp_path / "etc",), (tmp_path / "xdg",), tmp_path)
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    folder = tmp_path / "project"
+    (folder / ".git").mkdir(parents=True)
+    return folder
+
+
+def loaded(project: Path, places: Places, text: str, user: str = "") -> LoadedConfig:
+    places.user[-1].mkdir(exist_ok=True)
+    (places.user[-1] / "config.toml").write_text(user)
+    (project / "palimpsest.toml").write_text(text)
+    return load(project, {}, places=places)
+
+
+def action(config: LoadedConfig, permission: str, pattern: str) -> str:
+    tables = [from_config(table, home="/home/ada") for table in config.value.permission]
+    return type(decide(permission, [pattern], merge(DEFAULT_RULES, *tables))).__name__
+
+
+LOOSE = """
+mode = "bypass"
+instructions = ["docs/a.md", "~/.ssh/config"]
+[permission]
+read = "deny"
+grep = "ask"
+bash = { "*" = "allow", "rm *" = "deny" }
+[budget]
+usd = 1000
+[agent.helper]
+description = "helps"
+[agent.helper.permission]
+python = "allow"
+edit = "deny"
+"""
+
+
+def test_what_tightens_holds_and_what_loosens_waits(project: Path, places: Places) -> None:
+    config = loaded(project, places, LOOSE)
+
+    assert action(config, "read", "a.py") == "Denied"
+    assert action(config, "grep", "x") == "MustAsk"
+    assert action(config, "bash", "rm -rf x") == "Denied"
+    assert action(config, "bash", "ls") == "MustAsk"
+    assert config.value.mode == "ask"
+    assert config.value.budget.usd is None
+    assert config.value.agent["helper"].permission == ({"edit": "deny"},)
+    assert config.value.instructions == (str(project / "docs/a.md"),)
+    assert [one.key for one in config.held] == [
+        "mode", "instructions", "permission", "budget", "agent.helper.permission",
+    ]  # fmt: skip
+    assert "Waits until you trust this project" in config.table()
+
+
+def test_what_is_trusted_once_holds_from_then_on(project: Path, places: Places) -> None:
+    loaded(project, places, LOOSE)
+    assert len(trust(project, {}, places)) == 5
+
+    config = load(project, {}, places=places)
+
+    assert config.held == ()
+    assert config.value.mode == "bypass"
+    assert action(config, "bash", "ls") == "Allowed"
+    assert config.value.budget.usd == 1000
+    assert distrust(project, {}, places)
+    assert load(project, {}, places=places).value.mode == "ask"
+
+
+def test_a_changed_file_asks_again(project: Path, places: Places) -> None:
+    loaded(project, places, '[permission]\nbash = { "git *" = "allow" }')
+    trust(project, {}, places)
+
+    config = loaded(project, places, '[permission]\nbash = "allow"')
+
+    assert [one.key for one in config.held] == ["permission"]
+    assert action(config, "bash", "ls") == "MustAsk"
+
+
+def test_a_tight_file_needs_no_trust(project: Path, places: Places) -> None:
+    config = loaded(project, places, 'mode = "plan"\n[permission]\nbash = "deny"')
+
+    assert (config.held, config.value.mode) == ((), "plan")
+    assert trust(project, {}, places) == []
+
+
+def test_a_question_does_not_soften_what_a_person_denied(project: Path, places: Places) -> None:
+    user = '[permission]\nbash = "deny"'
+    config = loaded(project, places, '[permission]\nbash = "ask"', user)
+
+    assert action(config, "bash", "ls") == "Denied"
+    assert [one.key for one in config.held] == ["permission"]
+
+
+def test_a_broken_list_of_trust_trusts_nothing(project: Path, places: Places) -> None:
+    loaded(project, places, LOOSE)
+    (places.user[-1] / "trusted.json").write_text("{")
+
+    assert load(project, {}, places=places).held
+    trust(project, {}, places)
+    assert load(project, {}, places=places).held == ()
+
+
+def test_the_user_s_own_files_need_no_trust(project: Path, places: Places) -> None:
+    config = loaded(project, places, "", 'mode = "bypass"\n[permission]\nbash = "allow"')
+
+    assert config.value.mode == "bypass"
+    assert decide("bash", ["ls"], from_config("allow", home="")) == Allowed()
+    assert action(config, "bash", "ls") == "Allowed"
