@@ -22,7 +22,11 @@ def test_a_prompt_travels_the_whole_trip(tmp_path: Path, monkeypatch: pytest.Mon
         thinks("Then the note.").calls("write", path="note.md", content="Two species.\n"),
         thinks("Enough.").says("Two species, noted in `note.md`."),
     )
-    app = App(model=lambda _: model, environment={}, overrides={"model": "scripted/model"})
+    app = App(
+        model=lambda _: model,
+        environment={},
+        overrides={"model": "scripted/model", "titles": False},
+    )
 
     # A prompt enters the session ...
     session = open_session(app)
@@ -51,7 +55,11 @@ def test_a_prompt_travels_the_whole_trip(tmp_path: Path, monkeypatch: pytest.Mon
 
     # Everything lies below the folder, and another kernel goes on where this one stopped.
     assert (tmp_path / ".palimpsest" / "sessions" / session.id).is_dir()
-    later = App(model=lambda _: model, environment={}, overrides={"model": "scripted/model"})
+    later = App(
+        model=lambda _: model,
+        environment={},
+        overrides={"model": "scripted/model", "titles": False},
+    )
     again = open_session(later, session.id)
     assert again.messages == session.messages
     later.close()
