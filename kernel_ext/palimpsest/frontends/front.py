@@ -11,6 +11,7 @@ from typing import Any
 from IPython.core.error import UsageError
 
 from palimpsest.frontends.answer import AgentAnswer
+from palimpsest.frontends.background import Background, join, send
 from palimpsest.frontends.channel import Channel
 from palimpsest.frontends.commands import Commands
 from palimpsest.frontends.options import Request
@@ -47,8 +48,13 @@ class Front:
         self._commands = Commands(services, self.channel)
         self._warned = False
 
-    def ask(self, request: Request, place: Place) -> AgentAnswer | None:
-        """Run a line of the magic, blocking."""
+    def ask(self, request: Request, place: Place) -> AgentAnswer | Background | None:
+        """Run a line of the magic, blocking; a prompt for the background returns its handle."""
+        if request.options.bg or request.command == "wait":
+            self._refuse_nested()
+            self._warn()
+            given = self.services, self.pump, self.channel
+            return send(*given, request, place) if request.options.bg else join(*given, place)
         if request.command == "compact":
             self._turn(request, place).run()
             return None
@@ -57,13 +63,20 @@ class Front:
             return None
         return self._turn(request, place).run()
 
-    def ask_awaiting(self, request: Request, place: Place) -> "Coroutine[Any, Any, AgentAnswer]":
+    def ask_awaiting(
+        self, request: Request, place: Place
+    ) -> "Coroutine[Any, Any, AgentAnswer | Background | None]":
         """Run a prompt, awaited by its cell."""
+        if request.options.bg:
+            return _there(self.ask(request, place))
         return self._turn(request, place).run_awaiting()
 
-    def _turn(self, request: Request, place: Place) -> CellTurn:
+    def _refuse_nested(self) -> None:
         if self.pump.current is not None:
             raise UsageError(NESTED)
+
+    def _turn(self, request: Request, place: Place) -> CellTurn:
+        self._refuse_nested()
         self._warn()
         return CellTurn(self.services, self.pump, request, place, self.channel)
 
@@ -101,3 +114,7 @@ class Front:
         close = getattr(self.services, "close", None)
         if callable(close):
             close()
+
+
+async def _there(value: AgentAnswer | Background | None) -> AgentAnswer | Background | None:
+    return value

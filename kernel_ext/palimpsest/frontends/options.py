@@ -15,6 +15,7 @@ Command = Literal[
     "sessions",
     "use",
     "stop",
+    "wait",
     "compact",
     "context",
     "pin",
@@ -37,6 +38,7 @@ COMMANDS: dict[str, str] = {
     "sessions": "the sessions kept for this project",
     "use": "go on with another session: %agent use ID",
     "stop": "stop the turn that runs",
+    "wait": "wait for the turn that runs, and show its answer",
     "compact": "put a summary in the place of what was said: %agent compact [focus on ...]",
     "context": "what fills the model's window, and what is gone from it, since when and why",
     "pin": "keep a part in every request: %agent pin ID; without an ID, list what there is",
@@ -83,6 +85,7 @@ class Options:
     max_steps: int | None = None
     yes: bool = False
     quiet: bool = False
+    bg: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +120,7 @@ OPTIONS: tuple[Option, ...] = (
     Option("max_steps", "--max-steps", None, "N", "stop after this many model requests"),
     Option("yes", "--yes", "-y", None, "answer permission questions of this turn with yes"),
     Option("quiet", "--quiet", "-q", None, "show only the final text"),
+    Option("bg", "--bg", None, None, "send the prompt and end the cell; the agent goes on"),
 )
 
 _BY_NAME = {option.long: option for option in OPTIONS} | {

@@ -1,0 +1,268 @@
+"""Prompts that no cell waits for: ``%agent --bg`` sends one, ``%agent wait`` fetches its answer.
+
+Border: the cell ends at once, and the notebook's cells may run meanwhile. The agent's Python takes
+the road of a prompt from the panel: it runs when the kernel is idle, or in the cell that waits. What
+it prints is in the session, not in a cell.
+"""
+
+import asyncio
+import os
+import uuid
+from collections.abc import Callable, Coroutine, Sequence
+from concurrent.futures import Future
+from typing import Any
+
+from IPython.core.error import UsageError
+
+from palimpsest.frontends.answer import AgentAnswer
+from palimpsest.frontends.options import Options, Request
+from palimpsest.frontends.pump import CellWait, Pump
+from palimpsest.frontends.questions import Questions
+from palimpsest.frontends.turn import Pages, Place, Services, TurnStopped
+from palimpsest.render.escape import inline
+from palimpsest.render.prose import safe_markdown
+from palimpsest.session.api import Answer, LiveSession, PromptOptions
+from palimpsest.transcript.errors import UserError
+from palimpsest.transcript.events import PermissionReplied, PromptAdmitted, Record
+from palimpsest.transcript.messages import Origin
+from palimpsest.transcript.scrub import scrub, secret_values
+
+SENT = (
+    "The agent works on this in the background. It goes on in the panel; %agent status says how far it is, "
+    "%agent wait shows the answer here, %agent stop ends it."
+)
+STILL = "Not waiting any more. The agent goes on; %agent wait waits again, %agent stop ends it."
+
+
+class Background:
+    """A prompt on its way: what ``handle = %agent --bg ...`` gives."""
+
+    def __init__(self, session: LiveSession, future: "Future[Answer]", waiting: "Waiting") -> None:
+        self._session = session
+        self._future = future
+        self._waiting = waiting
+
+    @property
+    def session(self) -> str:
+        """The session's id."""
+        return self._session.id
+
+    @property
+    def done(self) -> bool:
+        """Whether the answer is there."""
+        return self._future.done()
+
+    @property
+    def answer(self) -> AgentAnswer | None:
+        """The answer; None until it is there."""
+        return self._waiting.made(self._future.result()) if self.done else None
+
+    def wait(self) -> AgentAnswer:
+        """Wait here for the answer; the agent's Python runs meanwhile. The stop button ends the waiting."""
+        return self._waiting.wait(self._session, self._future)
+
+    def stop(self) -> bool:
+        """Stop the turn; false when nothing ran."""
+        return self._session.cancel("Stopped.")
+
+    def __repr__(self) -> str:
+        return f"<agent {'has answered' if self.done else 'works'}, session {self.session}>"
+
+    def _ipython_display_(self) -> None:
+        """Show nothing by itself: the cell that sent the prompt says already what is known."""
+
+
+class Waiting:
+    """Lets a cell wait for what it did not send, or no longer waits for.
+
+    Responsibilities: run the agent's Python meanwhile; ask what is asked where no page does.
+    """
+
+    def __init__(self, services: Services, pump: Pump, pages: Pages) -> None:
+        self._services = services
+        self._pump = pump
+        self._pages = pages
+
+    def made(self, answer: Answer) -> AgentAnswer:
+        """Return an answer as cells get it."""
+        return AgentAnswer(answer, self._pump.shell)
+
+    def wait(self, session: LiveSession, future: "Future[Answer]") -> AgentAnswer:
+        """Block until the answer is there."""
+        left = False
+        questions = Questions(
+            self._pump.interrupts,
+            lambda: self._pages.fresh(session.id) or self._pages.expected(),
+            scrubber(),
+        )
+
+        def stop() -> None:
+            nonlocal left
+            left = True
+
+        def tick() -> None:
+            if left:
+                raise NoLongerWaiting
+            if session.snapshot().asks:
+                questions.check(session)
+
+        def replied(records: Sequence[Record]) -> None:
+            for record in records:
+                if isinstance(record.event, PermissionReplied):
+                    questions.answered(record.event.ask_id)
+
+        unsubscribe = session.subscribe(replied)
+        try:
+            # No session of its own: what the agent's Python shows is caught whole, as it is while idle.
+            with CellWait(self._pump, "", _Nobody(), stop, tick) as waits:
+                waits.run(future)
+        finally:
+            unsubscribe()
+        return self._result(future)
+
+    def _result(self, future: "Future[Answer]") -> AgentAnswer:
+        try:
+            answer = future.result()
+        except UserError as error:
+            raise UsageError(scrubber()(str(error))) from None
+        if answer.error is not None and answer.error.type == "aborted":
+            raise TurnStopped
+        return self.made(answer)
+
+
+class NoLongerWaiting(TurnStopped):
+    """The person stopped the waiting, not the turn."""
+
+    def _render_traceback_(self) -> list[str]:
+        return [STILL]
+
+
+class _Nobody:
+    """Shows nothing."""
+
+    def before(self, call_id: str) -> None:
+        """Show nothing."""
+
+    def native(self, call_id: str) -> bool:  # noqa: ARG002
+        """Make no room."""
+        return False
+
+    def stuck(self, words: str) -> None:
+        """Show nothing."""
+
+
+def send(
+    services: Services, pump: Pump, pages: Pages, request: Request, place: Place
+) -> Background:
+    """Send a prompt and return at once; raises UsageError for one that is refused."""
+    begun = services.engine.submit(_begin(services, pump, pages, request, place))
+    try:
+        session, future = begun.result()
+    except UserError as error:
+        raise UsageError(scrubber()(str(error))) from None
+    _show(pump, SENT)
+    return Background(session, future, Waiting(services, pump, pages))
+
+
+def join(services: Services, pump: Pump, pages: Pages, place: Place) -> AgentAnswer:
+    """Wait for the run of the notebook's session, and show its answer; ``%agent wait``."""
+    try:
+        session = services.engine.submit(services.workspace.current(place.notebook)).result()
+        made = Waiting(services, pump, pages).wait(session, services.engine.submit(session.loop()))
+    except TurnStopped:
+        raise
+    except KeyboardInterrupt:  # before the waiting had begun
+        raise NoLongerWaiting from None
+    clean = scrubber()
+    words = made.error.message if made.error is not None and not made.text else made.text
+    data = {"text/markdown": safe_markdown(clean(words)), "text/plain": clean(words)}
+    pump.shell.display_pub.publish(data)
+    return made
+
+
+async def _begin(
+    services: Services, pump: Pump, pages: Pages, request: Request, place: Place
+) -> "tuple[LiveSession, Future[Answer]]":
+    """Find the session and send the prompt; returns when it is admitted. On the engine."""
+    workspace, options = services.workspace, request.options
+    if options.session is not None:
+        session = await workspace.open(options.session, place.notebook)
+    elif options.new:
+        session = await workspace.new(place.notebook)
+    else:
+        session = await workspace.current(place.notebook)
+    pages.adopt(session)
+    chosen = _chosen(options, place)
+    loop, admitted = asyncio.get_running_loop(), asyncio.Event()
+
+    def told(records: Sequence[Record]) -> None:
+        events = (record.event for record in records)
+        if any(isinstance(e, PromptAdmitted) and e.prompt_id == chosen.prompt_id for e in events):
+            loop.call_soon_threadsafe(admitted.set)
+
+    unsubscribe = session.subscribe(told)
+    answering = _until_answered(pump, session, session.prompt(request.prompt, chosen))
+    future: Future[Answer] = Future()
+    task = loop.create_task(answering)
+    task.add_done_callback(lambda done: _hand_over(done, future))
+    hearing = loop.create_task(admitted.wait())
+    try:
+        await asyncio.wait({task, hearing}, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        unsubscribe()
+        hearing.cancel()
+    if task.done() and task.exception() is not None:
+        await task
+    return session, future
+
+
+async def _until_answered(
+    pump: Pump, session: LiveSession, turn: Coroutine[Any, Any, Answer]
+) -> Answer:
+    """Await a turn that no cell waits for; the stop button of an idle kernel reaches it."""
+    end = pump.catch_idle(lambda: session.cancel("Stopped."))
+    try:
+        return await turn
+    finally:
+        end()
+
+
+def _hand_over(done: "asyncio.Task[Answer]", future: "Future[Answer]") -> None:
+    if done.cancelled():
+        future.cancel()
+        return
+    problem = done.exception()
+    if problem is not None:
+        future.set_exception(problem)
+    else:
+        future.set_result(done.result())
+
+
+def _chosen(options: Options, place: Place) -> PromptOptions:
+    origin = Origin(
+        kind="cell",
+        cell_id=place.cell_id,
+        execution_count=place.execution_count,
+        notebook=place.notebook,
+    )
+    return PromptOptions(
+        model=options.model,
+        variant=options.variant,
+        agent=options.agent,
+        system=options.system,
+        tools=options.tools,
+        max_steps=options.max_steps,
+        yes=options.yes,
+        origin=origin,
+        prompt_id=f"pmt_{uuid.uuid4().hex}",
+    )
+
+
+def _show(pump: Pump, words: str) -> None:
+    pump.shell.display_pub.publish({"text/markdown": inline(words), "text/plain": words})
+
+
+def scrubber() -> Callable[[str], str]:
+    """Return what takes the keys of this kernel out of a text."""
+    values = secret_values(os.environ)
+    return lambda text: scrub(text, values)

@@ -1,0 +1,107 @@
+"""``%agent --bg`` in a real kernel: the cell ends at once, cells run meanwhile, the answer can be fetched."""
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.frontends.kernel import Kernel
+
+pytestmark = pytest.mark.slow
+
+SETUP = """
+from palimpsest.model.script import calls, says, stalls
+from palimpsest.tools.permissions import from_config
+from tests.frontends.room import load
+room = load(get_ipython(), rules=from_config({'*': 'allow'}, home='/'))
+import time
+"""
+
+
+@pytest.fixture
+def kernel(tmp_path: Path) -> Iterator[Kernel]:
+    with Kernel(cwd=tmp_path) as kernel:
+        assert kernel.client.run(SETUP).status == "ok"
+        yield kernel
+
+
+def wait_for(kernel: Kernel, expression: str) -> None:
+    """Look from cells of their own, with an idle kernel between them."""
+    for _ in range(200):
+        if kernel.client.value(expression) == "True":
+            return
+    raise AssertionError(f"{expression} never became true")
+
+
+def test_the_cell_ends_at_once_and_says_where_it_goes_on(kernel: Kernel) -> None:
+    kernel.client.run("room.script(says('Here.').pauses(1.0))")
+
+    run = kernel.client.run("handle = %agent --bg Think about it.")
+
+    assert run.status == "ok"
+    assert "works on this in the background" in run.story()
+    assert kernel.client.value("handle.done") == "False"
+    assert kernel.client.value("6 * 7") == "42"
+    status = kernel.client.run("%agent status").story()
+    assert "runs" in status
+    assert kernel.client.value("handle.wait().text") == "'Here.'"
+    assert kernel.client.value("(handle.done, str(handle.answer))") == "(True, 'Here.')"
+
+
+def test_its_python_runs_in_the_idle_kernel_between_cells(kernel: Kernel) -> None:
+    kernel.client.run("room.script(calls('python', code='found = 41 + 1'), says('It is 42.'))")
+
+    kernel.client.run("handle = %agent --bg Compute.")
+
+    wait_for(kernel, "handle.done")
+    assert kernel.client.value("found") == "42"
+    assert kernel.client.value("handle.answer.text") == "'It is 42.'"
+
+
+def test_waiting_runs_its_python_and_shows_the_answer(kernel: Kernel) -> None:
+    kernel.client.run(
+        "room.script(says('Hm.').pauses(0.5).calls('python', code='found = 7'), says('Seven.'))"
+    )
+    kernel.client.run("%agent --bg Compute.")
+
+    run = kernel.client.run("%agent wait")
+
+    assert run.story() == "Seven."
+    assert kernel.client.value("found") == "7"
+    again = kernel.client.run("answer = %agent wait")
+    assert again.status == "ok"
+    assert kernel.client.value("answer.text") == "'Seven.'"
+
+
+def test_the_stop_button_ends_the_waiting_and_stop_ends_the_turn(kernel: Kernel) -> None:
+    kernel.client.run("room.script(says('Well').stalls())")
+    kernel.client.run("handle = %agent --bg Compute.")
+    cell = kernel.client.send("print('waiting'); get_ipython().run_line_magic('agent', 'wait')")
+    kernel.client.wait_text("waiting")
+    time.sleep(0.3)  # until the magic after the print waits; nothing else tells
+
+    kernel.interrupt()
+    run = kernel.client.finish(cell)
+
+    assert "The agent goes on" in str(run.of("error"))
+    assert kernel.client.value("handle.done") == "False"
+    kernel.client.run("%agent stop")
+    wait_for(kernel, "handle.done")
+    assert kernel.client.value("handle.answer.error.type") == "'aborted'"
+
+
+def test_what_is_refused_is_refused_at_once(kernel: Kernel) -> None:
+    run = kernel.client.run("%agent --bg --agent nobody Compute.")
+
+    assert "There is no agent 'nobody'" in str(run.reply["content"]["evalue"])
+    assert kernel.client.value("len(room.model.requests)") == "0"
+
+
+def test_a_second_prompt_waits_behind_it(kernel: Kernel) -> None:
+    kernel.client.run("room.script(says('One.').pauses(0.4), says('Two.'))")
+    kernel.client.run("first = %agent --bg Compute.")
+
+    run = kernel.client.run("%agent And then?")
+
+    assert "Two." in run.story()
+    assert kernel.client.value("first.answer.text") == "'One.'"
