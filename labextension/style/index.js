@@ -1,4 +1,5 @@
 import './base.css';
 import './panel.css';
 import './asked.css';
+import './revert.css';
 import './forced.css';

@@ -144,6 +144,7 @@ function Live({ segment, link }: { segment: ISegment; link: ILink }) {
           interrupted={shown.interrupted}
           stray={shown.stray}
           again={shown.again}
+          taken={shown.taken}
         />
       </ChooseProvider>
     </ActionsProvider>

@@ -24,6 +24,7 @@ import {
   type Where
 } from '../views/chat/model';
 import { chosenFor } from '../views/chat/drafts';
+import type { Revert } from '../views/chat/revert';
 import { Front } from './front';
 
 /**
@@ -120,6 +121,11 @@ export class PanelModel implements IChatActions, IReadable<IChatState> {
   choose = async (action: WishAction, target: string): Promise<string> => {
     const fields = this._named({ action, target });
     return (await this._front.link?.outcome('choose', fields))?.error ?? '';
+  };
+
+  revert: Revert = async (action, target = '', overwrite = []) => {
+    const fields = this._named({ action, target, overwrite: [...overwrite] });
+    return (await this._front.link?.outcome('revert', fields)) ?? {};
   };
 
   sendNow(prompt: PromptAdmitted): void {

@@ -1,7 +1,14 @@
 /**
  * What an agent's cell saves: a stretch of a turn that can be drawn without a kernel.
  */
-import type { Ask, Decision, Message, QuestionAsked, Reply } from './generated';
+import type {
+  Ask,
+  Decision,
+  FileDiff,
+  Message,
+  QuestionAsked,
+  Reply
+} from './generated';
 
 export const SEGMENT_MIME = 'application/vnd.palimpsest.segment+json';
 
@@ -29,6 +36,8 @@ export interface ISegment {
   first_step: number;
   /** What the agent waits for, as Markdown; only while the segment is open. */
   status: string;
+  /** What the turn did to files; with its last segment. */
+  changes?: readonly FileDiff[] | undefined;
   /** Where the segment begins in its turn; missing in segments of the first versions. */
   start?: ICut | undefined;
   /** Where it ends; missing while it is the newest. */
@@ -65,6 +74,7 @@ export function readSegment(data: unknown): ISegment | null {
     decisions: list(data.decisions).filter(isObject) as unknown as Decision[],
     first_step: typeof data.first_step === 'number' ? data.first_step : 1,
     status: text(data.status),
+    changes: list(data.changes).filter(isObject) as unknown as FileDiff[],
     start: cut(data.start),
     end: cut(data.end)
   };

@@ -12,6 +12,7 @@ import type {
   Status
 } from '../protocol/generated';
 import type { ICut, ISegment } from '../protocol/segment';
+import { changesOf, takenBack, takenOf, type Taken } from './reverted';
 import { lastError, strayAsks } from './standing';
 import type { IKernelView } from './store';
 import type { IPlace, ITranscript } from './transcript';
@@ -26,12 +27,39 @@ export interface IDrawn {
   status?: Status;
   /** Questions that belong to no call that is shown, such as those of a sub-agent. */
   stray?: readonly Ask[];
+  /** How much of it is taken back. */
+  taken?: Taken;
   /** It failed, and the request can be sent again. */
   again?: boolean;
 }
 
 /** Returns what to draw for a saved segment, as far as its kernel is known. */
 export function drawn(saved: ISegment, view: IKernelView): IDrawn {
+  const session = view.sessions.get(saved.session);
+  const found = asTold(saved, view);
+  if (session?.known !== true) {
+    return found;
+  }
+  const { transcript } = session;
+  const taken = takenOf(takenBack(transcript), [
+    saved.turn,
+    ...found.segment.messages.map(({ info }) => info.id)
+  ]);
+  const place = transcript.places.find(({ id }) => id === saved.turn);
+  const changes = changesOf(place?.message.info);
+  const isLast = saved.end === undefined && saved.start !== undefined;
+  const told =
+    isLast && changes.length > 0 && found.segment.changes !== changes;
+  return taken === undefined && !told
+    ? found
+    : {
+        ...found,
+        ...(taken === undefined ? {} : { taken }),
+        segment: told ? { ...found.segment, changes } : found.segment
+      };
+}
+
+function asTold(saved: ISegment, view: IKernelView): IDrawn {
   const session = view.sessions.get(saved.session);
   if (isWhole(saved) && !isFailed(saved)) {
     return ended(saved, session?.known === true ? session.transcript : null);

@@ -6,13 +6,15 @@ import type { Ask, ReasoningPart, Status } from '../protocol/generated';
 import { SEGMENT_VERSION, type ISegment } from '../protocol/segment';
 import { seconds } from '../state/format';
 import { lines, type Line } from '../state/lines';
+import type { Taken } from '../state/reverted';
 import { about } from '../state/wishes';
+import { Changes } from './changes';
 import { Compaction } from './compaction';
 import { Failure, Retry, Stopped } from './error';
 import { File } from './file';
 import { Fold } from './fold';
 import { Foot } from './foot';
-import { useHost } from './host';
+import { useHost, type IWords } from './host';
 import { Question } from './question';
 import { Step } from './step';
 import { Text } from './text';
@@ -31,6 +33,8 @@ export interface ISegmentProps {
   stray?: readonly Ask[];
   /** Nothing came after it: what failed at its end can be tried again. */
   again?: boolean;
+  /** How much of it is taken back. */
+  taken?: Taken;
 }
 
 /** Draws one segment. */
@@ -40,7 +44,8 @@ export function Segment({
   status: doing,
   interrupted = false,
   stray = [],
-  again = false
+  again = false,
+  taken
 }: ISegmentProps) {
   const { Markdown, words } = useHost();
   const { first_step, messages, open, status } = segment;
@@ -48,6 +53,7 @@ export function Segment({
     () => lines(messages, first_step),
     [messages, first_step]
   );
+  const changes = segment.changes ?? [];
   const newest = drawn.findLast(line => line.kind === 'tool')?.key;
   return (
     <section
@@ -55,7 +61,15 @@ export function Segment({
       // Not a landmark: an answer may stand in several segments of one name.
       role="group"
       aria-label={words.__('The agent’s answer')}
+      data-taken={taken}
     >
+      {taken !== undefined && (
+        <p className="plm-Taken">
+          {taken === 'whole'
+            ? words.__('Taken back')
+            : words.__('Taken back in part')}
+        </p>
+      )}
       {segment.version > SEGMENT_VERSION && (
         <p className="plm-Muted">
           {words.__(
@@ -63,16 +77,20 @@ export function Segment({
           )}
         </p>
       )}
-      {drawn.map(line => (
-        <LineView
-          key={line.key}
-          line={line}
-          segment={segment}
-          live={live}
-          newest={line.key === newest}
-          again={again && line === drawn.at(-1)}
-        />
-      ))}
+      {drawn.map(line =>
+        // What a step changed is told by the turn as soon as it is over.
+        line.kind === 'patch' && changes.length > 0 ? null : (
+          <LineView
+            key={line.key}
+            line={line}
+            segment={segment}
+            live={live}
+            newest={line.key === newest}
+            again={again && line === drawn.at(-1)}
+          />
+        )
+      )}
+      {changes.length > 0 && <Changes changes={changes} />}
       {open && !live && status !== '' && (
         <div className="plm-Status">
           <Markdown text={status} />
@@ -158,7 +176,7 @@ function LineView({ line, segment, live, newest, again }: ILineProps) {
     case 'patch':
       return (
         <p className="plm-Muted">
-          {words.__('Changed: %1', line.part.files.join(', '))}
+          {words.__('Changed: %1', listed(line.part.files, words))}
         </p>
       );
     case 'subtask':
@@ -184,6 +202,16 @@ function LineView({ line, segment, live, newest, again }: ILineProps) {
     case 'error':
       return <Failure error={line.error} again={again} />;
   }
+}
+
+/** So many files are named; the rest is counted. */
+const MOST_FILES = 5;
+
+function listed(files: readonly string[], words: IWords): string {
+  const names = files.slice(0, MOST_FILES).join(', ');
+  return files.length > MOST_FILES
+    ? words.__('%1 and %2 more', names, files.length - MOST_FILES)
+    : names;
 }
 
 function Reasoning({ part }: { part: ReasoningPart }) {

@@ -8,6 +8,7 @@ import {
   type KeyboardEvent,
   type RefObject
 } from 'react';
+import { takenBack } from '../../state/reverted';
 import { isBusy } from '../../state/standing';
 import { ActionsProvider } from '../actions';
 import { useHost } from '../host';
@@ -22,6 +23,7 @@ import { ChatProvider, type IChatActions, type IChatState } from './model';
 import { Notice } from './notice';
 import { Queued } from './queued';
 import { TodoStrip } from './todo';
+import { RevertProvider, TakenBack } from './revert';
 import { Transcript } from './transcript';
 
 export interface IChatProps {
@@ -37,6 +39,8 @@ export function Chat({ state, actions }: IChatProps) {
   const ready = where === 'ready';
   const focus = useKeptFocus(place);
   const drafts = useDrafts(state.key);
+  const taken = takenBack(transcript);
+  const canRevert = !state.readOnly && !isBusy(transcript);
   return (
     <ChatProvider value={actions}>
       <ActionsProvider value={actions}>
@@ -51,24 +55,29 @@ export function Chat({ state, actions }: IChatProps) {
           {ready ? (
             <>
               <Head transcript={transcript} />
-              <ChooseProvider value={state.readOnly ? null : actions.choose}>
-                <Transcript
-                  key={state.key}
-                  transcript={transcript}
-                  readOnly={state.readOnly}
-                >
-                  <Queued
-                    prompts={transcript.inbox}
-                    running={isBusy(transcript)}
-                    onEdit={prompt => {
-                      drafts.giveBack(prompt.text, chosenFor(prompt));
-                      place.current
-                        ?.querySelector<HTMLElement>('.plm-Composer-field')
-                        ?.focus();
-                    }}
-                  />
-                </Transcript>
-              </ChooseProvider>
+              <RevertProvider
+                value={canRevert ? (actions.revert ?? null) : null}
+              >
+                <ChooseProvider value={state.readOnly ? null : actions.choose}>
+                  <Transcript
+                    key={state.key}
+                    transcript={transcript}
+                    readOnly={state.readOnly}
+                  >
+                    <Queued
+                      prompts={transcript.inbox}
+                      running={isBusy(transcript)}
+                      onEdit={prompt => {
+                        drafts.giveBack(prompt.text, chosenFor(prompt));
+                        place.current
+                          ?.querySelector<HTMLElement>('.plm-Composer-field')
+                          ?.focus();
+                      }}
+                    />
+                  </Transcript>
+                </ChooseProvider>
+                {taken !== null && <TakenBack taken={taken} />}
+              </RevertProvider>
               <Announcements transcript={transcript} />
             </>
           ) : (

@@ -10,6 +10,7 @@ import type {
 import type { ITranscript } from '../../state/transcript';
 import type { IActions } from '../actions';
 import type { Choose } from '../wish';
+import type { Revert } from './revert';
 
 /** The one line that a person's click runs in the kernel. */
 export const LOAD = '%load_ext palimpsest';
@@ -64,6 +65,8 @@ export interface IChatActions extends IActions {
   stop(): void;
   /** Chooses what the model sees of a part; resolves to what hindered it, or to nothing. */
   choose: Choose;
+  /** Takes back, undoes that, makes it final, or only looks. */
+  revert?: Revert;
   /** Tells which models and agents there are. */
   choices(): Promise<Choices | null>;
   sessions(): Promise<readonly SessionRow[]>;

@@ -16,6 +16,12 @@ import type {
   QuestionAsked
 } from '../../protocol/generated';
 import { SEGMENT_VERSION, type ISegment } from '../../protocol/segment';
+import {
+  changesOf,
+  takenBack,
+  takenOf,
+  type Taken
+} from '../../state/reverted';
 import { isBusy, strayAsks } from '../../state/standing';
 import type { ITranscript } from '../../state/transcript';
 import { turns, type ITurn } from '../../state/turns';
@@ -25,6 +31,7 @@ import { Question } from '../question';
 import { Segment } from '../segment';
 import { Wished } from '../wish';
 import { Begin } from './notice';
+import { RevertTo } from './revert';
 
 /** So near to the end, in pixels, a person is taken to look at the newest. */
 const NEAR = 40;
@@ -49,6 +56,7 @@ export function Transcript({
   const { words } = useHost();
   const shown = useTurns(transcript);
   const busy = isBusy(transcript);
+  const taken = takenBack(transcript);
   const { place, atEnd, toEnd } = useEnd();
   return (
     <div className="plm-Transcript-frame">
@@ -72,6 +80,10 @@ export function Transcript({
               decisions={transcript.decisions}
               replies={transcript.replies}
               session={transcript.session?.id ?? ''}
+              taken={takenOf(
+                taken,
+                turn.places.map(({ id }) => id)
+              )}
             />
           ))}
           {strayAsks(transcript).map(ask => (
@@ -100,12 +112,22 @@ interface ITurnProps {
   decisions: readonly Decision[];
   replies: ITranscript['replies'];
   session: string;
+  taken: Taken;
 }
 
 const Turn = memo(
   function Turn(props: ITurnProps) {
-    const { turn, live, again, asks, questions, decisions, replies, session } =
-      props;
+    const {
+      turn,
+      live,
+      again,
+      asks,
+      questions,
+      decisions,
+      replies,
+      session,
+      taken
+    } = props;
     const { words } = useHost();
     const segment = useMemo(
       (): ISegment => ({
@@ -120,19 +142,22 @@ const Turn = memo(
         replies,
         decisions: [...decisions],
         first_step: 1,
-        status: ''
+        status: '',
+        changes: changesOf(turn.places[0]?.message.info)
       }),
       [turn, live, asks, questions, decisions, replies, session]
     );
     const where = from(turn.origin, words);
     return (
-      <article className="plm-Turn">
+      <article className="plm-Turn" data-taken={taken}>
         {turn.prompt !== null && (
           <div className="plm-Said">
-            <p className="plm-Said-where">
+            <div className="plm-Said-where">
               <span className="plm-Hidden">{words.__('You said')} </span>
               {where}
-            </p>
+              {taken === 'whole' && <strong>{words.__('Taken back')}</strong>}
+              {taken !== 'whole' && !live && <RevertTo target={turn.key} />}
+            </div>
             <div className="plm-Said-words">{turn.prompt}</div>
             {turn.files.map(file => (
               <File key={file.id} file={file} />
@@ -157,6 +182,7 @@ const Turn = memo(
     before.live === now.live &&
     before.again === now.again &&
     before.session === now.session &&
+    before.taken === now.taken &&
     (!now.live || before.asks === now.asks) &&
     (!now.live || before.questions === now.questions) &&
     before.decisions === now.decisions &&
