@@ -23,7 +23,12 @@ _HOMES = {
     "Session": "palimpsest.public",
     "open_session": "palimpsest.public",
     "current_session": "palimpsest.boot",
+    "import_session": "palimpsest.public",
     "tool": "palimpsest.app",
+    "hook": "palimpsest.session.hooks",
+    "unhook": "palimpsest.session.hooks",
+    "Refuse": "palimpsest.transcript.hooks",
+    "Compacting": "palimpsest.transcript.hooks",
 }
 """Public names and where they live; they are imported when they are used, since the application
 takes a second to import and ``%load_ext`` must not."""

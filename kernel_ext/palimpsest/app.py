@@ -23,10 +23,16 @@ from palimpsest.model.litellm_model import LitellmModel, preload
 from palimpsest.model.model import Model
 from palimpsest.model.ollama import LocalModel
 from palimpsest.model.tokenizer import counter
+from palimpsest.session.additions import hook_sources, server_specs
 from palimpsest.session.agents import known_agents
-from palimpsest.session.config import Config, LoadedConfig, load
+from palimpsest.session.approvals import Approvals
+from palimpsest.session.config import Config, LoadedConfig, Places, distrust, load, trust
+from palimpsest.session.config_trust import Held
 from palimpsest.session.engine import EngineThread
+from palimpsest.session.hooks import close_book, open_book
 from palimpsest.session.naming import small_model
+from palimpsest.session.permits import configure, rules_from
+from palimpsest.session.permitting import Permitting
 from palimpsest.session.policies import DEFAULT
 from palimpsest.session.services import Services
 from palimpsest.session.workspace import Workspace
@@ -36,7 +42,8 @@ from palimpsest.store.opening import find_project, open_store
 from palimpsest.store.snapshots import Snapshots
 from palimpsest.store.store import Store
 from palimpsest.tools.ignore import ALWAYS_LEFT_OUT, Ignore
-from palimpsest.tools.permissions import DEFAULT_RULES, Rules, from_config, merge
+from palimpsest.tools.mcp_servers import Servers
+from palimpsest.tools.permissions import DEFAULT_RULES, Rules, merge
 from palimpsest.tools.registry import Registry, builtin_tools
 from palimpsest.tools.tool import Namespace, PythonRunner
 from palimpsest.transcript.ids import Ids
@@ -73,7 +80,8 @@ class App:
         self.notebook = notebook
         """Names the notebook that this kernel belongs to."""
         self.in_kernel = python is not None
-        self.config: LoadedConfig = load(self.start, self.environment, dict(overrides or {}))
+        self._overrides = dict(overrides or {})
+        self.config: LoadedConfig = load(self.start, self.environment, self._overrides)
         self.project = find_project(self.start)
         store, self.warning = open_store(self.project)
         self.ids = Ids(_now_ms, secrets.token_bytes)
@@ -88,6 +96,11 @@ class App:
         atexit.register(self.close)
         APPS.append(self)
         config, policy = self.config.value, self.config.policy
+        self.hooks = open_book(hook_sources(config.hooks, self.config.origins))
+        specs = server_specs(config.mcp, self.config.origins)
+        self.servers = Servers(specs, self.registry, self.environment, self.project)
+        self.permitting = Permitting(approvals=_approvals(store, self.environment))
+        configure(self.permitting, self.config)
         agents = known_agents(*_agents(config))
         self.services = Services(
             store=store,
@@ -103,7 +116,8 @@ class App:
             count=counter,
             agents=agents,
             default_agent=config.default_agent or "build",
-            rules=merge(DEFAULT_RULES, *_rules(config.permission)),
+            rules=merge(DEFAULT_RULES, rules_from(config.permission)),
+            permitting=self.permitting,
             policy=policy.policy,
             policy_fixed=policy.fixed,
             history_limits=_history_limits(config),
@@ -112,16 +126,38 @@ class App:
             extra_system=config.system,
             max_steps=config.max_steps,
             titles=config.titles,
+            share=config.share,
             small_model=functools.partial(small_model, config.small_model, agents, self.info),
             snapshots=_snapshots(store, self.project) if config.snapshot else None,
             environment=self.environment,
             python=python,
             namespace=namespace,
+            hooks=self.hooks,
+            servers=self.servers if specs else None,
         )
         owner = this_owner(kernel_id or f"process-{os.getpid()}-{secrets.token_hex(4)}")
         self.workspace = Workspace(
             self.services, owner, project_id=store.project_id, warning=self.warning
         )
+
+    def trust(self) -> Sequence[Held]:
+        """Believe what this project's files say now; returns what that is.
+
+        Rules, mode and spending limit hold at once, the rest from the next start of the kernel.
+        """
+        held = trust(self.start, self.environment)
+        self._configure()
+        return held
+
+    def distrust(self) -> bool:
+        """Believe what this project's files say no more; false when it was not trusted."""
+        gone = distrust(self.start, self.environment)
+        self._configure()
+        return gone
+
+    def _configure(self) -> None:
+        self.config = load(self.start, self.environment, self._overrides)
+        configure(self.permitting, self.config)
 
     def preload(self) -> None:
         """Begin to import what the first answer will need, in the background."""
@@ -198,6 +234,8 @@ class App:
         atexit.unregister(self.close)
         APPS.remove(self)
         self.engine.submit(self.workspace.close()).result(timeout)
+        close_book(self.hooks)
+        self.engine.submit(self.servers.close()).result(timeout * 2)
         for name in self.registry.names:
             end = getattr(self.registry.resolve(name), "end_background", None)
             if end is not None:
@@ -225,13 +263,11 @@ def _now_ms() -> int:
     return time.time_ns() // 1_000_000
 
 
-@functools.cache
-def _home() -> str:
-    return str(Path.home())
-
-
-def _rules(tables: Iterable[Any]) -> list[Rules]:
-    return [from_config(table, home=_home()) for table in tables]
+def _approvals(store: Store, environment: Mapping[str, str]) -> Approvals:
+    """Return where this project's approvals are kept; nowhere where nothing is kept on a disk."""
+    if not isinstance(store, JsonlStore):
+        return Approvals()
+    return Approvals(store.layout.root, Places.usual(environment).own)
 
 
 def _history_limits(config: Config) -> Mapping[str, Any]:
@@ -259,5 +295,5 @@ def _agents(config: Config) -> tuple[dict[str, dict[str, Any]], dict[str, Rules]
         name: agent.model_dump(exclude_none=True, exclude={"permission"})
         for name, agent in config.agent.items()
     }
-    rules = {name: merge(*_rules(agent.permission)) for name, agent in config.agent.items()}
+    rules = {name: rules_from(agent.permission) for name, agent in config.agent.items()}
     return given, rules

@@ -6,6 +6,7 @@ The same things that the magic and the panel can do, as a Python object (docs/ap
 import functools
 from collections.abc import Collection
 from concurrent.futures import Future
+from pathlib import Path
 from typing import Any
 
 from palimpsest.app import APPS, App
@@ -18,8 +19,13 @@ from palimpsest.review.standins import SUMMARY_TOKENS
 from palimpsest.review.weighing import weigh, weigh_recorded
 from palimpsest.review.whatif import WhatIf, whatif
 from palimpsest.session.api import Answer, LiveSession, PromptOptions, Snapshot
+from palimpsest.session.control import Control
+from palimpsest.session.handing import Handing
+from palimpsest.session.hooks import HookStatus
 from palimpsest.session.policies import policy_from
 from palimpsest.session.wishes import Wish
+from palimpsest.store.exchange import ImportReport
+from palimpsest.tools.mcp_servers import ServerStatus
 from palimpsest.transcript.decisions import StepRequest
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.messages import Messages
@@ -34,7 +40,7 @@ NOT_IN_A_CELL = (
 )
 
 
-class Session:
+class Session(Handing):
     """A session in a person's hands: ask it, look at it, look at what the model saw."""
 
     def __init__(self, app: App, live: LiveSession) -> None:
@@ -138,6 +144,20 @@ class Session:
         """Return what the session changed in files; of one turn by its id, or ``last``."""
         return self._app.engine.submit(self._live.undoing.diff(name)).result()
 
+    @property
+    def hooks(self) -> tuple[HookStatus, ...]:
+        """The hooks of this kernel, with how often each was asked and failed."""
+        return self._app.hooks.status()
+
+    @property
+    def servers(self) -> tuple[ServerStatus, ...]:
+        """The MCP servers of this kernel, with their state and tools."""
+        return self._app.servers.status()
+
+    def connect_servers(self) -> tuple[ServerStatus, ...]:
+        """Connect the MCP servers that are not connected, and wait a moment for them."""
+        return self._app.engine.submit(self._app.servers.restart()).result()
+
     def cancel(self) -> bool:
         """Stop the turn that runs."""
         return self._live.cancel()
@@ -145,6 +165,15 @@ class Session:
     def reply(self, ask_id: str, reply: Reply) -> bool:
         """Answer a question; the first answer wins."""
         return self._live.reply(ask_id, reply)
+
+    @property
+    def control(self) -> Control:
+        """Its mode, what is always allowed, and its spending limit, to look at and to change.
+
+        ``control.mode``, ``control.use_mode("plan")``, ``control.allowances``, ``control.revoke(1)``,
+        ``control.spent``, ``control.set_budget(usd=2)``.
+        """
+        return self._live.control
 
     @property
     def policy(self) -> Policy:
@@ -239,6 +268,16 @@ def current_session(session_id: str | None = None) -> Session:
     """
     app = APPS[-1] if APPS else App()
     return open_session(app, session_id)
+
+
+def import_session(path: str | Path) -> ImportReport:
+    """Bring sessions in from OpenCode's storage folder, or from the JSON of an exported session.
+
+    Nothing of them is run, and the same again brings nothing. Returns what came, and what could not
+    be read.
+    """
+    app = APPS[-1] if APPS else App()
+    return app.engine.submit(app.workspace.giving.bring(path)).result()
 
 
 def open_session(app: App, session_id: str | None = None) -> Session:

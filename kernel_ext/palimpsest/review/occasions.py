@@ -6,7 +6,7 @@ from typing import Literal
 
 from palimpsest.transcript.decisions import Decision
 
-Decider = Literal["truncate", "prune", "shorten", "compact", "remind"]
+Decider = Literal["truncate", "prune", "shorten", "compact", "remind", "hook"]
 """``shorten`` cuts oversized results; ``compact`` is the plan of a compaction; ``remind`` says around
 a user's words why they come now."""
 
@@ -54,12 +54,19 @@ class Redecision:
         return not self.differences
 
     @property
+    def given(self) -> int:
+        """Decisions of hooks: taken as they were given, since nobody knows how they were made."""
+        return sum(len(one.recorded) for one in self.occasions if one.decider == "hook")
+
+    @property
     def text(self) -> str:
         """Say in a few lines what was found."""
-        decided = sum(len(one.recorded) for one in self.occasions)
-        head = f"{decided:,} decisions on {len(self.occasions):,} occasions"
+        looked = [one for one in self.occasions if one.decider != "hook"]
+        decided = sum(len(one.recorded) for one in looked)
+        head = f"{decided:,} decisions on {len(looked):,} occasions"
         if self.same:
-            return f"{head}: all decided again, bit for bit."
+            given = f" {self.given:,} more were given by hooks, and are taken as given."
+            return f"{head}: all decided again, bit for bit.{given if self.given else ''}"
         lines = [f"{head}: {len(self.differences):,} occasions differ."]
         if self.recorded_version != self.version:
             lines.append(

@@ -37,6 +37,7 @@ from palimpsest.transcript.events import (
     SessionStatus,
     StepRequested,
 )
+from palimpsest.transcript.hooks import RULE as HOOK
 from palimpsest.transcript.messages import AssistantMessage, MessageInfo, UserMessage
 from palimpsest.transcript.parts import CompactionPart, Part, ToolCompleted, ToolPart
 from palimpsest.transcript.piles import PRUNE_RULE
@@ -126,6 +127,9 @@ class _Walk:
         match record.event:
             case DecisionMade(decision=decision) if decision.rule == COMPACT:
                 yield from self._compaction(record.seq, decision, record.event.facts)
+            case DecisionMade(decision=decision) if decision.rule.startswith(HOOK):
+                # Whoever wrote the hook decided; it is not asked again.
+                yield Occasion("hook", record.seq, "", (decision,), (decision,))
             case DecisionMade(decision=decision):
                 self._decided(record.seq, decision, record.event.facts)
             case PartUpdated(part=part):

@@ -34,6 +34,8 @@ class Rebuilt:
     request: ModelRequest
     matches: bool
     """The rebuilt messages have the recorded hash."""
+    opaque_by: str | None = None
+    """The rule of the hook that wrote the whole request; it is shown as stored, not made again."""
 
 
 def requests(store: Store, session_id: str) -> tuple[StepRequest, ...]:
@@ -72,6 +74,8 @@ def _rebuilt(store: Store, session_id: str, state: State, record: StepRequest) -
     tools = tuple(ToolSpec.model_validate(spec) for spec in _blob(store, record.tools.sha256))
     messages = state.messages()
     policy = policy_of(store, record)
+    if record.opaque is not None:
+        return _opaque(store, session_id, record, tools, policy)
     view = View(messages, state.decisions, load_texts(messages, store.get_blob, state.decisions))
     marked = _marker_of(state, record)
     if record.purpose == "title":
@@ -107,6 +111,24 @@ def _rebuilt(store: Store, session_id: str, state: State, record: StepRequest) -
     )
     sha256 = request_hash(tuple(message_hash(message) for message in sent))
     return Rebuilt(record, request, matches=sha256 == record.sha256)
+
+
+def _opaque(
+    store: Store, session_id: str, record: StepRequest, tools: tuple[ToolSpec, ...], policy: Policy
+) -> Rebuilt:
+    """Return a request that a hook wrote: it is stored whole, since nothing tells how it was made."""
+    sent = tuple(_blob(store, record.opaque.sha256)) if record.opaque is not None else ()
+    request = ModelRequest(
+        model=record.model,
+        messages=sent,
+        tools=tools,
+        parameters=dict(record.parameters),
+        session_id=session_id,
+        purpose=record.purpose,
+        refusals=policy.overflow.refusals,
+    )
+    sha256 = request_hash(tuple(message_hash(message) for message in sent))
+    return Rebuilt(record, request, matches=sha256 == record.sha256, opaque_by=record.opaque_by)
 
 
 def _marker_of(state: State, record: StepRequest) -> str:

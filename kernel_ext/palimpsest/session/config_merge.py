@@ -15,28 +15,22 @@ from pathlib import Path
 from typing import Any, get_args, get_origin
 from urllib.parse import urlsplit
 
-from pydantic import BaseModel, TypeAdapter, ValidationError
-
 from palimpsest.context.changes import check, preset
 from palimpsest.render.escape import one_line
 from palimpsest.session.config_files import Layer
 from palimpsest.session.config_trust import Held, denies, sift
 from palimpsest.session.policies import check_estimator, spellings
-from palimpsest.session.settings import Config, PermissionTable, Settings
+from palimpsest.session.settings import Config, HookTable, PermissionTable, Settings
 from palimpsest.transcript.errors import ConfigError
 from palimpsest.transcript.scrub import looks_secret
+from pydantic import BaseModel, TypeAdapter, ValidationError
 
 SECRET_KEY = re.compile(
     r"(^|[_-])(api|access|auth|private|secret)?[_-]?(key|token)$|secret|password|passwd|credential"
     r"|bearer|^authorization$",
     re.IGNORECASE,
 )
-NOT_USED_YET = frozenset(
-    {
-        "mcp",
-        "hooks",
-    }
-)
+NOT_USED_YET: frozenset[str] = frozenset()
 """Settings of later versions: accepted and named, so that one file serves both."""
 _SHOWN_CHARS = 60
 _AGENT_RULES = re.compile(r"""^agent\.("[^"]*"|[^."]+)\.permission$""")
@@ -149,12 +143,14 @@ class Merge:
         into: dict[str, Any],
         name: str,
     ) -> None:
-        layered = name in ("permission", "instructions")
+        layered = name in ("permission", "instructions") or key == "hooks"
         expected: Any = annotation
         if name == "permission":
             expected = PermissionTable
         elif name == "instructions":
             expected = list[str]
+        elif key == "hooks":
+            expected = HookTable
         try:
             checked = TypeAdapter(expected).validate_python(value, strict=True)
         except ValidationError as error:

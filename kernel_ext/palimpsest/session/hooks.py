@@ -11,7 +11,7 @@ import functools
 import importlib
 import inspect
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import entry_points
 from typing import Any
@@ -24,6 +24,8 @@ HOOK_SECONDS = 10.0
 """A hook stands between a person and the answer; what takes longer belongs into a tool."""
 GROUP = "palimpsest.hooks"
 """The group of entry points by which installed packages bring hooks."""
+ORIGIN = "a cell"
+"""Where hooks come from that ``palimpsest.hook`` added."""
 MARK = "__palimpsest_hook__"
 """Attribute of a function that says which hook it is."""
 AT_ONCE = 16
@@ -77,7 +79,7 @@ class HookStatus:
     problem: str
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class HookBook:
     """The hooks of a kernel.
 
@@ -319,6 +321,51 @@ def _plain(error: BaseException) -> Exception:
     return RuntimeError(type(error).__name__)
 
 
-def labels(hooks: Iterable[Hook]) -> str:
-    """Return the names of hooks as words."""
-    return ", ".join(hook.label for hook in hooks)
+BOOKS: list[HookBook] = []
+"""The books of the kernels of this process that are open."""
+OF_CELLS: list[tuple[HookName, Function]] = []
+"""Hooks that cells and scripts added, also for kernels that open later."""
+
+
+def hook(name: HookName) -> Callable[[Function], Function]:
+    """Let a function take part in the sessions of this kernel; a decorator.
+
+    Names: ``prompt``, ``system``, ``tool_before``, ``tool_after``, ``compacting``, ``decide`` and
+    ``request``. To run the cell again replaces the function; ``unhook`` takes it out.
+    """
+
+    def add(function: Function) -> Function:
+        marked = mark(function, name)
+        same = (name, label_of(function))
+        OF_CELLS[:] = [one for one in OF_CELLS if (one[0], label_of(one[1])) != same]
+        OF_CELLS.append((name, marked))
+        for book in BOOKS:
+            book.add(name, marked, ORIGIN)
+        return marked
+
+    return add
+
+
+def unhook(function: Function | str) -> bool:
+    """Take a function out of the sessions of this kernel; false where it was no hook."""
+    label = function if isinstance(function, str) else label_of(function)
+    kept = [one for one in OF_CELLS if label_of(one[1]) != label]
+    found = len(kept) < len(OF_CELLS)
+    OF_CELLS[:] = kept
+    removed = [book.remove(label) for book in BOOKS]
+    return found or any(removed)
+
+
+def open_book(sources: Sequence[HookSource]) -> HookBook:
+    """Return the hooks of a kernel that opens."""
+    book = HookBook(sources)
+    for name, function in OF_CELLS:
+        book.add(name, function, ORIGIN)
+    BOOKS.append(book)
+    return book
+
+
+def close_book(book: HookBook) -> None:
+    """Forget the hooks of a kernel that closes."""
+    if book in BOOKS:
+        BOOKS.remove(book)

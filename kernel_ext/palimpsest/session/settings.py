@@ -6,11 +6,11 @@ Border: values only; where they are written and how layers are laid over each ot
 
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, create_model
-
 from palimpsest.tools.modes import Mode
+from palimpsest.transcript.hooks import HookName
 from palimpsest.transcript.policies import Policy
 from palimpsest.transcript.values import Action
+from pydantic import BaseModel, ConfigDict, Field, create_model
 
 Count = Annotated[int, Field(gt=0)]
 Tokens = Annotated[int, Field(ge=0)]
@@ -18,6 +18,7 @@ Turns = Annotated[int, Field(ge=0)]
 """0 means all of them."""
 Cost = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 Dollars = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+Seconds = Annotated[float, Field(gt=0, le=86_400, allow_inf_nan=False)]
 Days = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 PermissionTable = Action | dict[str, Action | dict[str, Action]]
 """A word for everything, or by permission, or by permission and pattern; the last match wins."""
@@ -159,6 +160,28 @@ class CommandSettings(Settings):
     """Its words go to an agent in a session of its own."""
 
 
+HookTable = list[str] | dict[HookName, str | list[str]]
+"""Functions that say themselves which hook they are, or functions by hook."""
+
+
+class McpSettings(Settings):
+    """An MCP server: a program, or an address."""
+
+    command: str | None = None
+    """The program of a server that is spoken to by its input and output."""
+    args: list[str] = []
+    env: dict[str, str] = {}
+    """Environment variables for it; ``${NAME}`` stands for one of the kernel's."""
+    cwd: str | None = None
+    """Where it runs; without it, in the project's folder."""
+    url: str | None = None
+    """The address of a server that is spoken to by streamable HTTP."""
+    headers: dict[str, str] = {}
+    enabled: bool = True
+    timeout: Seconds | None = None
+    """Seconds for one call; without it, 60."""
+
+
 class PersonSettings(Settings):
     """What holds for the sessions of one person."""
 
@@ -202,6 +225,10 @@ class Config(Settings):
     """How deep agents may hand on work: 1 lets the agent of a person's session, and no further."""
     instructions: tuple[str, ...] = ()
     """Files read into the system prompt, of all layers; absolute, may hold ``*``."""
+    mcp: dict[str, McpSettings] = {}
+    """MCP servers, by name."""
+    hooks: tuple[HookTable, ...] = ()
+    """One table or list per layer, low to high; a file writes one."""
     max_steps: Count | None = None
     """Model requests in one turn."""
     system: str | None = None

@@ -1,0 +1,53 @@
+"""What ``%agent hooks`` and ``%agent mcp`` say: what takes part in this kernel's sessions, from where, and how it fares.
+
+Border: rows of words from values; ``commands`` makes tables of them.
+"""
+
+from collections.abc import Sequence
+
+from palimpsest.render.escape import one_line
+from palimpsest.session.hooks import HookStatus
+from palimpsest.tools.mcp_servers import ServerStatus
+
+HOOK_HEAD = ("hook", "function", "from", "asked", "failed")
+SERVER_HEAD = ("server", "state", "from", "tools")
+NO_HOOKS = (
+    "No hook takes part. Add one with @palimpsest.hook in a cell, or under hooks in the settings; a "
+    "package may bring some."
+)
+NO_SERVERS = (
+    "No MCP server is configured. Name one under mcp in the settings: docs/mcp.md shows how."
+)
+MOST_TOOLS = 12
+
+
+def hook_rows(hooks: Sequence[HookStatus]) -> list[tuple[str, ...]]:
+    """Return each hook with what became of it."""
+    return [
+        (
+            one.name,
+            one.label,
+            one.origin,
+            f"{one.calls:,}",
+            f"{one.failures:,}: it {one.problem}" if one.failures else "0",
+        )
+        for one in hooks
+    ]
+
+
+def server_rows(servers: Sequence[ServerStatus]) -> list[tuple[str, ...]]:
+    """Return each server with its state and tools."""
+    return [
+        (
+            one.name,
+            f"{one.state} ({one.kind})",
+            one.origin,
+            _tools(one) or one_line(one.problem, 300),
+        )
+        for one in servers
+    ]
+
+
+def _tools(one: ServerStatus) -> str:
+    more = f" and {len(one.tools) - MOST_TOOLS} more" if len(one.tools) > MOST_TOOLS else ""
+    return ", ".join(one.tools[:MOST_TOOLS]) + more
