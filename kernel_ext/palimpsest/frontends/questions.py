@@ -33,6 +33,8 @@ _WORDS: dict[str, Literal["once", "always", "reject"]] = {
     "always": "always",
     "a": "always",
     "3": "reject",
+    "4": "always",
+    "project": "always",
     "reject": "reject",
     "no": "reject",
     "n": "reject",
@@ -160,7 +162,12 @@ def understand(line: str) -> Reply | None:
     answer = _WORDS.get(word.lower().rstrip(".,:"))
     if answer is None:
         return None
-    return Reply(answer=answer, feedback=rest.strip() or None)
+    in_project = word.lower().rstrip(".,:") in ("4", "project")
+    return Reply(
+        answer=answer,
+        feedback=rest.strip() or None,
+        scope="project" if in_project else None,
+    )
 
 
 def question_text(ask: Ask, scrub: Callable[[str], str]) -> str:
@@ -171,9 +178,20 @@ def question_text(ask: Ask, scrub: Callable[[str], str]) -> str:
         lines.append(_value(key, value))
     if ask.diff:
         lines.append(_shown(ask.diff, DIFF_CHARS))
-    always = ", ".join(ask.always) or "this"
-    lines.append(f"1 once   2 always ({always})   3 reject (a reason may follow)")
+    lines.append(_answers(ask))
     return scrub("\n".join(lines)) + "\n> "
+
+
+def _answers(ask: Ask) -> str:
+    if ask.permission == "budget":
+        return "1 go on   3 stop"
+    if not ask.always:
+        return "1 once   3 reject (a reason may follow)"
+    always = ", ".join(ask.always)
+    return (
+        f"1 once   2 always in this session ({always})   3 reject (a reason may follow)   "
+        "4 always in this project"
+    )
 
 
 def _value(key: str, value: Any) -> str:

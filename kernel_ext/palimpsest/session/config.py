@@ -21,7 +21,7 @@ from palimpsest.session.settings import Config, Settings
 __all__ = ["Config", "LoadedConfig", "Places", "load"]
 
 BUILT_IN = "built in"
-WAITS = "**Waits until you trust this project** (`%agent config trust`)"
+WAITS = "Waits until you trust this project with %agent config trust"
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,14 +65,18 @@ class LoadedConfig:
             key, value, origin = (cell.replace("|", "¦") for cell in row)
             lines.append(f"| {code_span(key)} | {code_span(value) or '—'} | {inline(origin)} |")
         text = "\n".join(lines)
-        for title, sentences in (
-            ("**What is wrong**", self.problems),
-            ("**Accepted, not used yet**", self.unused),
-            (WAITS, tuple(f"{one.words} ({one.origin})" for one in self.held)),
-        ):
-            if sentences:
-                text += f"\n\n{title}\n\n" + "\n".join(f"- {inline(words)}" for words in sentences)
+        for title, sentences in self.remarks():
+            text += f"\n\n**{title}**\n\n" + "\n".join(f"- {inline(words)}" for words in sentences)
         return text
+
+    def remarks(self) -> list[tuple[str, tuple[str, ...]]]:
+        """Return what is wrong, not used, and waits for trust, each under its title."""
+        found = (
+            ("What is wrong", self.problems),
+            ("Accepted, not used yet", self.unused),
+            (WAITS, tuple(f"{one.words} ({one.origin})" for one in self.held)),
+        )
+        return [(title, sentences) for title, sentences in found if sentences]
 
 
 def load(

@@ -13,8 +13,8 @@ from palimpsest.session.asks import Asks
 from palimpsest.session.log import SessionLog
 from palimpsest.session.permitting import Permitting
 from palimpsest.session.purse import Purse
-from palimpsest.tools.modes import Mode, mode_of
-from palimpsest.tools.permissions import Rules
+from palimpsest.tools.modes import Mode, answered_by, denied_by, mode_of
+from palimpsest.tools.permissions import DEFAULT_RULES, Rules
 from palimpsest.transcript.budgets import Budget, Spent
 from palimpsest.transcript.errors import ConfigError, NotFound
 from palimpsest.transcript.events import SessionUpdated
@@ -51,9 +51,16 @@ class Control:
     """
 
     def __init__(
-        self, permitting: Permitting, log: SessionLog, asks: Asks, purse: Purse, on_loop: OnLoop
+        self,
+        permitting: Permitting,
+        rules: Rules,
+        log: SessionLog,
+        asks: Asks,
+        purse: Purse,
+        on_loop: OnLoop,
     ) -> None:
         self._permitting = permitting
+        self._rules = rules
         self._log = log
         self._asks = asks
         self._purse = purse
@@ -97,9 +104,17 @@ class Control:
         self._permitting.approvals.rules()
         return self._permitting.approvals.problem
 
-    def rules(self) -> Rules:
-        """Return what is always allowed, without where it comes from."""
-        return tuple(one.rule for one in self.allowances)
+    def all_rules(self) -> tuple[tuple[Rule, str], ...]:
+        """Return the rules that hold for every agent, lowest first, and where each comes from."""
+        permitting = self._permitting
+        base = permitting.rules if permitting.rules is not None else self._rules
+        built_in = len(DEFAULT_RULES) if base[: len(DEFAULT_RULES)] == DEFAULT_RULES else 0
+        return (
+            *((rule, "built in" if at < built_in else "settings") for at, rule in enumerate(base)),
+            *((rule, "fixed") for rule in permitting.fixed),
+            *((rule, f"mode {self.mode}") for rule in denied_by(self.mode)),
+            *((rule, f"mode {self.mode}, for questions") for rule in answered_by(self.mode)),
+        )
 
     def revoke(self, *numbers: int) -> tuple[Allowance, ...]:
         """Take back what was always allowed, by its numbers, or all of it; returns what went.

@@ -15,6 +15,7 @@ from palimpsest.context.texts import load_texts
 from palimpsest.context.view import View
 from palimpsest.model.tokenizer import counter
 from palimpsest.session.api import Answer, PromptOptions, RecordsCallback, Snapshot
+from palimpsest.session.control import Control
 from palimpsest.session.undoing import HeldUndoing
 from palimpsest.session.wishes import Wish, WishAction
 from palimpsest.store.follow import Follower
@@ -60,6 +61,11 @@ class FollowedSession:
         self._thread.start()
 
     async def prompt(self, text: str, options: PromptOptions) -> Answer:  # noqa: ARG002
+        """Refuse: another kernel writes this session."""
+        raise SessionHeld(self.reason)
+
+    @property
+    def control(self) -> Control:
         """Refuse: another kernel writes this session."""
         raise SessionHeld(self.reason)
 

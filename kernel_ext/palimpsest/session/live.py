@@ -19,6 +19,7 @@ from palimpsest.session.archive import SessionArchive
 from palimpsest.session.asks import Asks
 from palimpsest.session.calling import Calling
 from palimpsest.session.control import Control
+from palimpsest.session.giving import AutoShare
 from palimpsest.session.granting import grant
 from palimpsest.session.log import SessionLog
 from palimpsest.session.naming import Naming
@@ -67,7 +68,9 @@ class LiveSession:
         permitting.open[session.id] = lambda: self.log.state.session
         self.asks = Asks(session.id, self.log, services.ids, permitting)
         self.purse = Purse(permitting, self.log, self.asks, self._purse_above)
-        self.control = Control(permitting, self.log, self.asks, self.purse, self._on_loop)
+        self.control = Control(
+            permitting, services.rules, self.log, self.asks, self.purse, self._on_loop
+        )
         services.purses[session.id] = self.purse
         self._calling = Calling(services, self.log, self.asks)
         self.questioning = Questioning(self.log, services.ids)
@@ -83,6 +86,7 @@ class LiveSession:
         )
         self.naming = Naming(services, self.log)
         self.undoing = live_undoing(services, journal, self.log, lambda: self.runner.busy)
+        self.sharing = AutoShare(services, journal, self.log, loop)
         self._memory = Memory()
         journal.subscribe(self._watch)
 
@@ -208,6 +212,7 @@ class LiveSession:
         self.naming.end()
         self.runner.cancel("The session is closed.")
         await self.runner.wait_idle()
+        await self.sharing.settle()
         await asyncio.to_thread(self.journal.close)
 
     def _on_loop(self, call: Callable[..., T], *arguments: Any) -> T:
