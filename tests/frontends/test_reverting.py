@@ -8,9 +8,13 @@ from typing import Any
 import pytest
 from tests.session.test_revert import files, three_turns
 
+from palimpsest.frontends.bundle import MIME, Frame, bundle
+from palimpsest.frontends.changes import saved_changes, turn_changes
 from palimpsest.frontends.options import OptionError, parse
 from palimpsest.frontends.protocol import COMMANDS
 from palimpsest.frontends.reverting import answer, diff_words, fenced, run, said
+from palimpsest.frontends.segments import Position, Segment
+from palimpsest.render.story import Notes
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.reverts import RevertPreview
 
@@ -128,3 +132,21 @@ def test_a_part_is_named() -> None:
     preview = RevertPreview(message_id="msg_0123456789abcdef", part_id="prt_1")
 
     assert "a part of message" in said(preview)[1]
+
+
+async def test_a_cell_says_and_saves_what_its_turn_changed(tmp_path: Path) -> None:
+    _, session = await three_turns(tmp_path)
+    messages = session.snapshot().messages
+    changes = turn_changes(messages, messages[0].id)
+    turn = [one for one in messages if getattr(one.info, "parent_id", "") == messages[0].id]
+    frame = Frame(session.id, messages[0].id, (0, 9), changes=changes)
+
+    made = bundle(turn, Segment(0, Position()), frame, notes=Notes.of(()), scrub=str)
+
+    assert made["text/plain"].endswith("1 file changed, +1 -1: a.txt")
+    assert [one["file"] for one in made[MIME]["changes"]] == ["a.txt"]
+    assert "before" not in made[MIME]["changes"][0]
+    assert (
+        saved_changes([changes[0].model_copy(update={"patch": "x" * 9_000})])[0].get("patch")
+        is None
+    )

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from palimpsest.frontends.changes import changed_words, saved_changes
 from palimpsest.frontends.segments import Position, Segment, slices
 from palimpsest.render import markdown, text
 from palimpsest.render.escape import inline
@@ -16,6 +17,7 @@ from palimpsest.render.story import Caps, Notes
 from palimpsest.transcript.events import QuestionAsked
 from palimpsest.transcript.messages import Message
 from palimpsest.transcript.parts import ToolPart
+from palimpsest.transcript.reverts import FileDiff
 from palimpsest.transcript.values import Ask
 
 MIME = "application/vnd.palimpsest.segment+json"
@@ -39,6 +41,8 @@ class Frame:
     questions: tuple[QuestionAsked, ...] = ()
     status: str = ""
     """A line of Markdown under an open segment: what the agent waits for."""
+    changes: tuple[FileDiff, ...] = ()
+    """What the turn did to files, once it is over."""
 
 
 def bundle(
@@ -48,6 +52,8 @@ def bundle(
     shown = list(slices(messages, segment))
     open_ = segment.end is None and bool(frame.status)
     status = frame.status if open_ else ""
+    changes = frame.changes if segment.end is None else ()
+    below = status or (f"*{inline(changed_words(changes))}*" if changes else "")
     return {
         MIME: {
             "version": SEGMENT_VERSION,
@@ -66,13 +72,14 @@ def bundle(
             ],
             "replies": _scrubbed(_replies(shown, notes), scrub),
             "decisions": _decisions(shown, notes),
+            "changes": _scrubbed(saved_changes(changes), scrub),
             "first_step": segment.first_step,
             "status": status,
             "start": _place(segment.start, segment.start.lead),
             "end": _place(segment.end, segment.tail),
         },
-        "text/markdown": _words(markdown.render_message, shown, segment, notes, scrub, status),
-        "text/plain": _words(text.render_message, shown, segment, notes, scrub, status.strip("*")),
+        "text/markdown": _words(markdown.render_message, shown, segment, notes, scrub, below),
+        "text/plain": _words(text.render_message, shown, segment, notes, scrub, below.strip("*")),
     }
 
 

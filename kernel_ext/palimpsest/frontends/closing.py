@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from palimpsest.frontends.bundle import Frame, bundle
+from palimpsest.frontends.changes import turn_changes
 from palimpsest.frontends.feed import shown_messages
 from palimpsest.frontends.protocol import CloseSegment, Cut
 from palimpsest.frontends.segments import Position, Segment, slices
@@ -43,7 +44,8 @@ def closed_bundle(
         first_step=command.first_step,
     )
     seq = (command.first_seq, snapshot.seq)
-    frame = Frame(session=command.session, turn=command.turn, seq=seq)
+    changes = turn_changes(snapshot.messages, command.turn)
+    frame = Frame(session=command.session, turn=command.turn, seq=seq, changes=changes)
     return bundle(messages, segment, frame, notes=notes, scrub=scrub)
 
 
