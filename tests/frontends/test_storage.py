@@ -58,7 +58,7 @@ def test_deletes_only_what_is_due_and_only_with_yes(kernel: Kernel, tmp_path: Pa
     there = lost.exists()
     gone = client.run("%agent storage prune --yes")
 
-    assert "1 kept text (23 bytes) is no longer needed and kept for 7 days" in first.story()
+    assert "1 kept text (23 bytes) is no longer needed and kept for 1 day" in first.story()
     assert "%agent storage prune --yes deletes it" in due.story()
     assert there
     assert "Deleted 1 kept text (23 bytes)." in gone.story()

@@ -36,7 +36,6 @@ from palimpsest.frontends.protocol import (
     CurrentNotice,
     Hello,
     ListChoices,
-    ListSessions,
     NewSession,
     OpenSession,
     OutcomeNotice,
@@ -48,13 +47,13 @@ from palimpsest.frontends.protocol import (
     Resync,
     Retry,
     Revert,
-    SessionRow,
     Steer,
     Unwatch,
     Watch,
     Withdraw,
 )
 from palimpsest.frontends.pump import Pump
+from palimpsest.frontends.shelf_channel import ShelfChannel
 from palimpsest.frontends.turn import Services
 from palimpsest.render.story import Notes
 from palimpsest.session.api import Answer, LiveSession, PromptOptions
@@ -136,7 +135,6 @@ class Channel:
             Resync: self._resync,
             CloseSegment: self._close_segment,
             ListChoices: self._choices,
-            ListSessions: self._list,
             OpenSession: self._open,
             NewSession: self._new,
             Rename: self._rename,
@@ -144,6 +142,7 @@ class Channel:
             Revert: self._revert,
         }
         """What takes its time, done on the engine."""
+        self._work |= ShelfChannel(services, self).work
 
     def fresh(self, session_id: str) -> bool:
         """Tell whether a page watches this session now."""
@@ -174,6 +173,24 @@ class Channel:
                 self._unsubscribe.append(session.subscribe(self._forwarder(session.id)))
         if changed:
             self._publish(CurrentNotice(session=head_of(session)))
+
+    def forget(self, session_id: str) -> None:
+        """Go on without a session that is gone; from any thread."""
+        with self._lock:
+            self._sessions.pop(session_id, None)
+            was_current = self._current == session_id
+            if was_current:
+                self._current = None
+        if was_current:
+            self._services.engine.submit(self._find_current())
+
+    def publish(self, notice: OutcomeNotice) -> None:
+        """Tell the pages what became of a command."""
+        self._publish(notice)
+
+    def notebook(self) -> str | None:
+        """Name the notebook of this kernel."""
+        return self._notebook()
 
     def handle(self, content: dict[str, Any]) -> dict[str, Any]:
         """Answer one command at once; on the control thread."""
@@ -308,21 +325,6 @@ class Channel:
     async def _choices(self, command: ListChoices) -> None:
         made = await asyncio.to_thread(choices_of, self._services)
         self._publish(OutcomeNotice(id=command.id, choices=made))
-
-    async def _list(self, command: ListSessions) -> None:
-        found = await asyncio.to_thread(self._services.workspace.sessions)
-        rows = tuple(
-            SessionRow(
-                id=one.id,
-                title=one.title,
-                notebook=one.notebook,
-                created=one.created,
-                updated=one.updated,
-                messages=one.messages,
-            )
-            for one in found
-        )
-        self._publish(OutcomeNotice(id=command.id, sessions=rows))
 
     async def _open(self, command: OpenSession) -> None:
         session = await self._services.workspace.open(command.session, self._notebook())

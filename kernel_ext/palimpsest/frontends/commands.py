@@ -13,19 +13,17 @@ from IPython.core.error import UsageError
 
 from palimpsest.frontends import parts, policy, reverting
 from palimpsest.frontends.options import Request, policy_words
-from palimpsest.frontends.storage import sweep_words
+from palimpsest.frontends.shelf import Said, Shelf
+from palimpsest.frontends.shelf_words import COMMANDS as SHELF
+from palimpsest.frontends.storage import Storage
 from palimpsest.frontends.turn import Pages, Place, Services
 from palimpsest.render.escape import code_span, inline
 from palimpsest.render.words import count, money
 from palimpsest.review.weighing import weigh
 from palimpsest.session.api import LiveSession, Snapshot
-from palimpsest.session.config import Config
 from palimpsest.session.wishes import WishAction
 from palimpsest.transcript.errors import NotFound, UserError
 from palimpsest.transcript.scrub import scrub, secret_values
-
-MOST_SESSIONS = 30
-"""What a person reads in a cell; the panel has them all."""
 
 NO_SESSION = "This notebook has no session yet. Ask with %agent, then look again."
 
@@ -52,10 +50,15 @@ class Commands:
     def __init__(self, services: Services, pages: Pages) -> None:
         self._services = services
         self._pages = pages
+        shelf = Shelf(services, pages)
         self._by_name: Mapping[str, Callable[[str, Place], Text]] = {
             "status": self._status,
-            "sessions": self._sessions,
-            "use": self._use,
+            "use": functools.partial(self._told, shelf.open),
+            **{
+                name: functools.partial(self._told, getattr(shelf, name))
+                for name in SHELF
+                if name != "storage"
+            },
             "stop": self._stop,
             "context": self._context,
             "pin": functools.partial(self._wish, "pin"),
@@ -102,35 +105,6 @@ class Commands:
         if self._services.workspace.warning:
             rows.append(("warning", self._services.workspace.warning))
         return table(("", ""), rows)
-
-    def _sessions(self, _argument: str, place: Place) -> Text:
-        current = self._current(place).id
-        found = self._services.workspace.sessions()
-        rows = [
-            (
-                f"{'* ' if one.id == current else ''}{one.id}",
-                one.title,
-                one.notebook or "console",
-                count(one.messages),
-            )
-            for one in found[:MOST_SESSIONS]
-        ]
-        text = table(("session", "title", "notebook", "messages"), rows)
-        if len(found) > MOST_SESSIONS:
-            more = f"{count(len(found) - MOST_SESSIONS)} older sessions are not listed."
-            return Text(f"{text.markdown}\n\n*{more}*", f"{text.plain}\n{more}")
-        return text
-
-    def _use(self, argument: str, place: Place) -> Text:
-        services = self._services
-        session = services.engine.submit(services.workspace.open(argument, place.notebook)).result()
-        self._pages.adopt(session)
-        picture = session.snapshot()
-        title = picture.session.title if picture.session else ""
-        words = f"This notebook now goes on with {session.id} ({title}), {count(len(picture.messages))} messages."
-        if session.read_only:
-            words += " Another kernel writes it, so it can be read here, not asked."
-        return sentence(words)
 
     def _stop(self, _argument: str, place: Place) -> Text:
         stopped = self._current(place).cancel("Stopped.")
@@ -200,13 +174,20 @@ class Commands:
             return sentence("Nothing is configured; every setting has its built-in value.")
         return table(("setting", "value", "from"), rows)
 
-    def _storage(self, argument: str, _place: Place) -> Text:
-        config = getattr(self._services, "config", None)
-        days = config.value.retention if config is not None else Config().retention
-        delete = argument == "prune --yes"
-        work = self._services.workspace.sweep(days, delete=delete)
-        found, gone = self._services.engine.submit(work).result()
-        return sentence(sweep_words(found, days, gone if delete else None))
+    def _storage(self, argument: str, place: Place) -> Text:
+        said = Storage(self._services, self._pages).run(argument)
+        return self._told(lambda _argument, _place: said, argument, place)
+
+    def _told(self, tell: Callable[[str, Place], Said], argument: str, place: Place) -> Text:
+        """Return sentences and tables as one text."""
+        texts: list[Text] = []
+        for one in tell(argument, place):
+            if isinstance(one, str):
+                texts.append(sentence(one))
+                continue
+            texts += [Text(f"**{inline(one.title)}**", one.title)] if one.title else []
+            texts.append(table(one.head, one.rows))
+        return Text("\n\n".join(t.markdown for t in texts), "\n\n".join(t.plain for t in texts))
 
     def _default_model(self) -> str:
         default = getattr(self._services, "default_model", None)

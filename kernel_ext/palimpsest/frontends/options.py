@@ -10,9 +10,19 @@ import re
 from dataclasses import dataclass, fields
 from typing import Any, Literal
 
+from palimpsest.frontends.shelf_words import COMMANDS as SHELF
+from palimpsest.frontends.shelf_words import shelf_argument
+
 Command = Literal[
     "status",
     "sessions",
+    "open",
+    "title",
+    "archive",
+    "unarchive",
+    "delete",
+    "fork",
+    "children",
     "use",
     "stop",
     "wait",
@@ -35,7 +45,7 @@ Command = Literal[
 
 COMMANDS: dict[str, str] = {
     "status": "the session of this notebook, its model, what runs and what waits",
-    "sessions": "the sessions kept for this project",
+    **{name: text for name, text in SHELF.items() if name != "storage"},
     "use": "go on with another session: %agent use ID",
     "stop": "stop the turn that runs",
     "wait": "wait for the turn that runs, and show its answer",
@@ -52,7 +62,7 @@ COMMANDS: dict[str, str] = {
     "policy": "what is left out for the model, and when: %agent policy [NAME] [number=value]",
     "models": "the models that can be used here",
     "config": "every setting and where it came from",
-    "storage": "long texts that no session needs any more; %agent storage prune --yes deletes them",
+    "storage": SHELF["storage"],
     "help": "this text",
 }
 
@@ -206,8 +216,8 @@ def _with_argument(word: str, words: list[str], rest: str) -> Request | None:
         return Request(command=word, argument=" ".join(words[1:]))  # type: ignore[arg-type]  # as above
     if word in REVERTING and (given := revert_words(words)) is not None:
         return Request(command=word, argument=given)  # type: ignore[arg-type]  # as above
-    if words[:2] == ["storage", "prune"]:
-        return Request(command="storage", argument=" ".join(words[1:]))
+    if word in SHELF and (given := shelf_argument(words, rest)) is not None:
+        return Request(command=word, argument=given)  # type: ignore[arg-type]  # as above
     if word == "compact" and words[1:3] == ["focus", "on"]:
         return Request(command="compact", argument=rest.split(maxsplit=3)[-1])
     if word == "policy" and _is_policy(chosen := policy_words(rest)[1:]):

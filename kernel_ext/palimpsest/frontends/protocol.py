@@ -168,9 +168,53 @@ class ListChoices(CommandBase):
 
 
 class ListSessions(CommandBase):
-    """List the sessions of the project."""
+    """List the sessions of the project, newest first, or those that hold all of some words."""
 
     type: Literal["sessions"] = "sessions"
+    words: str = Field(default="", max_length=1_000)
+    archived: bool | None = False
+    """Those that were put away; None asks for both."""
+    cursor: str | None = None
+    """Where the page before ended, as it said."""
+    limit: int | None = Field(default=None, ge=1, le=1_000)
+
+
+class ListChildren(CommandBase):
+    """List the sessions that ``task`` calls of a session began."""
+
+    type: Literal["children"] = "children"
+    session: str
+
+
+class Retitle(CommandBase):
+    """Call a session otherwise."""
+
+    type: Literal["title"] = "title"
+    session: str
+    title: str = Field(min_length=1, max_length=1_000)
+
+
+class Archive(CommandBase):
+    """Put a session away, or fetch it back."""
+
+    type: Literal["archive"] = "archive"
+    session: str
+    archived: bool = True
+
+
+class Delete(CommandBase):
+    """Delete a session and those that it began, for good."""
+
+    type: Literal["delete"] = "delete"
+    session: str
+
+
+class Fork(CommandBase):
+    """Begin a session in this notebook with all of another one, or all before a message."""
+
+    type: Literal["fork"] = "fork"
+    session: str
+    message: str | None = Field(default=None, max_length=200)
 
 
 class OpenSession(CommandBase):
@@ -236,6 +280,11 @@ Command = Annotated[
     | CloseSegment
     | ListChoices
     | ListSessions
+    | ListChildren
+    | Retitle
+    | Archive
+    | Delete
+    | Fork
     | OpenSession
     | NewSession
     | Rename
@@ -245,7 +294,7 @@ Command = Annotated[
 ]
 
 COMMANDS: TypeAdapter[Command] = TypeAdapter(Command)
-COMMAND_TYPES = "hello, watch, unwatch, prompt, queue, steer, reply, answer, retry, cancel, withdraw, resync, close, choices, sessions, open, new, rename, choose, revert"
+COMMAND_TYPES = "hello, watch, unwatch, prompt, queue, steer, reply, answer, retry, cancel, withdraw, resync, close, choices, sessions, children, title, archive, delete, fork, open, new, rename, choose, revert"
 
 
 class SessionHead(Value):
@@ -292,6 +341,12 @@ class SessionRow(Value):
     created: int
     updated: int
     messages: int = 0
+    archived: int | None = None
+    """When it was put away."""
+    parent: str | None = None
+    """The session whose ``task`` call began it."""
+    forked: bool | None = None
+    shared: bool | None = None
 
 
 class ModelChoice(Value):
@@ -374,6 +429,10 @@ class OutcomeNotice(Value):
     """One sentence, when it failed."""
     session: SessionHead | None = None
     sessions: tuple[SessionRow, ...] | None = None
+    total: int | None = None
+    """How many sessions there are in all."""
+    cursor: str | None = None
+    """Where the next page of sessions begins."""
     choices: Choices | None = None
     bundle: dict[str, Any] | None = None
     """A segment in its last form, by MIME type."""

@@ -1,15 +1,172 @@
-"""What ``%agent storage`` says: which texts no session needs, how much they take, and what goes.
+"""What ``%agent storage`` says: what the folder holds, what may go by age or size, and what goes.
 
 Border: words from values; ``commands`` shows them.
 """
 
 import datetime
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
+from dataclasses import dataclass
 
+from palimpsest.frontends.policy import Rows, Section
+from palimpsest.frontends.shelf import Said, day
+from palimpsest.frontends.turn import Pages, Services
 from palimpsest.render.words import count, size
+from palimpsest.session.retention import Family, Limits, Plan, families, parse_size
+from palimpsest.session.settings import RetentionSettings
+from palimpsest.store.sizes import Sizes
+from palimpsest.store.store import SessionSummary
 from palimpsest.store.sweep import DAY, Sweep, Unneeded
+from palimpsest.transcript.errors import UserError
 
 NOTHING = "Every kept text is needed by a session; there is nothing to clean up."
+MOST_ROWS = 20
+"""Of the largest sessions; who wants to make room looks at those."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What ``%agent storage prune`` was told."""
+
+    days: float | None = None
+    most_bytes: int | None = None
+    yes: bool = False
+
+
+def read_prune(argument: str) -> Wanted:
+    """Read the words after ``%agent storage prune``; raises UserError."""
+    days: float | None = None
+    most: int | None = None
+    yes = False
+    given = iter(argument.split())
+    for word in given:
+        match word:
+            case "--days":
+                days = _days_of(next(given, ""))
+            case "--max-size":
+                most = parse_size(next(given, ""))
+            case "--yes":
+                yes = True
+            case _:
+                raise UserError(
+                    f"There is no option {word}. Known: --days N, --max-size 1GB, --yes."
+                )
+    return Wanted(days, most, yes)
+
+
+def _days_of(text: str) -> float:
+    try:
+        days = float(text)
+    except ValueError:
+        days = -1.0
+    if not 0 <= days < 100_000:
+        raise UserError("--days needs a number of days: %agent storage prune --days 90.")
+    return days
+
+
+class Storage:
+    """Runs ``%agent storage``."""
+
+    def __init__(self, services: Services, pages: Pages) -> None:
+        self._services = services
+        self._pages = pages
+
+    def run(self, argument: str) -> Said:
+        """Show what the folder holds; with ``prune``, what may go, and with ``--yes`` delete it."""
+        workspace, done = self._services.workspace, self._services.engine.submit
+        config = getattr(self._services, "config", None)
+        kept = config.value.retention if config is not None else RetentionSettings()
+        if not argument:
+            sizes, summaries = done(workspace.storage()).result()
+            found, _ = done(workspace.sweep(kept.texts)).result()
+            return [*storage_words(sizes, summaries), sweep_words(found, kept.texts, None)]
+        wanted = read_prune(argument.partition(" ")[2])
+        most = parse_size(kept.size) if kept.size is not None else None
+        limits = Limits(
+            wanted.days if wanted.days is not None else kept.days,
+            wanted.most_bytes if wanted.most_bytes is not None else most,
+        )
+        planned, gone = done(
+            workspace.prune(limits) if wanted.yes else _looked(workspace.plan(limits))
+        ).result()
+        for family in gone or ():
+            for one in family.ids:
+                self._pages.forget(one)
+        swept, texts = done(workspace.sweep(kept.texts, delete=wanted.yes)).result()
+        return [
+            *plan_words(planned, gone),
+            sweep_words(swept, kept.texts, texts if wanted.yes else None),
+        ]
+
+
+async def _looked(plan: Awaitable[Plan]) -> tuple[Plan, None]:
+    """Return a plan as a prune that deleted nothing."""
+    return await plan, None
+
+
+def storage_words(sizes: Sizes, summaries: Sequence[SessionSummary]) -> Said:
+    """Say what the folder holds, the largest sessions first."""
+    rows: Rows = [
+        ("sessions", size(sizes.logs), f"{count(len(sizes.sessions))} logs"),
+        ("long texts and pictures", size(sizes.blobs), f"{count(sizes.blob_count)} files"),
+        ("snapshots of files", size(sizes.snapshots), ""),
+        ("shared pages", size(sizes.share), ""),
+        ("the rest", size(sizes.other), ""),
+        ("together", size(sizes.total), ""),
+    ]
+    said: Said = [Section("", ("what", "takes", ""), rows)]
+    found = sorted(families(summaries, sizes), key=lambda one: -one.bytes)
+    if found:
+        head = ("session", "title", "takes", "last used")
+        told: Rows = [
+            (one.summary.id, one.summary.title, size(one.bytes), day(one.updated))
+            for one in found[:MOST_ROWS]
+        ]
+        said.append(Section("The largest sessions, with what only they need", head, told))
+    if len(found) > MOST_ROWS:
+        said.append(f"{count(len(found) - MOST_ROWS)} smaller ones are not listed.")
+    return said
+
+
+def plan_words(found: Plan, gone: Sequence[Family] | None) -> Said:
+    """Say which sessions would go, or went, and which are never taken."""
+    limits = limits_words(found.limits)
+    if not limits:
+        return []
+    if not found.due and not found.spared:
+        return [f"No session is over the limits ({limits})."]
+    said: Said = []
+    if gone is not None:
+        said.append(f"Deleted {_sessions(gone)} ({size(sum(one.bytes for one in gone))}).")
+        left = [one for one in found.due if one not in gone]
+        if left:
+            said.append(f"{_sessions(left)} came into use meanwhile and stayed.")
+    elif found.due:
+        head = ("session", "title", "takes", "last used")
+        rows: Rows = [
+            (one.summary.id, one.summary.title, size(one.bytes), day(one.updated))
+            for one in found.due
+        ]
+        said.append(Section(f"Would go ({limits})", head, rows))
+        said.append(
+            f"{_sessions(found.due)}, {size(found.freed)}. The same with --yes deletes "
+            f"{'it' if len(found.due) == 1 else 'them'}, for good."
+        )
+    if found.spared:
+        kept: Rows = [
+            (one.summary.id, one.summary.title, size(one.bytes), one.stays) for one in found.spared
+        ]
+        said.append(Section("Never taken", ("session", "title", "takes", "why"), kept))
+    return said
+
+
+def limits_words(limits: Limits) -> str:
+    """Name the limits; empty where there are none."""
+    said = []
+    if limits.days is not None:
+        said.append(f"not used for {_days(limits.days)}")
+    if limits.most_bytes is not None:
+        said.append(f"more than {size(limits.most_bytes)} together")
+    return ", ".join(said)
 
 
 def sweep_words(found: Sweep, days: float, gone: Sequence[Unneeded] | None) -> str:
@@ -26,13 +183,18 @@ def sweep_words(found: Sweep, days: float, gone: Sequence[Unneeded] | None) -> s
         )
     if found.waiting:
         first = min(one.since for one in found.waiting) + days * DAY
-        day = datetime.datetime.fromtimestamp(first, tz=datetime.UTC).astimezone()
+        moment = datetime.datetime.fromtimestamp(first, tz=datetime.UTC).astimezone()
         said.append(
             f"{_texts(found.waiting)} {'is' if len(found.waiting) == 1 else 'are'} no longer needed "
-            f"and kept for {_days(days)}, until {day:%Y-%m-%d} at the earliest."
+            f"and kept for {_days(days)}, until {moment:%Y-%m-%d} at the earliest."
         )
     said.append(f"{count(found.needed)} others are needed by sessions and stay.")
     return " ".join(said)
+
+
+def _sessions(found: Sequence[Family]) -> str:
+    number = sum(len(one.ids) for one in found)
+    return f"{count(number)} {'session' if number == 1 else 'sessions'}"
 
 
 def _texts(found: Sequence[Unneeded]) -> str:

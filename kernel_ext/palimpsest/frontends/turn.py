@@ -63,6 +63,10 @@ class Pages(Protocol):
         """Note the session that the notebook goes on with."""
         ...
 
+    def forget(self, session_id: str) -> None:
+        """Go on without a session that is gone."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class Place:

@@ -11,8 +11,10 @@ from typing import Literal, Protocol
 
 from palimpsest.context.basis import Basis
 from palimpsest.session.listing import Page, Query
+from palimpsest.session.retention import Family, Limits, Plan
 from palimpsest.session.undo_api import Undoing
 from palimpsest.session.wishes import Wish, WishAction
+from palimpsest.store.sizes import Sizes
 from palimpsest.store.state import State
 from palimpsest.store.store import SessionSummary
 from palimpsest.store.sweep import Sweep, Unneeded
@@ -271,6 +273,22 @@ class Workspace(Protocol):
 
     async def page(self, query: Query) -> Page:
         """Return a page of the sessions that a query finds, newest first."""
+        ...
+
+    async def family(self, session_id: str) -> tuple[SessionSummary, ...]:
+        """Return a session with those that it began: all that goes with it, its own line last."""
+        ...
+
+    async def storage(self) -> tuple[Sizes, Sequence[SessionSummary]]:
+        """Weigh the project's folder; raises UserError where nothing is kept on a disk."""
+        ...
+
+    async def plan(self, limits: Limits) -> Plan:
+        """Say which sessions would go under limits of age and size, and which are never taken."""
+        ...
+
+    async def prune(self, limits: Limits) -> tuple[Plan, tuple[Family, ...]]:
+        """Delete what may go under limits; returns the plan, and what went of it."""
         ...
 
     async def children(self, session_id: str) -> Sequence[SessionSummary]:

@@ -108,6 +108,8 @@ class Merge:
         path = tuple(_split(key))
         if path == ("policy",) and isinstance(value, str):
             value = {"base": value}
+        if path == ("retention",) and isinstance(value, int | float):
+            value = {"texts": value}
         inner = _table_type(annotation)
         entries = _entry_type(annotation)
         if (inner or entries) and not isinstance(value, Mapping):

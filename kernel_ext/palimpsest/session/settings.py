@@ -20,6 +20,7 @@ Cost = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 Dollars = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Seconds = Annotated[float, Field(gt=0, le=86_400, allow_inf_nan=False)]
 Days = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+SizeText = Annotated[str, Field(pattern=r"^\d+(\.\d+)?\s*([kKmMgGtT]?[bB])?$")]
 PermissionTable = Action | dict[str, Action | dict[str, Action]]
 """A word for everything, or by permission, or by permission and pattern; the last match wins."""
 
@@ -188,6 +189,17 @@ class PersonSettings(Settings):
     history_limit: Turns | None = None
 
 
+class RetentionSettings(Settings):
+    """How long and how much is kept before ``%agent storage prune`` takes it."""
+
+    days: Days | None = None
+    """Since a session was last used; without it, sessions are kept however old they are."""
+    size: SizeText | None = None
+    """Most that the folder takes, such as ``2GB``; without it, as much as there is."""
+    texts: Days = 1.0
+    """For which long texts are kept after no session needs them, a day at least."""
+
+
 class Config(Settings):
     """Every setting, with its built-in value."""
 
@@ -237,5 +249,5 @@ class Config(Settings):
     """Whether a session's page is written by itself, only when asked for, or never."""
     snapshot: bool = True
     """The files before and behind each step are kept, so that a revert brings them back."""
-    retention: Days = 7.0
-    """Days for which long texts are kept after no session needs them any more."""
+    retention: RetentionSettings = RetentionSettings()
+    """What ``%agent storage prune`` takes; a number is ``texts`` alone. Nothing goes by itself."""

@@ -22,12 +22,15 @@ from palimpsest.session.forking import fork
 from palimpsest.session.listing import Page, Query, is_meant, page, prompts, with_children
 from palimpsest.session.live import LiveSession
 from palimpsest.session.notebooks import in_project
+from palimpsest.session.retention import Family, Limits, Plan, holds_pins, plan
 from palimpsest.session.services import Services
+from palimpsest.session.sharing import remove_page
 from palimpsest.session.titles import default_title, title_from
 from palimpsest.store.journal import Journal
 from palimpsest.store.jsonl import JsonlStore
 from palimpsest.store.layout import Layout
 from palimpsest.store.recovery import close_interrupted
+from palimpsest.store.sizes import Sizes, measure
 from palimpsest.store.state import State
 from palimpsest.store.store import Owner, SessionSummary, Store
 from palimpsest.store.sweep import Sweep, Unneeded, survey
@@ -156,8 +159,39 @@ class Workspace:
                 if known is not None:
                     await known.close()
             self._current = {name: one for name, one in self._current.items() if one not in family}
-            await asyncio.to_thread(self._store.delete, full)
+            await asyncio.to_thread(self._delete, family)
             return family
+
+    async def family(self, session_id: str) -> tuple[SessionSummary, ...]:
+        """Return a session with those that it began: all that goes with it, its own line last."""
+        listed = await self._listed()
+        known = {one.id: one for one in listed}
+        return tuple(known[one] for one in with_children(listed, self._full_id(session_id)))
+
+    async def storage(self) -> tuple[Sizes, Sequence[SessionSummary]]:
+        """Weigh the project's folder; raises UserError where nothing is kept on a disk."""
+        layout = self._layout()
+        return await asyncio.to_thread(measure, layout), await self._listed()
+
+    async def plan(self, limits: Limits) -> Plan:
+        """Say which sessions would go under limits of age and size, and which are never taken."""
+        sizes, listed = await self.storage()
+        opened = frozenset(self._open)
+        is_pinned = functools.partial(holds_pins, self._store)
+        now = self._services.clock()
+        return await asyncio.to_thread(
+            plan, listed, sizes, limits, now, opened.__contains__, is_pinned
+        )
+
+    async def prune(self, limits: Limits) -> tuple[Plan, tuple[Family, ...]]:
+        """Delete what may go under limits; returns the plan, and what went of it."""
+        found = await self.plan(limits)
+        gone = []
+        for one in found.due:
+            with suppress(SessionHeld, NotFound):  # it came into use, or somebody was faster
+                await self.delete(one.summary.id)
+                gone.append(one)
+        return found, tuple(gone)
 
     async def page(self, query: Query) -> Page:
         """Return a page of the sessions that a query finds, newest first."""
@@ -172,12 +206,7 @@ class Workspace:
         self, days: float, *, delete: bool = False
     ) -> tuple[Sweep, tuple[Unneeded, ...]]:
         """Look for long texts that no session has needed for so many days, and delete them if asked to."""
-        store = self._store
-        if not isinstance(store, JsonlStore):
-            raise UserError(
-                "This kernel keeps its sessions in memory only, so there is no storage to look after."
-            )
-        return await asyncio.to_thread(_swept, store.layout, days, delete=delete)
+        return await asyncio.to_thread(_swept, self._layout(), days, delete=delete)
 
     async def close(self) -> None:
         """Close every open session."""
@@ -240,11 +269,26 @@ class Workspace:
             journal.append(SessionUpdated(session=state.session.model_copy(update=fields)))
         await asyncio.to_thread(journal.close)
 
+    def _delete(self, family: Sequence[str]) -> None:
+        for one in family:
+            session = self._store.open_live(one).session
+            if session is not None:
+                with suppress(UserError, OSError):
+                    remove_page(self._store, session)
+        self._store.delete(family[-1])
+
     async def _written(self, session_id: str) -> None:
         """Wait until all that this kernel knows of a session stands in its log."""
         known = self._open.get(session_id)
         if isinstance(known, LiveSession):
             await known.journal.flush()
+
+    def _layout(self) -> Layout:
+        if isinstance(self._store, JsonlStore):
+            return self._store.layout
+        raise UserError(
+            "This kernel keeps its sessions in memory only, so there is no storage to look after."
+        )
 
     async def _listed(self) -> Sequence[SessionSummary]:
         return await asyncio.to_thread(self._store.list)

@@ -340,6 +340,15 @@ class JsonlStore:
         with collector_paused():
             return live_state(self.segments.pieces(session_id))
 
+    def says(self, session_id: str, *words: bytes) -> bool:
+        """Tell whether any of these bytes stand in any line of a session, its fork's parents included."""
+        return any(
+            word in line
+            for piece in self.segments.pieces(session_id)
+            for _, line in forward(piece)
+            for word in words
+        )
+
     def list(self) -> Sequence[SessionSummary]:
         """List the sessions, newest first."""
         found = [summary for summary in self._index.summaries().values() if not summary.deleted]

@@ -17,8 +17,9 @@ from palimpsest.store.blobs import HASH
 from palimpsest.store.layout import Layout, scratch_file
 
 DAY = 86_400.0
-LEAST_SECONDS = 3_600.0
-"""Even with no retention at all: a blob is put before the record that names it is on the disk."""
+LEAST_SECONDS = DAY
+"""Even with no retention at all: a blob is put before the record that names it is on the disk, and a
+kernel that sleeps overnight may still mean to name one."""
 
 NOTES = "unneeded.json"
 CHUNK_BYTES = 1 << 20

@@ -47,10 +47,14 @@ export type Event =
 export type Command =
   | AnswerAsk
   | AnswerQuestion
+  | Archive
   | Cancel
   | Choose
   | CloseSegment
+  | Delete
+  | Fork
   | Hello
+  | ListChildren
   | ListChoices
   | ListSessions
   | NewSession
@@ -59,6 +63,7 @@ export type Command =
   | Queue
   | Rename
   | Resync
+  | Retitle
   | Retry
   | Revert
   | Steer
@@ -140,6 +145,15 @@ export interface ApiError {
   metadata?: {
     [k: string]: unknown;
   };
+}
+/**
+ * Put a session away, or fetch it back.
+ */
+export interface Archive {
+  id: string;
+  type: 'archive';
+  session: string;
+  archived: boolean;
 }
 /**
  * A question for a person: may this tool call run?
@@ -648,6 +662,14 @@ export interface Facts {
   };
 }
 /**
+ * Delete a session and those that it began, for good.
+ */
+export interface Delete {
+  id: string;
+  type: 'delete';
+  session: string;
+}
+/**
  * What became of one file.
  */
 export interface FileDiff {
@@ -695,6 +717,15 @@ export interface Filling {
    * The answer that the request was for; its numbers are the provider's.
    */
   message_id?: string;
+}
+/**
+ * Begin a session in this notebook with all of another one, or all before a message.
+ */
+export interface Fork {
+  id: string;
+  type: 'fork';
+  session: string;
+  message?: string;
 }
 /**
  * Where a fork begins: everything of the parent up to and including ``seq``.
@@ -751,6 +782,14 @@ export interface LimitPolicy {
   loose_key: boolean;
 }
 /**
+ * List the sessions that ``task`` calls of a session began.
+ */
+export interface ListChildren {
+  id: string;
+  type: 'children';
+  session: string;
+}
+/**
  * List the models and agents that can answer here.
  */
 export interface ListChoices {
@@ -758,11 +797,21 @@ export interface ListChoices {
   type: 'choices';
 }
 /**
- * List the sessions of the project.
+ * List the sessions of the project, newest first, or those that hold all of some words.
  */
 export interface ListSessions {
   id: string;
   type: 'sessions';
+  words: string;
+  /**
+   * Those that were put away; None asks for both.
+   */
+  archived?: boolean;
+  /**
+   * Where the page before ended, as it said.
+   */
+  cursor?: string;
+  limit?: number;
 }
 /**
  * Info and parts, parts in the order in which they first appeared.
@@ -1132,6 +1181,14 @@ export interface OutcomeNotice {
   error?: string;
   session?: SessionHead;
   sessions?: SessionRow[];
+  /**
+   * How many sessions there are in all.
+   */
+  total?: number;
+  /**
+   * Where the next page of sessions begins.
+   */
+  cursor?: string;
   choices?: Choices;
   /**
    * A segment in its last form, by MIME type.
@@ -1159,6 +1216,16 @@ export interface SessionRow {
   created: number;
   updated: number;
   messages: number;
+  /**
+   * When it was put away.
+   */
+  archived?: number;
+  /**
+   * The session whose ``task`` call began it.
+   */
+  parent?: string;
+  forked?: boolean;
+  shared?: boolean;
 }
 /**
  * What taking back a message, or undoing that, would do, or did.
@@ -1613,6 +1680,15 @@ export interface Resync {
   session?: string;
   after?: number;
   client: string;
+}
+/**
+ * Call a session otherwise.
+ */
+export interface Retitle {
+  id: string;
+  type: 'title';
+  session: string;
+  title: string;
 }
 /**
  * Send the newest turn's request again, because it failed.

@@ -1,0 +1,120 @@
+"""What a page may do with kept sessions: list, search, name, put away, delete, fork.
+
+Border: does the work of these commands on the engine and publishes what came of it; ``channel``
+takes the commands in.
+"""
+
+from collections.abc import Callable, Coroutine
+from typing import Any, Protocol
+
+from palimpsest.frontends.notices import head_of
+from palimpsest.frontends.protocol import (
+    Archive,
+    CommandBase,
+    Delete,
+    Fork,
+    ListChildren,
+    ListSessions,
+    OutcomeNotice,
+    Retitle,
+    SessionRow,
+)
+from palimpsest.frontends.turn import Services
+from palimpsest.session.api import LiveSession
+from palimpsest.session.listing import Query
+from palimpsest.store.store import SessionSummary
+
+
+class Desk(Protocol):
+    """What ``channel`` does for it."""
+
+    def adopt(self, session: LiveSession) -> None:
+        """Note the session that the notebook goes on with, and tell the pages."""
+        ...
+
+    def forget(self, session_id: str) -> None:
+        """Go on without a session that is gone."""
+        ...
+
+    def publish(self, notice: OutcomeNotice) -> None:
+        """Tell the pages."""
+        ...
+
+    def notebook(self) -> str | None:
+        """Name the kernel's notebook."""
+        ...
+
+
+class ShelfChannel:
+    """The commands about kept sessions."""
+
+    def __init__(self, services: Services, desk: Desk) -> None:
+        self._services = services
+        self._desk = desk
+        self.work: dict[type[CommandBase], Callable[[Any], Coroutine[Any, Any, None]]] = {
+            ListSessions: self._list,
+            ListChildren: self._children,
+            Retitle: self._retitle,
+            Archive: self._archive,
+            Delete: self._delete,
+            Fork: self._fork,
+        }
+
+    async def _list(self, command: ListSessions) -> None:
+        query = Query(
+            command.words,
+            archived=command.archived,
+            limit=command.limit or MOST_ROWS,
+            cursor=command.cursor,
+        )
+        found = await self._services.workspace.page(query)
+        rows = tuple(row_of(one) for one in found.sessions)
+        self._desk.publish(
+            OutcomeNotice(id=command.id, sessions=rows, total=found.total, cursor=found.cursor)
+        )
+
+    async def _children(self, command: ListChildren) -> None:
+        found = await self._services.workspace.children(command.session)
+        rows = tuple(row_of(one) for one in found)
+        self._desk.publish(OutcomeNotice(id=command.id, sessions=rows, total=len(rows)))
+
+    async def _retitle(self, command: Retitle) -> None:
+        await self._services.workspace.retitle(command.session, command.title)
+        self._desk.publish(OutcomeNotice(id=command.id))
+
+    async def _archive(self, command: Archive) -> None:
+        workspace = self._services.workspace
+        await workspace.archive(command.session, archived=command.archived)
+        self._desk.publish(OutcomeNotice(id=command.id))
+
+    async def _delete(self, command: Delete) -> None:
+        for one in await self._services.workspace.delete(command.session):
+            self._desk.forget(one)
+        self._desk.publish(OutcomeNotice(id=command.id))
+
+    async def _fork(self, command: Fork) -> None:
+        session = await self._services.workspace.fork(
+            command.session, command.message, notebook=self._desk.notebook()
+        )
+        self._desk.adopt(session)
+        self._desk.publish(OutcomeNotice(id=command.id, session=head_of(session)))
+
+
+MOST_ROWS = 100
+"""In one answer; a page asks for more when somebody looks further down."""
+
+
+def row_of(one: SessionSummary) -> SessionRow:
+    """Return a session's line as a page reads it."""
+    return SessionRow(
+        id=one.id,
+        title=one.title,
+        notebook=one.notebook,
+        created=one.created,
+        updated=one.updated,
+        messages=one.messages,
+        archived=one.archived,
+        parent=one.parent_id,
+        forked=one.forked_from is not None or None,
+        shared=one.shared or None,
+    )

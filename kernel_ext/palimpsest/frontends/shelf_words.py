@@ -1,0 +1,56 @@
+"""Tell the subcommands about kept sessions from prompts that begin with the same words.
+
+Border: knows nothing of sessions and imports nothing heavy. ``%agent delete the last row`` is a
+prompt; a subcommand names a session by its whole id, which begins with ``ses_``.
+"""
+
+import re
+
+SESSION = re.compile(r"ses_\w+")
+PIECE = re.compile(r"\w{4,}")
+SESSIONS_OPTIONS = frozenset({"--all", "--archived", "--page"})
+
+COMMANDS: dict[str, str] = {
+    "sessions": "the kept sessions: %agent sessions [words] [--all|--archived] [--page N]",
+    "open": "go on with another session: %agent open ID",
+    "title": "call this session otherwise: %agent title NEW TITLE",
+    "archive": "put a session away: %agent archive [ID]; %agent unarchive ID fetches it back",
+    "unarchive": "list a session again that was put away",
+    "delete": "delete a session for good: %agent delete ID --yes",
+    "fork": "begin a session with all of this one, or all before a message: %agent fork [ID] [at MESSAGE]",
+    "children": "the sessions that tasks of this one began: %agent children [ID]",
+    "storage": "what the sessions take; %agent storage prune [--days N] [--max-size 1GB] [--yes]",
+}
+"""What each is for."""
+
+
+def shelf_argument(words: list[str], rest: str) -> str | None:
+    """Return what a subcommand is given, or None where the line is a prompt."""
+    name, given = words[0], words[1:]
+    argument = rest.partition(name)[2].strip()
+    match name:
+        case "sessions" | "title":
+            return argument
+        case "storage":
+            return argument if not given or given[0] == "prune" else None
+        case "fork":
+            return argument if _is_fork(given) else None
+        case "delete":
+            named = [one for one in given if one != "--yes"]
+            return argument if not named or _is_session(named) else None
+        case "open" | "archive" | "unarchive" | "children":
+            return argument if not given or _is_session(given) else None
+        case _:
+            return None
+
+
+def _is_session(words: list[str]) -> bool:
+    return len(words) == 1 and SESSION.fullmatch(words[0]) is not None
+
+
+def _is_fork(words: list[str]) -> bool:
+    if words and SESSION.fullmatch(words[0]):
+        words = words[1:]
+    return not words or (
+        len(words) == 2 and words[0] == "at" and PIECE.fullmatch(words[1]) is not None
+    )
