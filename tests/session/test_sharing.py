@@ -381,11 +381,23 @@ def test_a_record_that_names_another_file_removes_nothing(
     other.write_text("mine")
     (tmp_path / ".palimpsest" / "share").mkdir()
     session = everything().session.model_copy(
-        update={"share": {"secret": "../../a-file-of-the-user-s-own"}}
+        update={"share": {"secret": "../../a-file-of-the-user-s-own", "session": SESSION}}
     )
 
     assert not remove_page(store, session)
     assert other.read_text() == "mine"
+
+
+def test_a_fork_has_a_page_of_its_own(store: JsonlStore) -> None:
+    session = everything().write(store)
+    shared = session.model_copy(update={"share": make_page(store, session, {})})
+    forked = Teller(session_id="ses_fork").write(store)
+    fork = forked.model_copy(update={"share": shared.share})
+
+    assert page_path(store, fork) is None
+    assert not remove_page(store, fork)
+    assert make_page(store, fork, {})["secret"] != (shared.share or {})["secret"]
+    assert page_path(store, shared) is not None
 
 
 def test_a_kernel_that_keeps_nothing_says_how_to_get_a_page() -> None:

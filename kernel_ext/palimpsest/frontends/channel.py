@@ -18,6 +18,7 @@ from pydantic import BaseModel, ValidationError
 from palimpsest import __version__
 from palimpsest.frontends import reverting
 from palimpsest.frontends.closing import closed_bundle
+from palimpsest.frontends.giving_channel import GivingChannel
 from palimpsest.frontends.magic import current_notebook, rename_notebook
 from palimpsest.frontends.notices import choices_of, head_of, in_batches, pictures, records_since
 from palimpsest.frontends.protocol import (
@@ -143,6 +144,7 @@ class Channel:
         }
         """What takes its time, done on the engine."""
         self._work |= ShelfChannel(services, self).work
+        self._work |= GivingChannel(services, self).work
 
     def fresh(self, session_id: str) -> bool:
         """Tell whether a page watches this session now."""
@@ -357,6 +359,10 @@ class Channel:
     async def _find_current(self) -> None:
         session = await self._services.workspace.current(self._notebook())
         self.adopt(session)
+
+    async def session(self, identifier: str | None) -> LiveSession:
+        """Return a session by id, or the notebook's."""
+        return await self._session(identifier)
 
     async def _session(self, identifier: str | None) -> LiveSession:
         """Return a session that this kernel has open, or open it."""

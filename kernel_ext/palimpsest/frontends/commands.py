@@ -12,6 +12,8 @@ from typing import Any
 from IPython.core.error import UsageError
 
 from palimpsest.frontends import parts, policy, reverting
+from palimpsest.frontends.giving import giving_lines
+from palimpsest.frontends.giving_words import COMMANDS as GIVING
 from palimpsest.frontends.options import Request, policy_words
 from palimpsest.frontends.shelf import Said, Shelf
 from palimpsest.frontends.shelf_words import COMMANDS as SHELF
@@ -73,6 +75,7 @@ class Commands:
             "models": self._models,
             "config": self._config,
             "storage": self._storage,
+            **{name: functools.partial(self._give, name) for name in GIVING},
         }
 
     def run(self, request: Request, place: Place) -> Text:
@@ -147,6 +150,10 @@ class Commands:
             said += [Text(f"**{inline(section.title)}**", section.title)]
             said += [table(section.head, section.rows)]
         return Text("\n\n".join(t.markdown for t in said), "\n\n".join(t.plain for t in said))
+
+    def _give(self, name: str, argument: str, place: Place) -> Text:
+        said = giving_lines(name, argument, self._services, lambda: self._current(place).id)
+        return Text("\n\n".join(inline(line) for line in said), "\n".join(said))
 
     def _context(self, _argument: str, place: Place) -> Text:
         services = self._services

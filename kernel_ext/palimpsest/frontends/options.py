@@ -10,6 +10,8 @@ import re
 from dataclasses import dataclass, fields
 from typing import Any, Literal
 
+from palimpsest.frontends.giving_words import COMMANDS as GIVING
+from palimpsest.frontends.giving_words import giving_argument
 from palimpsest.frontends.shelf_words import COMMANDS as SHELF
 from palimpsest.frontends.shelf_words import shelf_argument
 
@@ -40,6 +42,10 @@ Command = Literal[
     "models",
     "config",
     "storage",
+    "share",
+    "unshare",
+    "export",
+    "import",
     "help",
 ]
 
@@ -63,6 +69,7 @@ COMMANDS: dict[str, str] = {
     "models": "the models that can be used here",
     "config": "every setting and where it came from",
     "storage": SHELF["storage"],
+    **GIVING,
     "help": "this text",
 }
 
@@ -217,6 +224,8 @@ def _with_argument(word: str, words: list[str], rest: str) -> Request | None:
     if word in REVERTING and (given := revert_words(words)) is not None:
         return Request(command=word, argument=given)  # type: ignore[arg-type]  # as above
     if word in SHELF and (given := shelf_argument(words, rest)) is not None:
+        return Request(command=word, argument=given)  # type: ignore[arg-type]  # as above
+    if word in GIVING and (given := giving_argument(words, rest)) is not None:
         return Request(command=word, argument=given)  # type: ignore[arg-type]  # as above
     if word == "compact" and words[1:3] == ["focus", "on"]:
         return Request(command="compact", argument=rest.split(maxsplit=3)[-1])

@@ -264,6 +264,36 @@ class Revert(CommandBase):
     """Files that are overwritten though somebody else changed them."""
 
 
+class Share(CommandBase):
+    """Make a page of the session that can be passed on, or make it anew."""
+
+    type: Literal["share"] = "share"
+    session: str | None = None
+
+
+class Unshare(CommandBase):
+    """Delete the session's page."""
+
+    type: Literal["unshare"] = "unshare"
+    session: str | None = None
+
+
+class Export(CommandBase):
+    """Write the session to a new file inside the project."""
+
+    type: Literal["export"] = "export"
+    session: str | None = None
+    form: Literal["md", "ipynb", "json", "html", "opencode"] | None = None
+    path: str | None = Field(default=None, max_length=1000)
+
+
+class Import(CommandBase):
+    """Bring sessions in from a file or folder inside the project."""
+
+    type: Literal["import"] = "import"
+    path: str = Field(min_length=1, max_length=1000)
+
+
 Command = Annotated[
     Hello
     | Watch
@@ -289,12 +319,16 @@ Command = Annotated[
     | NewSession
     | Rename
     | Choose
-    | Revert,
+    | Revert
+    | Share
+    | Unshare
+    | Export
+    | Import,
     Field(discriminator="type"),
 ]
 
 COMMANDS: TypeAdapter[Command] = TypeAdapter(Command)
-COMMAND_TYPES = "hello, watch, unwatch, prompt, queue, steer, reply, answer, retry, cancel, withdraw, resync, close, choices, sessions, children, title, archive, delete, fork, open, new, rename, choose, revert"
+COMMAND_TYPES = "hello, watch, unwatch, prompt, queue, steer, reply, answer, retry, cancel, withdraw, resync, close, choices, sessions, children, title, archive, delete, fork, open, new, rename, choose, revert, share, unshare, export, import"
 
 
 class SessionHead(Value):
@@ -420,6 +454,33 @@ class PictureNotice(Value):
     last: bool = False
 
 
+class GivenFile(Value):
+    """A file that a session was written to."""
+
+    path: str
+    shown: str
+    """Relative to the project, where it is inside."""
+    bytes: int
+    content: str | None = None
+    """A shared page, where it is small enough to be sent."""
+
+
+class ImportedRow(Value):
+    """What became of one session of an import."""
+
+    id: str
+    title: str
+    outcome: Literal["new", "same", "updated", "copy"]
+    messages: int
+
+
+class Unreadable(Value):
+    """Something that an import could not read."""
+
+    where: str
+    what: str
+
+
 class OutcomeNotice(Value):
     """What became of a command that took its time."""
 
@@ -436,6 +497,10 @@ class OutcomeNotice(Value):
     choices: Choices | None = None
     bundle: dict[str, Any] | None = None
     """A segment in its last form, by MIME type."""
+    file: GivenFile | None = None
+    """What ``share`` or ``export`` wrote."""
+    imported: tuple[ImportedRow, ...] | None = None
+    unreadable: tuple[Unreadable, ...] = ()
     revert: RevertPreview | None = None
     """What taking back does, or did."""
     diffs: tuple[FileDiff, ...] | None = None

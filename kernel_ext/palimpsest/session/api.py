@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Literal, Protocol
 
 from palimpsest.context.basis import Basis
+from palimpsest.session.giving import Giving
 from palimpsest.session.listing import Page, Query
 from palimpsest.session.retention import Family, Limits, Plan
 from palimpsest.session.undo_api import Undoing
@@ -237,6 +238,8 @@ class Workspace(Protocol):
     project: Path
     warning: str | None
     """One sentence when storage fell back to memory."""
+    giving: Giving
+    """Shares, exports and imports sessions."""
 
     async def current(self, notebook: str | None) -> LiveSession:
         """Return the notebook's session: the one used here last, its newest one, or a new one."""

@@ -9,6 +9,7 @@ from palimpsest.model.model import Model
 from palimpsest.session.agents import Agent
 from palimpsest.session.hooks import HookBook
 from palimpsest.session.permitting import Permitting
+from palimpsest.session.sharing import ShareMode
 from palimpsest.store.snapshots import Snapshots
 from palimpsest.store.store import Store
 from palimpsest.tools.mcp_servers import Servers
@@ -68,6 +69,8 @@ class Services:
     """A model is asked for the title of a new session."""
     small_model: Callable[[ModelInfo], ModelInfo] = same_model
     """The model that writes titles beside the one that answers."""
+    share: ShareMode = "manual"
+    """When a session becomes a page: after every turn, when a person says so, or never."""
     snapshots: Snapshots | None = None
     """Keeps the project's files as they were; None where that is off, or nothing can be kept."""
     environment: Mapping[str, str] = field(default_factory=dict)

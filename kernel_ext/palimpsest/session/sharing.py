@@ -9,6 +9,7 @@ import base64
 import binascii
 import datetime
 import os
+import re
 import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -36,6 +37,7 @@ from palimpsest.transcript.values import Usage
 ShareMode = Literal["auto", "manual", "disabled"]
 
 FOLDER = "share"
+NAME = re.compile(r"[A-Za-z0-9_-]{20,80}")
 SECRET_BYTES = 24
 """192 bits: a name that is found by nobody who was not told it."""
 FILE_BYTES = 5_000_000
@@ -116,19 +118,25 @@ def share_folder(store: Store) -> Path:
 
 def page_path(store: Store, session: Session) -> Path | None:
     """Return where a session's page is; None when it is not shared."""
-    secret = (session.share or {}).get("secret")
-    if not isinstance(secret, str) or not _is_name(secret):
+    secret = _secret(session)
+    if secret is None or not isinstance(store, JsonlStore):
         return None
     path = share_folder(store) / f"{secret}.html"
     return path if path.is_file() else None
 
 
+def _secret(session: Session) -> str | None:
+    """Return the name of a session's page; a fork's record tells of its parent's, which stays."""
+    share = session.share or {}
+    secret = share.get("secret")
+    known = isinstance(secret, str) and NAME.fullmatch(secret) is not None
+    return secret if known and share.get("session") == session.id else None
+
+
 def make_page(store: Store, session: Session, environment: Mapping[str, str]) -> dict[str, Any]:
     """Write a session's page, again under its name if it has one; return the record of it."""
     folder = share_folder(store)
-    known = (session.share or {}).get("secret")
-    secret = known if isinstance(known, str) and _is_name(known) else None
-    secret = secret or secrets.token_urlsafe(SECRET_BYTES)
+    secret = _secret(session) or secrets.token_urlsafe(SECRET_BYTES)
     try:
         folder.mkdir(mode=0o700, exist_ok=True)
         write_page(store, session.id, folder / f"{secret}.html", environment)
@@ -136,12 +144,13 @@ def make_page(store: Store, session: Session, environment: Mapping[str, str]) ->
         raise StorageFailed(
             f"The page cannot be written ({error.strerror or error}): {str(folder)!r}."
         ) from error
-    return {"secret": secret, "url": f".palimpsest/{FOLDER}/{secret}.html"}
+    url = f".palimpsest/{FOLDER}/{secret}.html"
+    return {"secret": secret, "url": url, "session": session.id}
 
 
 def remove_page(store: Store, session: Session) -> bool:
     """Delete a session's page; false when there was none."""
-    path = page_path(store, session) if isinstance(store, JsonlStore) else None
+    path = page_path(store, session)
     if path is None:
         return False
     path.unlink(missing_ok=True)
@@ -386,10 +395,6 @@ def _last(url: str) -> str:
     return (
         "attachment" if url.startswith(("data:", "blob:")) else url.rstrip("/").rpartition("/")[2]
     )
-
-
-def _is_name(secret: str) -> bool:
-    return len(secret) >= 20 and all(sign.isalnum() or sign in "-_" for sign in secret)
 
 
 def _when(milliseconds: int) -> str:

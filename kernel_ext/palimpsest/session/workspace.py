@@ -19,6 +19,7 @@ from palimpsest import __version__
 from palimpsest.session.api import LiveSession as LiveSessionProtocol
 from palimpsest.session.followed import FollowedSession
 from palimpsest.session.forking import fork
+from palimpsest.session.giving import Giving
 from palimpsest.session.listing import Page, Query, is_meant, page, prompts, with_children
 from palimpsest.session.live import LiveSession
 from palimpsest.session.notebooks import in_project
@@ -57,6 +58,7 @@ class Workspace:
         self._open: dict[str, LiveSession | FollowedSession] = {}
         self._current: dict[str | None, str] = {}
         self._lock = asyncio.Lock()
+        self.giving = Giving(services, self._settled, self._note_share)
 
     async def current(self, notebook: str | None) -> LiveSessionProtocol:
         """Return the notebook's session: the one used here last, its newest one, or a new one."""
@@ -111,6 +113,17 @@ class Workspace:
                 notebook=self._name(notebook),
             )
             return await self._opened(session.id, session.notebook)
+
+    async def _settled(self, session_id: str) -> str:
+        """Write what is known of a session into its log, and return its whole id."""
+        async with self._lock:
+            full = self._full_id(session_id)
+            await self._written(full)
+            return full
+
+    async def _note_share(self, session_id: str, share: dict[str, Any] | None) -> None:
+        async with self._lock:
+            await self._change(session_id, share=share)
 
     async def children(self, session_id: str) -> Sequence[SessionSummary]:
         """List the sessions that ``task`` calls of a session began, oldest first."""

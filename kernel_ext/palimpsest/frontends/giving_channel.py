@@ -1,0 +1,88 @@
+"""What a page may do to give a session out, and to bring others in.
+
+Border: does the work of these commands on the engine and publishes what came of it; ``channel``
+takes the commands in. A page names files inside the project only.
+"""
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+from typing import Any, Protocol
+
+from palimpsest.frontends.protocol import (
+    CommandBase,
+    Export,
+    GivenFile,
+    Import,
+    ImportedRow,
+    OutcomeNotice,
+    Share,
+    Unreadable,
+    Unshare,
+)
+from palimpsest.frontends.turn import Services
+from palimpsest.session.api import LiveSession
+
+MOST_SENT = 1_500_000
+"""Bytes of a page that are sent to the browser, which a server lets through at once."""
+
+
+class Desk(Protocol):
+    """What ``channel`` does for it."""
+
+    async def session(self, identifier: str | None) -> LiveSession:
+        """Return a session by id, or the notebook's."""
+        ...
+
+    def publish(self, notice: OutcomeNotice) -> None:
+        """Tell the pages."""
+        ...
+
+
+class GivingChannel:
+    """The commands that share, export and import."""
+
+    def __init__(self, services: Services, desk: Desk) -> None:
+        self._services = services
+        self._desk = desk
+        self.work: dict[type[CommandBase], Callable[[Any], Coroutine[Any, Any, None]]] = {
+            Share: self._share,
+            Unshare: self._unshare,
+            Export: self._export,
+            Import: self._import,
+        }
+
+    async def _share(self, command: Share) -> None:
+        session = await self._desk.session(command.session)
+        path = await self._services.workspace.giving.share(session.id)
+        content = await asyncio.to_thread(path.read_text, encoding="utf-8")
+        self._told(command.id, path, len(content.encode()), content)
+
+    async def _unshare(self, command: Unshare) -> None:
+        session = await self._desk.session(command.session)
+        removed = await self._services.workspace.giving.unshare(session.id)
+        self._desk.publish(OutcomeNotice(id=command.id, late=not removed))
+
+    async def _export(self, command: Export) -> None:
+        session = await self._desk.session(command.session)
+        giving = self._services.workspace.giving
+        made = await giving.export(session.id, command.form, command.path, inside=True)
+        self._told(command.id, made.path, made.bytes)
+
+    async def _import(self, command: Import) -> None:
+        report = await self._services.workspace.giving.bring(command.path, inside=True)
+        imported = tuple(
+            ImportedRow(id=one.id, title=one.title, outcome=one.outcome, messages=one.messages)
+            for one in report.sessions
+        )
+        unreadable = tuple(Unreadable(where=one.where, what=one.what) for one in report.problems)
+        self._desk.publish(OutcomeNotice(id=command.id, imported=imported, unreadable=unreadable))
+
+    def _told(self, identifier: str, path: Path, size: int, content: str | None = None) -> None:
+        root = self._services.workspace.project
+        inside = root in path.parents
+        shown = path.relative_to(root).as_posix() if inside else str(path)
+        file = GivenFile(
+            path=str(path), shown=shown, bytes=size, content=content if size <= MOST_SENT else None
+        )
+        self._desk.publish(OutcomeNotice(id=identifier, file=file))
