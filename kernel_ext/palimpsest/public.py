@@ -4,7 +4,7 @@ The same things that the magic and the panel can do, as a Python object (docs/ap
 """
 
 import functools
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
@@ -28,11 +28,12 @@ from palimpsest.store.exchange import ImportReport
 from palimpsest.tools.mcp_servers import ServerStatus
 from palimpsest.transcript.decisions import StepRequest
 from palimpsest.transcript.errors import UserError
+from palimpsest.transcript.events import QuestionAsked
 from palimpsest.transcript.messages import Messages
 from palimpsest.transcript.policies import Policy
 from palimpsest.transcript.reverts import FileDiff, RevertPreview
 from palimpsest.transcript.scrub import scrub, secret_values
-from palimpsest.transcript.values import Reply
+from palimpsest.transcript.values import Reply, Todo
 
 NOT_IN_A_CELL = (
     "In a notebook, ask with %agent or %%agent: the agent's Python needs the thread that this call "
@@ -165,6 +166,26 @@ class Session(Handing):
     def reply(self, ask_id: str, reply: Reply) -> bool:
         """Answer a question; the first answer wins."""
         return self._live.reply(ask_id, reply)
+
+    @property
+    def todos(self) -> tuple[Todo, ...]:
+        """What the agent has to do, as its tool ``todowrite`` keeps it."""
+        return self._live.snapshot().todos
+
+    @property
+    def questions(self) -> tuple[QuestionAsked, ...]:
+        """What the agent asks you, and nobody answered yet."""
+        return self._live.snapshot().questions
+
+    def answer(self, question_id: str, *answers: str | Sequence[str] | None) -> bool:
+        """Answer what the agent asks, one answer for each question; the first answer wins.
+
+        An answer is a label, your own words, or a list of labels; None leaves that question open.
+        Without any the agent goes on with its best judgement. Returns False when somebody was
+        first: ``session.answer(session.questions[0].question_id, "SQLite", ["mass", "year"])``.
+        """
+        given = [[one] if isinstance(one, str) else list(one or ()) for one in answers]
+        return self._live.answer(question_id, given if any(given) else None)
 
     @property
     def control(self) -> Control:

@@ -1,0 +1,30 @@
+"""What ``%agent todo`` says: how far the list is, and each of its items.
+
+Border: words from values; nothing is asked of a model.
+"""
+
+from collections.abc import Sequence
+
+from palimpsest.render.escape import inline
+from palimpsest.transcript.todos import checklist, tally
+from palimpsest.transcript.values import Todo
+
+NONE = "The agent keeps no todo list in this session yet; it writes one for work of several steps."
+
+
+def todo_words(todos: Sequence[Todo]) -> tuple[str, str]:
+    """Return the list as Markdown and as plain text."""
+    if not todos:
+        return inline(NONE), NONE
+    head = f"{tally(todos)[:1].upper()}{tally(todos)[1:]}."
+    return f"{head}\n\n{''.join(map(_item, todos))}", f"{head}\n{checklist(todos)}"
+
+
+def _item(todo: Todo) -> str:
+    words = inline(todo.content)
+    if todo.status == "cancelled":
+        return f"- ~~{words}~~ (dropped)\n"
+    done = "x" if todo.status == "completed" else " "
+    more = " (in work)" if todo.status == "in_progress" else ""
+    more += " (important)" if todo.priority == "high" and todo.status != "completed" else ""
+    return f"- [{done}] {words}{more}\n"
