@@ -1,6 +1,8 @@
 """Permission rules say what runs, what is asked, and what never runs."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from palimpsest.tools.modes import PLAN_DENIES, answered_by, denied_by, mode_of
 from palimpsest.tools.permissions import (
@@ -11,11 +13,13 @@ from palimpsest.tools.permissions import (
     PendingAsk,
     decide,
     disabled,
+    evaluate,
     from_config,
     is_secret_file,
     refusal,
     settle,
 )
+from palimpsest.tools.wildcard import beginning, matches
 from palimpsest.transcript.errors import ConfigError
 from palimpsest.transcript.values import Ask, Reply, Rule
 
@@ -195,3 +199,20 @@ def test_a_rejection_with_words_does_not_end_the_turn() -> None:
     corrected = refusal(Reply(answer="reject", feedback="use the other file"))
     assert not corrected.stops
     assert "use the other file" in str(corrected)
+
+
+@given(st.text("ab *?/\\\n", max_size=8), st.text("ab */\\\n", max_size=8))
+def test_what_matches_begins_as_its_pattern_does(text: str, pattern: str) -> None:
+    if matches(text, pattern):
+        assert text.replace("\\", "/").startswith(beginning(pattern))
+
+
+@given(
+    st.lists(st.sampled_from(["*", "a*", "a *", "?", "b"])),
+    st.sampled_from(["a", "ab", "a b", "b"]),
+)
+def test_the_last_match_is_that_of_a_plain_search(patterns: list[str], text: str) -> None:
+    found = tuple(Rule(permission="bash", pattern=p, action="allow") for p in patterns)
+    plain = [rule for rule in found if matches(text, rule.pattern)]
+
+    assert evaluate("bash", text, found) == (plain or [Rule(permission="bash", action="ask")])[-1]

@@ -6,12 +6,13 @@ an earlier "always"; "always" holds for one session or, where a person says so, 
 rule for ``edit`` covers ``write`` too, while a rule for ``write`` also stands on its own.
 """
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from palimpsest.tools.wildcard import matches
+from palimpsest.tools.wildcard import beginning, compiled, matches
 from palimpsest.transcript.errors import ConfigError, PermissionDenied
 from palimpsest.transcript.values import Action, Ask, Reply, Rule
 
@@ -132,20 +133,46 @@ def evaluate(permission: str, pattern: str, *rulesets: Iterable[Rule]) -> Rule:
     return _last_match((permission,), pattern, merge(*rulesets))
 
 
-def _last_match(names: Sequence[str], pattern: str, rules: Rules) -> Rule:
-    for rule in reversed(rules):
-        if _names(rule, names) and matches(pattern, rule.pattern):
+def _last_match(names: tuple[str, ...], pattern: str, rules: Rules) -> Rule:
+    found = _found(names, pattern, rules)
+    return found or Rule(permission=names[0], pattern="*", action="ask")
+
+
+def _found(names: tuple[str, ...], pattern: str, rules: Rules) -> Rule | None:
+    text = pattern.replace("\\", "/")
+    for head, whole, rule in _about(names, _Same(rules)):
+        if text.startswith(head) and whole.fullmatch(text):
             return rule
-    return Rule(permission=names[0], pattern="*", action="ask")
+    return None
 
 
-@lru_cache(maxsize=4096)
-def _is_named(name: str, pattern: str) -> bool:
-    return name == pattern or matches(name, pattern)
+class _Same:
+    """A set of rules as the key of a cache: the same object, not an equal one, which is quick to tell."""
+
+    __slots__ = ("rules",)
+
+    def __init__(self, rules: Rules) -> None:
+        self.rules = rules
+
+    def __hash__(self) -> int:
+        return id(self.rules)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Same) and other.rules is self.rules
+
+
+@lru_cache(maxsize=256)
+def _about(names: tuple[str, ...], same: _Same) -> tuple[tuple[str, re.Pattern[str], Rule], ...]:
+    """Return the rules about a permission, the last first, with how what they match begins."""
+    return tuple(
+        (beginning(rule.pattern), compiled(rule.pattern), rule)
+        for rule in reversed(same.rules)
+        if _names(rule, names)
+    )
 
 
 def _names(rule: Rule, names: Sequence[str]) -> bool:
-    return any(_is_named(name, rule.permission) for name in names)
+    return any(matches(name, rule.permission) for name in names)
 
 
 def _kinds(permission: str) -> tuple[str, ...]:
@@ -202,7 +229,7 @@ def decide(
         rule = _last_match(kinds, pattern, rules)
         if rule.action == "deny":
             return Denied(permission=permission, pattern=pattern, rule=rule)
-        if _last_match(kinds, pattern, (*rules, *approved)).action != "allow":
+        if (_found(kinds, pattern, approved) or rule).action != "allow":
             waiting.append(pattern)
     return MustAsk(tuple(waiting)) if waiting else Allowed()
 

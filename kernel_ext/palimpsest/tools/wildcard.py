@@ -13,7 +13,8 @@ Choice = TypeVar("Choice")
 
 
 @lru_cache(maxsize=4096)
-def _compiled(pattern: str) -> re.Pattern[str]:
+def compiled(pattern: str) -> re.Pattern[str]:
+    """Return what the whole text must match, with slashes for backslashes."""
     escaped = re.escape(pattern.replace("\\", "/")).replace(r"\*", ".*").replace(r"\?", ".")
     # "git *" is meant to cover a bare "git" too.
     if escaped.endswith(r"\ .*"):
@@ -23,7 +24,15 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 
 def matches(text: str, pattern: str) -> bool:
     """Tell whether the whole text matches; backslashes count as slashes."""
-    return _compiled(pattern).fullmatch(text.replace("\\", "/")) is not None
+    return compiled(pattern).fullmatch(text.replace("\\", "/")) is not None
+
+
+def beginning(pattern: str) -> str:
+    """Return how every text that matches begins: what stands before the first star or question mark."""
+    text = pattern.replace("\\", "/")
+    at = min((found for found in map(text.find, "*?") if found >= 0), default=len(text))
+    # "git *" is meant to cover a bare "git" too.
+    return text[: at - 1] if text.endswith(" *") and at == len(text) - 1 else text[:at]
 
 
 def _by_length(patterns: Mapping[str, Choice]) -> list[tuple[str, Choice]]:

@@ -1,0 +1,51 @@
+"""Measure what it costs to decide whether calls may run.
+
+A thousand calls of every kind are decided by the rules of a person who has written many: the defaults,
+a configuration of fifty rules, an agent's, a mode's, and forty approvals. No two commands are equal,
+so that nothing is answered from a memory of patterns.
+"""
+
+import itertools
+import timeit
+
+from tests.bench.figure import Figure
+
+from palimpsest.tools.modes import answered_by
+from palimpsest.tools.permissions import DEFAULT_RULES, Rules, decide, from_config, merge
+from palimpsest.transcript.values import Rule
+
+CALLS = 1_000
+MOST_MS = 10.0
+KINDS = ("bash", "python", "read", "edit", "grep", "webfetch")
+
+
+def rules() -> Rules:
+    """Return the rules of a person who has written many."""
+    config = {
+        "bash": {"*": "ask", **{f"tool{n} *": "allow" for n in range(30)}, "rm *": "deny"},
+        "edit": {"*": "ask", **{f"src/{n}/*.py": "allow" for n in range(15)}},
+        "external_directory": {"~/data/*": "allow"},
+        "webfetch": "ask",
+    }
+    return merge(DEFAULT_RULES, from_config(config, home="/home/ada"))
+
+
+def approved() -> Rules:
+    """Return a mode's answers and what was always allowed."""
+    kept = (Rule(permission="bash", pattern=f"make {n} *", action="allow") for n in range(40))
+    return (*answered_by("accept-edits"), *kept)
+
+
+def measure() -> list[Figure]:
+    """Measure and return the figures."""
+    all_rules, answers = rules(), approved()
+    fresh = itertools.count()
+
+    def run() -> None:
+        for number in range(CALLS):
+            decide(KINDS[number % 6], (f"word {next(fresh)} of/a/path.py",), all_rules, answers)
+
+    run()
+    best = min(timeit.repeat(run, number=1, repeat=5))
+    note = f"{len(all_rules)} rules, {len(answers)} answers"
+    return [Figure(f"{CALLS:,} permission evaluations", best * 1_000, "ms", MOST_MS, note)]
