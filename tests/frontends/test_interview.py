@@ -116,3 +116,12 @@ class TestInAKernel:
 
         assert "[x] Load\n" in run.story()
         assert "1 of 2 done" in run.story()
+        told = kernel.run("%agent todo").story()
+        assert "1 of 2 done." in told
+        assert "- [x] Load\n- [ ] Plot" in told
+
+    def test_without_a_list_it_says_so(self, kernel: Kernel) -> None:
+        kernel.script("says('hi')")
+        kernel.run("%agent --new hi")
+
+        assert "keeps no todo list" in kernel.run("%agent todo").story()

@@ -18,6 +18,7 @@ from palimpsest.frontends.options import Request, policy_words
 from palimpsest.frontends.shelf import Said, Shelf
 from palimpsest.frontends.shelf_words import COMMANDS as SHELF
 from palimpsest.frontends.storage import Storage
+from palimpsest.frontends.todos import todo_words
 from palimpsest.frontends.turn import Pages, Place, Services
 from palimpsest.render.escape import code_span, inline
 from palimpsest.render.words import count, money
@@ -71,6 +72,7 @@ class Commands:
             "unrevert": functools.partial(self._revert, "unrevert"),
             "cleanup": functools.partial(self._revert, "cleanup"),
             "diff": functools.partial(self._revert, "diff"),
+            "todo": self._todo,
             "policy": self._policy,
             "models": self._models,
             "config": self._config,
@@ -133,6 +135,9 @@ class Commands:
         text = table(parts.HEAD, rows)
         words = f"%agent {action} ID chooses one of these, the newest first."
         return Text(f"{text.markdown}\n\n{inline(words)}", f"{text.plain}\n{words}")
+
+    def _todo(self, _argument: str, place: Place) -> Text:
+        return Text(*todo_words(self._current(place).snapshot().todos))
 
     def _policy(self, argument: str, place: Place) -> Text:
         session = self._current(place)
