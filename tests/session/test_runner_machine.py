@@ -428,7 +428,7 @@ class OnDisk(Runs):
         self.do(self.within(die()))
 
 
-def tested(machine: type[Runs], examples: int, steps: int) -> None:
+def run_machine(machine: type[Runs], examples: int, steps: int) -> None:
     run_state_machine_as_test(
         machine, settings=settings(max_examples=examples, stateful_step_count=steps)
     )
@@ -437,10 +437,10 @@ def tested(machine: type[Runs], examples: int, steps: int) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("machine", [InMemory, OnDisk])
 def test_every_order_of_operations_keeps_the_laws(machine: type[Runs]) -> None:
-    tested(machine, 15, 20)
+    run_machine(machine, 15, 20)
 
 
 @pytest.mark.soak
 @pytest.mark.parametrize("machine", [InMemory, OnDisk])
 def test_very_many_orders_of_operations_keep_the_laws(machine: type[Runs]) -> None:
-    tested(machine, 600, 50)
+    run_machine(machine, 600, 50)
