@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from IPython.core.error import UsageError
-
 from palimpsest.frontends import parts, policy, reverting
 from palimpsest.frontends.giving import giving_lines
 from palimpsest.frontends.giving_words import COMMANDS as GIVING
+from palimpsest.frontends.guests import Guests
 from palimpsest.frontends.options import Request, policy_words
 from palimpsest.frontends.shelf import Said, Shelf
 from palimpsest.frontends.shelf_words import COMMANDS as SHELF
@@ -54,6 +54,7 @@ class Commands:
         self._services = services
         self._pages = pages
         shelf = Shelf(services, pages)
+        guests = Guests(services)
         self._by_name: Mapping[str, Callable[[str, Place], Text]] = {
             "status": self._status,
             "use": functools.partial(self._told, shelf.open),
@@ -76,6 +77,8 @@ class Commands:
             "policy": self._policy,
             "models": self._models,
             "config": self._config,
+            "hooks": functools.partial(self._told, guests.hooks),
+            "mcp": functools.partial(self._told, guests.mcp),
             "storage": self._storage,
             **{name: functools.partial(self._give, name) for name in GIVING},
         }

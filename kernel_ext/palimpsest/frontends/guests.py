@@ -4,7 +4,10 @@ Border: rows of words from values; ``commands`` makes tables of them.
 """
 
 from collections.abc import Sequence
+from typing import Any
 
+from palimpsest.frontends.policy import Section
+from palimpsest.frontends.turn import Place
 from palimpsest.render.escape import one_line
 from palimpsest.session.hooks import HookStatus
 from palimpsest.tools.mcp_servers import ServerStatus
@@ -51,3 +54,32 @@ def server_rows(servers: Sequence[ServerStatus]) -> list[tuple[str, ...]]:
 def _tools(one: ServerStatus) -> str:
     more = f" and {len(one.tools) - MOST_TOOLS} more" if len(one.tools) > MOST_TOOLS else ""
     return ", ".join(one.tools[:MOST_TOOLS]) + more
+
+
+class Guests:
+    """Says what takes part; ``connect`` tries the servers again that are not connected."""
+
+    def __init__(self, services: Any) -> None:
+        self._services = services
+
+    def hooks(self, _argument: str, _place: Place) -> list[str | Section]:
+        """Tell of hooks; what is only configured is loaded first."""
+        book = getattr(self._services, "hooks", None)
+        if book is None:
+            return [NO_HOOKS]
+        self._services.engine.submit(book.load()).result()
+        rows = hook_rows(book.status())
+        said: list[str | Section] = list(book.problems)
+        return [Section("", HOOK_HEAD, rows), *said] if rows else (said or [NO_HOOKS])
+
+    def mcp(self, argument: str, _place: Place) -> list[str | Section]:
+        """Tell of MCP servers."""
+        servers = getattr(self._services, "servers", None)
+        if not servers:
+            return [NO_SERVERS]
+        if argument == "connect":
+            self._services.engine.submit(servers.restart()).result()
+        said: list[str | Section] = [Section("", SERVER_HEAD, server_rows(servers.status()))]
+        if any(one.state in ("waiting", "failed") for one in servers.status()):
+            said.append("They are connected when a prompt begins; %agent mcp connect does it now.")
+        return said

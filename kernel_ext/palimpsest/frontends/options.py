@@ -42,6 +42,8 @@ Command = Literal[
     "policy",
     "models",
     "config",
+    "hooks",
+    "mcp",
     "storage",
     "share",
     "unshare",
@@ -70,6 +72,8 @@ COMMANDS: dict[str, str] = {
     "policy": "what is left out for the model, and when: %agent policy [NAME] [number=value]",
     "models": "the models that can be used here",
     "config": "every setting and where it came from",
+    "hooks": "functions that take part in each turn, where they come from, and which failed",
+    "mcp": "MCP servers, their state and tools; %agent mcp connect tries them again",
     "storage": SHELF["storage"],
     **GIVING,
     "help": "this text",
@@ -201,6 +205,8 @@ def _command(rest: str) -> Request | None:
     if not words:
         return Request(command="help")
     word = words[0]
+    if words == ["mcp", "connect"]:
+        return Request(command="mcp", argument="connect")
     found = _with_argument(word, words, rest)
     if found is not None or len(words) > 1:
         return found

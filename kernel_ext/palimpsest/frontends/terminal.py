@@ -8,11 +8,12 @@ from collections.abc import Callable
 from typing import Any
 
 from palimpsest.frontends.feed import TurnFeed, shown_messages
-from palimpsest.render.escape import clean
+from palimpsest.render.escape import clean, one_line
 from palimpsest.render.story import Call, Caps, Notes, tell, tell_error
 from palimpsest.render.words import SIGNS, duration
 from palimpsest.session.api import Answer, Snapshot
 from palimpsest.transcript.messages import AssistantMessage, Message
+from palimpsest.transcript.notices import notice_of
 from palimpsest.transcript.parts import (
     Part,
     ReasoningPart,
@@ -89,6 +90,8 @@ class TerminalStory:
         match part:
             case TextPart() if not part.synthetic:
                 self._text(part, over=over)
+            case TextPart() if words := notice_of(part):
+                self._once(part, [f"! {one_line(self._scrub(words), 400)}"])
             case ToolPart(state=ToolCompleted() | ToolFailed()):
                 self._once(part, self._call_lines(part))
             case ReasoningPart() if part.time is not None and part.time.end is not None:

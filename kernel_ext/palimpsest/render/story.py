@@ -31,6 +31,7 @@ from palimpsest.transcript.events import (
     Record,
 )
 from palimpsest.transcript.messages import Message
+from palimpsest.transcript.notices import notice_of
 from palimpsest.transcript.parts import (
     AgentPart,
     Attachment,
@@ -273,6 +274,9 @@ class _Teller:
                 return [notice] if notice else []
 
     def _said(self, part: TextPart) -> list[Item]:
+        told = notice_of(part)
+        if told is not None:
+            return [Notice("!", one_line(self.scrub(told), 400))]
         if not part.text.strip() or part.synthetic:
             return []
         shown, left_out = head(self.scrub(part.text), self.caps.text)

@@ -97,6 +97,8 @@ class Ledger:
     items: tuple[Item, ...]
     """In the order in which they are sent."""
     gone: tuple[Reduction, ...] = ()
+    opaque_by: str = ""
+    """The rule of the hook that wrote the whole request: nothing tells where its words came from."""
 
     @cached_property
     def kinds(self) -> dict[str, int]:

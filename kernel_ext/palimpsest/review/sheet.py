@@ -143,7 +143,12 @@ def _remarks(ledger: "Ledger") -> tuple[str, ...]:
         if ledger.reported is not None
         else ""
     )
-    return tuple(one for one in (counted, told, f"Policy: {ledger.policy}.") if one)
+    opaque = (
+        f"{ledger.opaque_by} wrote this request: it is stored whole, and what follows is what was sent."
+        if ledger.opaque_by
+        else ""
+    )
+    return tuple(one for one in (opaque, counted, told, f"Policy: {ledger.policy}.") if one)
 
 
 def _entry(item: "Item") -> Entry:

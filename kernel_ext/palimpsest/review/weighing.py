@@ -19,7 +19,9 @@ from palimpsest.context.texts import load_texts
 from palimpsest.context.view import View
 from palimpsest.render.escape import one_line
 from palimpsest.review.ledger import Item, Ledger, Moment, Shown
+from palimpsest.review.opaque import opaque
 from palimpsest.review.moments import TYPES, moments
+from palimpsest.review.opaque import opaque
 from palimpsest.review.reductions import Scrub, decisions_to_date, named, reductions
 from palimpsest.store.state import State
 from palimpsest.store.store import Store
@@ -73,7 +75,8 @@ def weigh_recorded(
         past.append(record)
         if isinstance(record.event, StepRequested) and record.event.request.id == request_id:
             basis = _recorded(store, session_id, state, record.event.request, counter)
-            return weigh(basis, lambda _types: past, scrub)
+            ledger = weigh(basis, lambda _types: past, scrub)
+            return opaque(ledger, record.event.request, store.get_blob, scrub)
     raise NotFound(f"There is no request {request_id!r} in session {session_id!r}.")
 
 

@@ -30,6 +30,8 @@ export type Line =
   | { kind: 'file'; key: string; part: FilePart }
   | { kind: 'patch'; key: string; part: PatchPart }
   | { kind: 'subtask'; key: string; part: SubtaskPart }
+  /** A sentence for a person, which the model is not shown. */
+  | { kind: 'notice'; key: string; part: TextPart }
   /** The newest failed attempt, and how many came right before it. */
   | { kind: 'retry'; key: string; part: RetryPart; before: number }
   | { kind: 'step'; key: string; part: StepFinishPart; number: number }
@@ -65,6 +67,8 @@ export function lines(messages: readonly Message[], firstStep = 1): Line[] {
       for (const part of parts) {
         if (part.type === 'retry') {
           add(found, { kind: 'retry', key: part.id, part, before: 0 });
+        } else if (part.type === 'text' && isNotice(part)) {
+          add(found, { kind: 'notice', key: part.id, part });
         }
       }
       found.push(...errorLines(info));
@@ -104,6 +108,9 @@ function partLine(part: Part, role: string): Line | null {
   const key = part.id;
   switch (part.type) {
     case 'text':
+      if (isNotice(part)) {
+        return { kind: 'notice', key, part };
+      }
       return part.synthetic || part.text.trim() === ''
         ? null
         : { kind: role === 'user' ? 'prompt' : 'text', key, part };
@@ -133,6 +140,11 @@ function partLine(part: Part, role: string): Line | null {
   }
 }
 
+/** Whether a text is a sentence for a person about what failed beside the answer. */
+export function isNotice(part: TextPart): boolean {
+  return part.ignored === true && part.metadata?.notice !== undefined;
+}
+
 function errorLines(info: Message['info']): Line[] {
   const error = info.role === 'assistant' ? info.error : undefined;
   return error === undefined
@@ -147,6 +159,7 @@ function errorLines(info: Message['info']): Line[] {
 function summaryText(parts: readonly Part[]): string {
   const texts = parts
     .filter(part => part.type === 'text')
+    .filter(part => !isNotice(part))
     .filter(part => part.metadata?.failed_attempt === undefined);
   const whole = texts.filter(part => !part.ignored && part.text !== '');
   return (whole.length > 0 ? whole : texts.slice(-1))

@@ -185,6 +185,12 @@ function LineView({ line, segment, live, newest, again }: ILineProps) {
           {words.__('Handed to %1: %2', line.part.agent, line.part.description)}
         </p>
       );
+    case 'notice':
+      return (
+        <p className="plm-Muted" role="note">
+          ! {line.part.text}
+        </p>
+      );
     case 'retry':
       return <Retry part={line.part} before={line.before} />;
     case 'step':

@@ -1,0 +1,45 @@
+"""Show a request that a hook wrote as what it is: messages, stored whole, of which nothing is known.
+
+Border: values from the record and its blob; nothing is projected, since nothing tells how the
+messages were made.
+"""
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from palimpsest.model.wire import prompt_text
+from palimpsest.render.escape import one_line
+from palimpsest.review.ledger import Item, Ledger
+from palimpsest.transcript.decisions import StepRequest
+
+KINDS = {"system": "system", "assistant": "assistant", "tool": "output"}
+NAME = "written by a hook"
+
+
+def opaque(
+    ledger: Ledger,
+    request: StepRequest,
+    read: Callable[[str], bytes],
+    scrub: Callable[[str], str],
+) -> Ledger:
+    """Return the ledger of a request as it was sent; of one that no hook wrote, as it is."""
+    if request.opaque is None:
+        return ledger
+    messages: list[dict[str, Any]] = json.loads(read(request.opaque.sha256))
+    tools = [item for item in ledger.items if item.kind == "tools"]
+    items = [
+        _item(message, one.tokens, ledger.calibration, scrub)
+        for message, one in zip(messages, request.items, strict=False)
+    ]
+    by = request.opaque_by or "A hook"
+    return replace(ledger, items=(*items, *tools), gone=(), opaque_by=by)
+
+
+def _item(
+    message: Mapping[str, Any], tokens: int, ratio: float, scrub: Callable[[str], str]
+) -> Item:
+    kind = KINDS.get(str(message["role"]), "user")
+    words = one_line(scrub(prompt_text((message,)).removeprefix(str(message["role"]))))  # type: ignore[arg-type]
+    return Item(kind, NAME, words, round(tokens * ratio))
