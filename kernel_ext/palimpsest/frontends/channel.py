@@ -16,7 +16,7 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from palimpsest import __version__
-from palimpsest.frontends import reverting
+from palimpsest.frontends import allow_channel, reverting
 from palimpsest.frontends.closing import closed_bundle
 from palimpsest.frontends.giving_channel import GivingChannel
 from palimpsest.frontends.magic import current_notebook, rename_notebook
@@ -36,6 +36,7 @@ from palimpsest.frontends.protocol import (
     CommandReply,
     CurrentNotice,
     Hello,
+    ListAllowed,
     ListChoices,
     NewSession,
     OpenSession,
@@ -48,7 +49,10 @@ from palimpsest.frontends.protocol import (
     Resync,
     Retry,
     Revert,
+    SetBudget,
+    SetMode,
     Steer,
+    TrustProject,
     Unwatch,
     Watch,
     Withdraw,
@@ -140,6 +144,10 @@ class Channel:
             NewSession: self._new,
             Rename: self._rename,
             Choose: self._choose,
+            SetMode: self._allow,
+            SetBudget: self._allow,
+            ListAllowed: self._allow,
+            TrustProject: self._allow,
             Revert: self._revert,
         }
         """What takes its time, done on the engine."""
@@ -281,7 +289,7 @@ class Channel:
 
     async def _answer(self, command: AnswerAsk) -> None:
         session = await self._session(command.session)
-        reply = Reply(answer=command.answer, feedback=command.feedback)
+        reply = Reply(answer=command.answer, feedback=command.feedback, scope=command.scope)
         first = session.reply(command.ask_id, reply)
         self._publish(OutcomeNotice(id=command.id, late=not first))
 
@@ -355,6 +363,12 @@ class Channel:
     async def _revert(self, command: Revert) -> None:
         session = await self._session(command.session)
         self._publish(await reverting.answer(command, session.undoing))
+
+    async def _allow(self, command: allow_channel.AboutPermissions) -> None:
+        session = await self._session(getattr(command, "session", None))
+        # Not here: what is kept for the project is a file.
+        done = await asyncio.to_thread(allow_channel.answer, command, session, self._services)
+        self._publish(done)
 
     async def _find_current(self) -> None:
         session = await self._services.workspace.current(self._notebook())

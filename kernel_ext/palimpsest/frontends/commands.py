@@ -7,10 +7,10 @@ import functools
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from IPython.core.error import UsageError
-from palimpsest.frontends import parts, policy, reverting
+
+from palimpsest.frontends import allowing, parts, policy, reverting
 from palimpsest.frontends.giving import giving_lines
 from palimpsest.frontends.giving_words import COMMANDS as GIVING
 from palimpsest.frontends.guests import Guests
@@ -74,6 +74,9 @@ class Commands:
             "cleanup": functools.partial(self._revert, "cleanup"),
             "diff": functools.partial(self._revert, "diff"),
             "todo": self._todo,
+            "mode": functools.partial(self._allow, "mode"),
+            "permissions": functools.partial(self._allow, "permissions"),
+            "budget": functools.partial(self._allow, "budget"),
             "policy": self._policy,
             "models": self._models,
             "config": self._config,
@@ -182,12 +185,19 @@ class Commands:
         words = f"Without -m the model is {default}."
         return Text(f"{text.markdown}\n\n{inline(words)}", f"{text.plain}\n{words}")
 
-    def _config(self, _argument: str, _place: Place) -> Text:
+    def _allow(self, name: str, argument: str, place: Place) -> Text:
+        return Text(*allowing.run(name, argument, self._current(place).control, _both))
+
+    def _config(self, argument: str, _place: Place) -> Text:
+        if argument == "trust":
+            return Text(*allowing.trust_words(getattr(self._services, "trust", tuple)()))
+        if argument == "distrust":
+            gone = getattr(self._services, "distrust", bool)()
+            return sentence("It waits for your trust again." if gone else "It was not trusted.")
         config = getattr(self._services, "config", None)
-        rows = [tuple(str(cell) for cell in row) for row in _config_rows(config)]
-        if not rows:
+        if not callable(getattr(config, "rows", None)):
             return sentence("Nothing is configured; every setting has its built-in value.")
-        return table(("setting", "value", "from"), rows)
+        return Text(*allowing.config_words(config, _both))
 
     def _storage(self, argument: str, place: Place) -> Text:
         said = Storage(self._services, self._pages).run(argument)
@@ -209,11 +219,6 @@ class Commands:
         return str(default()) if callable(default) else "unknown"
 
 
-def _config_rows(config: Any) -> list[tuple[Any, ...]]:
-    rows = getattr(config, "rows", None)
-    return list(rows()) if callable(rows) else []
-
-
 def _state(picture: Snapshot) -> str:
     status = picture.status
     if status.type == "retry":
@@ -231,6 +236,11 @@ def _model(picture: Snapshot) -> str:
     if model is None:
         return ""
     return f"{model.id} ({model.variant})" if model.variant else model.id
+
+
+def _both(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> tuple[str, str]:
+    text = table(head, rows)
+    return text.markdown, text.plain
 
 
 def sentence(words: str) -> Text:

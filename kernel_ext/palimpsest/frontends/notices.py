@@ -7,6 +7,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
+from palimpsest.frontends.allow_channel import choices as allow_choices
 from palimpsest.frontends.protocol import (
     AgentChoice,
     Choices,
@@ -56,6 +57,7 @@ def choices_of(services: Services) -> Choices:
         agents=tuple(AgentChoice(name=name, description=words) for name, words in named),
         model=default() if callable(default) else "",
         agent=named[0][0] if named else "",
+        **allow_choices(services),
     )
 
 

@@ -10,6 +10,7 @@ import re
 from dataclasses import dataclass, fields
 from typing import Any, Literal
 
+from palimpsest.frontends import allow_lines
 from palimpsest.frontends.giving_words import COMMANDS as GIVING
 from palimpsest.frontends.giving_words import giving_argument
 from palimpsest.frontends.shelf_words import COMMANDS as SHELF
@@ -39,6 +40,9 @@ Command = Literal[
     "cleanup",
     "diff",
     "todo",
+    "mode",
+    "permissions",
+    "budget",
     "policy",
     "models",
     "config",
@@ -70,8 +74,11 @@ COMMANDS: dict[str, str] = {
     "diff": "what the session changed in files: %agent diff, or diff last for the newest turn",
     "todo": "what the agent has to do in this session",
     "policy": "what is left out for the model, and when: %agent policy [NAME] [number=value]",
+    "mode": "how freely the agent works: %agent mode ask, plan, accept-edits or bypass",
+    "permissions": "what is always allowed, and every rule; %agent permissions revoke N or all",
+    "budget": "what the session may spend: %agent budget 2usd, 500k tokens, or off",
     "models": "the models that can be used here",
-    "config": "every setting and where it came from",
+    "config": "every setting and where it came from; %agent config trust believes this project's file",
     "hooks": "functions that take part in each turn, where they come from, and which failed",
     "mcp": "MCP servers, their state and tools; %agent mcp connect tries them again",
     "storage": SHELF["storage"],
@@ -229,6 +236,8 @@ def _with_argument(word: str, words: list[str], rest: str) -> Request | None:
         return Request(command="use", argument=words[1])
     if word in WISHES and len(words) <= 2:
         return Request(command=word, argument=" ".join(words[1:]))  # type: ignore[arg-type]  # as above
+    if word in allow_lines.NAMES and (about := allow_lines.argument(words)) is not None:
+        return Request(command=word, argument=about)  # type: ignore[arg-type]  # as above
     if word in REVERTING and (given := revert_words(words)) is not None:
         return Request(command=word, argument=given)  # type: ignore[arg-type]  # as above
     if word in SHELF and (given := shelf_argument(words, rest)) is not None:

@@ -97,6 +97,8 @@ class AnswerAsk(CommandBase):
     ask_id: str
     answer: Literal["once", "always", "reject"]
     feedback: str | None = None
+    scope: Literal["session", "project"] | None = None
+    """How far an ``always`` reaches; the session, where nothing is said."""
 
 
 class AnswerQuestion(CommandBase):
@@ -294,6 +296,40 @@ class Import(CommandBase):
     path: str = Field(min_length=1, max_length=1000)
 
 
+class SetMode(CommandBase):
+    """Choose how freely the agent works in this session, from the next call on."""
+
+    type: Literal["mode"] = "mode"
+    session: str | None = None
+    mode: str = Field(max_length=40)
+    """ask, plan, accept-edits or bypass; ``default`` takes the configured one."""
+
+
+class SetBudget(CommandBase):
+    """Limit what this session may spend in all; nothing takes the limit off."""
+
+    type: Literal["budget"] = "budget"
+    session: str | None = None
+    usd: float | None = None
+    tokens: int | None = None
+
+
+class ListAllowed(CommandBase):
+    """List what is always allowed here, and take some of it back first."""
+
+    type: Literal["allowed"] = "allowed"
+    session: str | None = None
+    revoke: tuple[int, ...] | None = None
+    """Numbers of the list as it was shown last; an empty list takes all of it back."""
+
+
+class TrustProject(CommandBase):
+    """Believe what this project's files say about permissions, or believe it no more."""
+
+    type: Literal["trust"] = "trust"
+    trusted: bool = True
+
+
 Command = Annotated[
     Hello
     | Watch
@@ -318,6 +354,10 @@ Command = Annotated[
     | OpenSession
     | NewSession
     | Rename
+    | SetMode
+    | SetBudget
+    | ListAllowed
+    | TrustProject
     | Choose
     | Revert
     | Share
@@ -328,7 +368,7 @@ Command = Annotated[
 ]
 
 COMMANDS: TypeAdapter[Command] = TypeAdapter(Command)
-COMMAND_TYPES = "hello, watch, unwatch, prompt, queue, steer, reply, answer, retry, cancel, withdraw, resync, close, choices, sessions, children, title, archive, delete, fork, open, new, rename, choose, revert, share, unshare, export, import"
+COMMAND_TYPES = "hello, watch, unwatch, prompt, queue, steer, reply, answer, retry, cancel, withdraw, resync, close, choices, sessions, children, title, archive, delete, fork, open, new, rename, mode, budget, allowed, trust, choose, revert, share, unshare, export, import"
 
 
 class SessionHead(Value):
@@ -400,6 +440,25 @@ class AgentChoice(Value):
     description: str
 
 
+class ModeChoice(Value):
+    """A mode that a session can be in."""
+
+    name: str
+    description: str
+
+
+class Allowed(Value):
+    """Something that is always allowed."""
+
+    number: int
+    """By which it is taken back."""
+    permission: str
+    pattern: str
+    scope: Literal["session", "project"]
+    where: str
+    """Where and when it was said, in words."""
+
+
 class Choices(Value):
     """What a person can choose for a prompt."""
 
@@ -408,6 +467,11 @@ class Choices(Value):
     model: str = ""
     """The model that answers when nobody chose one."""
     agent: str = ""
+    modes: tuple[ModeChoice, ...] = ()
+    mode: str = ""
+    """The mode of sessions for which nobody chose one."""
+    waits: tuple[str, ...] = ()
+    """What this project's files say that waits for a person's trust."""
 
 
 class Filling(Value):
@@ -495,6 +559,8 @@ class OutcomeNotice(Value):
     cursor: str | None = None
     """Where the next page of sessions begins."""
     choices: Choices | None = None
+    allowed: tuple[Allowed, ...] | None = None
+    """What is always allowed here."""
     bundle: dict[str, Any] | None = None
     """A segment in its last form, by MIME type."""
     file: GivenFile | None = None

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Literal, Protocol
 
 from palimpsest.context.basis import Basis
+from palimpsest.session.control import Control
 from palimpsest.session.giving import Giving
 from palimpsest.session.listing import Page, Query
 from palimpsest.session.retention import Family, Limits, Plan
@@ -174,6 +175,11 @@ class LiveSession(Protocol):
         ``undo`` undoes the newest compaction. Also while a turn runs, from any thread. Raises
         UserError when it cannot be, and where another kernel writes the session.
         """
+        ...
+
+    @property
+    def control(self) -> Control:
+        """Its mode, what is always allowed, its spending limit; raises SessionHeld."""
         ...
 
     def cancel(self, reason: str = "Stopped.") -> bool:

@@ -52,8 +52,11 @@ export type Command =
   | Choose
   | CloseSegment
   | Delete
+  | Export
   | Fork
   | Hello
+  | Import
+  | ListAllowed
   | ListChildren
   | ListChoices
   | ListSessions
@@ -66,7 +69,12 @@ export type Command =
   | Retitle
   | Retry
   | Revert
+  | SetBudget
+  | SetMode
+  | Share
   | Steer
+  | TrustProject
+  | Unshare
   | Unwatch
   | Watch
   | Withdraw;
@@ -107,6 +115,22 @@ export interface AgentPart {
   };
 }
 /**
+ * Something that is always allowed.
+ */
+export interface Allowed {
+  /**
+   * By which it is taken back.
+   */
+  number: number;
+  permission: string;
+  pattern: string;
+  scope: 'session' | 'project';
+  /**
+   * Where and when it was said, in words.
+   */
+  where: string;
+}
+/**
  * Answer a question; the first answer wins.
  */
 export interface AnswerAsk {
@@ -116,6 +140,10 @@ export interface AnswerAsk {
   ask_id: string;
   answer: 'once' | 'always' | 'reject';
   feedback?: string;
+  /**
+   * How far an ``always`` reaches; the session, where nothing is said.
+   */
+  scope?: 'session' | 'project';
 }
 /**
  * Answer what the model asks; the first answer wins.
@@ -379,6 +407,15 @@ export interface Choices {
    */
   model: string;
   agent: string;
+  modes: ModeChoice[];
+  /**
+   * The mode of sessions for which nobody chose one.
+   */
+  mode: string;
+  /**
+   * What this project's files say that waits for a person's trust.
+   */
+  waits: string[];
 }
 /**
  * A model that can answer here.
@@ -393,6 +430,13 @@ export interface ModelChoice {
    * Why it is here.
    */
   because: string;
+}
+/**
+ * A mode that a session can be in.
+ */
+export interface ModeChoice {
+  name: string;
+  description: string;
 }
 /**
  * Choose what the model sees of a part or message, from the next request on.
@@ -670,6 +714,16 @@ export interface Delete {
   session: string;
 }
 /**
+ * Write the session to a new file inside the project.
+ */
+export interface Export {
+  id: string;
+  type: 'export';
+  session?: string;
+  form?: 'md' | 'ipynb' | 'json' | 'html' | 'opencode';
+  path?: string;
+}
+/**
  * What became of one file.
  */
 export interface FileDiff {
@@ -741,6 +795,21 @@ export interface ForkedFrom {
   message_id?: string;
 }
 /**
+ * A file that a session was written to.
+ */
+export interface GivenFile {
+  path: string;
+  /**
+   * Relative to the project, where it is inside.
+   */
+  shown: string;
+  bytes: number;
+  /**
+   * A shared page, where it is small enough to be sent.
+   */
+  content?: string;
+}
+/**
  * Windows too small to work in, refused or warned of before any request.
  */
 export interface GuardPolicy {
@@ -774,12 +843,41 @@ export interface HygienePolicy {
   rule: 'opencode' | 'openclaw-2026.2' | 'openclaw-2026.9' | 'palimpsest';
 }
 /**
+ * Bring sessions in from a file or folder inside the project.
+ */
+export interface Import {
+  id: string;
+  type: 'import';
+  path: string;
+}
+/**
+ * What became of one session of an import.
+ */
+export interface ImportedRow {
+  id: string;
+  title: string;
+  outcome: 'new' | 'same' | 'updated' | 'copy';
+  messages: number;
+}
+/**
  * How the newest user turns are chosen when a history limit holds.
  */
 export interface LimitPolicy {
   rule: 'sliding' | 'batched';
   exact_provider: boolean;
   loose_key: boolean;
+}
+/**
+ * List what is always allowed here, and take some of it back first.
+ */
+export interface ListAllowed {
+  id: string;
+  type: 'allowed';
+  session?: string;
+  /**
+   * Numbers of the list as it was shown last; an empty list takes all of it back.
+   */
+  revoke?: number[];
 }
 /**
  * List the sessions that ``task`` calls of a session began.
@@ -1191,11 +1289,18 @@ export interface OutcomeNotice {
   cursor?: string;
   choices?: Choices;
   /**
+   * What is always allowed here.
+   */
+  allowed?: Allowed[];
+  /**
    * A segment in its last form, by MIME type.
    */
   bundle?: {
     [k: string]: unknown;
   };
+  file?: GivenFile;
+  imported?: ImportedRow[];
+  unreadable: Unreadable[];
   revert?: RevertPreview;
   /**
    * What was changed in files.
@@ -1226,6 +1331,13 @@ export interface SessionRow {
   parent?: string;
   forked?: boolean;
   shared?: boolean;
+}
+/**
+ * Something that an import could not read.
+ */
+export interface Unreadable {
+  where: string;
+  what: string;
 }
 /**
  * What taking back a message, or undoing that, would do, or did.
@@ -1768,6 +1880,36 @@ export interface SessionUpdated {
   session: Session;
 }
 /**
+ * Limit what this session may spend in all; nothing takes the limit off.
+ */
+export interface SetBudget {
+  id: string;
+  type: 'budget';
+  session?: string;
+  usd?: number;
+  tokens?: number;
+}
+/**
+ * Choose how freely the agent works in this session, from the next call on.
+ */
+export interface SetMode {
+  id: string;
+  type: 'mode';
+  session?: string;
+  /**
+   * ask, plan, accept-edits or bypass; ``default`` takes the configured one.
+   */
+  mode: string;
+}
+/**
+ * Make a page of the session that can be passed on, or make it anew.
+ */
+export interface Share {
+  id: string;
+  type: 'share';
+  session?: string;
+}
+/**
  * Send a prompt into the turn that runs, before its next request.
  */
 export interface Steer {
@@ -1869,6 +2011,22 @@ export interface ToolSpec {
   parameters: {
     [k: string]: unknown;
   };
+}
+/**
+ * Believe what this project's files say about permissions, or believe it no more.
+ */
+export interface TrustProject {
+  id: string;
+  type: 'trust';
+  trusted: boolean;
+}
+/**
+ * Delete the session's page.
+ */
+export interface Unshare {
+  id: string;
+  type: 'unshare';
+  session?: string;
 }
 /**
  * Tell this page no more.

@@ -1,0 +1,52 @@
+"""Which lines after ``%agent`` are about permissions, limits and settings, and which are prompts.
+
+Border: words only, and nothing heavy is imported, since ``options`` is loaded by ``%load_ext``.
+"""
+
+import re
+
+WORDS = {"config": ("trust", "distrust"), "mcp": ("connect",)}
+"""What may follow, word for word."""
+NAMES = frozenset({"mode", "permissions", "budget", *WORDS})
+_MODE = re.compile(r"(ask|plan|accept[-_ ]edits|bypass|default)", re.IGNORECASE)
+_REVOKE = re.compile(r"revoke(\s+\d+)+|revoke\s+all", re.IGNORECASE)
+_AMOUNT = re.compile(
+    r"(?P<dollar>\$)?(?P<number>\d[\d,_]*(\.\d+)?|\.\d+)(?P<times>[km])?\s*(?P<unit>usd|dollars?|tokens?)?",
+    re.IGNORECASE,
+)
+_OFF = re.compile(r"off|none", re.IGNORECASE)
+_TIMES = {"": 1, "k": 1_000, "m": 1_000_000}
+
+
+def argument(words: list[str]) -> str | None:
+    """Return what follows the word of such a line; None for a prompt that begins with it."""
+    name, rest = words[0], " ".join(words[1:])
+    if name not in NAMES:
+        return None
+    if not rest:
+        return ""
+    if name == "mode":
+        one_word = len(words) == 2
+        return rest if one_word or _MODE.fullmatch(rest) else None
+    if name in WORDS:
+        return rest if rest in WORDS[name] else None
+    if name == "permissions":
+        return rest if _REVOKE.fullmatch(rest) or rest.lower() == "revoke" else None
+    return rest if _OFF.fullmatch(rest) or amounts(rest) else None
+
+
+def amounts(text: str) -> dict[str, float]:
+    """Read ``2usd``, ``$2``, ``500k tokens`` or both; empty when it is no amount."""
+    found: dict[str, float] = {}
+    rest = text.strip()
+    while rest:
+        match = _AMOUNT.match(rest)
+        if match is None or not (match["dollar"] or match["unit"]):
+            return {}
+        unit = "tokens" if (match["unit"] or "").lower().startswith("token") else "usd"
+        if unit in found or (match["dollar"] and unit == "tokens"):
+            return {}
+        number = float(match["number"].replace(",", "").replace("_", ""))
+        found[unit] = number * _TIMES[(match["times"] or "").lower()]
+        rest = rest[match.end() :].lstrip(" ,")
+    return found
