@@ -23,7 +23,9 @@ from palimpsest.session.engine import EngineThread
 from palimpsest.session.services import Services
 from palimpsest.session.workspace import Workspace
 from palimpsest.store.memory import MemoryStore
+from palimpsest.store.snapshots import Snapshots
 from palimpsest.store.store import Owner
+from palimpsest.tools.ignore import ALWAYS_LEFT_OUT, Ignore
 from palimpsest.tools.permissions import DEFAULT_RULES
 from palimpsest.tools.registry import Registry, builtin_tools
 from palimpsest.transcript.ids import Ids
@@ -35,7 +37,9 @@ INFO = ModelInfo(ref=ModelRef(provider="test", name="scripted"), window=100_000,
 class Room:
     """What ``Front`` needs of an application."""
 
-    def __init__(self, shell: Any, model: ScriptedModel, rules: Any = None) -> None:
+    def __init__(
+        self, shell: Any, model: ScriptedModel, rules: Any = None, *, snapshots: bool = False
+    ) -> None:
         self.model = model
         self.engine = EngineThread()
         self.pump = Pump(shell, lambda: self.engine.loop, main_loop_of(shell))
@@ -58,6 +62,7 @@ class Room:
             policy=policy("palimpsest"),
             python=self.pump.runner,
             namespace=self.pump.runner,
+            snapshots=keeping(root) if snapshots else None,
         )
         owner = Owner(host=socket.gethostname(), pid=os.getpid(), kernel_id="test-kernel")
         self.workspace = Workspace(self.services, owner, project_id="prj_test")
@@ -67,12 +72,18 @@ class Room:
         self.model = ScriptedModel(*answers)
 
 
-def load(shell: Any, *answers: Answer, rules: Any = None) -> Room:
+def keeping(root: Path) -> Snapshots:
+    """Return what keeps the files of a folder as they were."""
+    kept = root / ".palimpsest" / "snapshots"
+    return Snapshots(root, kept, rules=Ignore, never=ALWAYS_LEFT_OUT)
+
+
+def load(shell: Any, *answers: Answer, rules: Any = None, snapshots: bool = False) -> Room:
     """Load the extension with a model that plays these answers; returns the room."""
     made: list[Room] = []
 
     def build(shell: Any, cells: Cells) -> Front:
-        room = Room(shell, ScriptedModel(*answers), rules)
+        room = Room(shell, ScriptedModel(*answers), rules, snapshots=snapshots)
         made.append(room)
         return Front(room, room.pump, shell=shell, cells_running=lambda: cells.running)
 

@@ -1,0 +1,87 @@
+"""Taking back in the panel: shown before it is done, undone by a press, and final when said so."""
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+from tests.e2e.lab import Lab, Seen, choose_theme, photograph
+from tests.e2e.test_panel import AXE, VIOLATIONS, at_rest, room, send, story
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300), pytest.mark.usefixtures("patient")]
+
+ANSWERS = (
+    "calls('write', path='poem.txt', content='Roses are red.\\nViolets are blue.\\n'), says('Written.'),"
+    "calls('bash', command='echo Sugar is sweet. >> poem.txt; echo data > data.csv'), says('Longer.'),"
+    "says('Instead.'), snapshots=True"
+)
+
+
+def two_turns(page: Page, lab: Lab, name: str) -> Locator:
+    panel = room(page, lab, name, ANSWERS)
+    for words, answer in (("Write a poem", "Written."), ("Make it longer", "Longer.")):
+        send(panel, words)
+        panel.locator(".plm-Answers button[data-answer='once']").first.click()
+        expect(story(panel).get_by_text(answer).first).to_be_visible()
+        at_rest(panel)
+    return panel
+
+
+def test_a_prompt_is_taken_back_and_brought_again(page: Page, lab: Lab, seen: Seen) -> None:
+    panel = two_turns(page, lab, "panel-revert.ipynb")
+    poem = lab.folder / "poem.txt"
+    expect(story(panel).get_by_role("button", name="2 files changed")).to_be_visible()
+    story(panel).get_by_role("button", name="2 files changed").press("Enter")
+    photograph(page, "panel-changes")
+
+    story(panel).get_by_role("button", name="Revert to here…").nth(1).press("Enter")
+    dialog = page.get_by_role("dialog", name="Revert to here?")
+    expect(dialog.get_by_text("is deleted")).to_be_visible()
+    dialog.get_by_role("button", name="poem.txt").press("Enter")
+    photograph(page, "panel-revert")
+    choose_theme(page, "JupyterLab Dark")
+    photograph(page, "panel-revert-dark")
+    page.add_script_tag(path=AXE)
+    assert page.evaluate(VIOLATIONS, "#jupyter-palimpsest-panel") == []
+    assert "Sugar" in poem.read_text()
+
+    dialog.get_by_role("button", name="Revert", exact=True).press("Enter")
+    banner = panel.get_by_text("messages taken back")
+    expect(banner).to_be_visible()
+    expect(dialog).to_have_count(0)
+    photograph(page, "panel-taken-back-dark")
+    choose_theme(page, "JupyterLab Light")
+    photograph(page, "panel-taken-back")
+    assert page.evaluate(VIOLATIONS, "#jupyter-palimpsest-panel") == []
+    assert poem.read_text() == "Roses are red.\nViolets are blue.\n"
+    assert not (lab.folder / "data.csv").exists()
+
+    panel.get_by_role("button", name="Undo", exact=True).press("Enter")
+    expect(banner).to_have_count(0)
+    assert "Sugar" in poem.read_text()
+    poem.unlink()
+    (lab.folder / "data.csv").unlink()
+    assert seen.errors == []
+
+
+def test_a_conflict_is_ticked_and_what_is_removed_is_gone(page: Page, lab: Lab, seen: Seen) -> None:
+    panel = two_turns(page, lab, "panel-conflict.ipynb")
+    poem = lab.folder / "poem.txt"
+    poem.write_text("My own words.\n")
+
+    story(panel).get_by_role("button", name="Revert to here…").nth(1).click()
+    dialog = page.get_by_role("dialog", name="Revert to here?")
+    expect(dialog.get_by_text("changed since the agent left it")).to_be_visible()
+    photograph(page, "panel-revert-conflict")
+    page.keyboard.press("Escape")
+    expect(dialog).to_have_count(0)
+    assert poem.read_text() == "My own words.\n"
+
+    story(panel).get_by_role("button", name="Revert to here…").nth(1).click()
+    dialog.get_by_role("checkbox", name="Overwrite it all the same").check()
+    dialog.get_by_role("button", name="Revert", exact=True).click()
+    expect(panel.get_by_text("messages taken back")).to_be_visible()
+    assert poem.read_text().startswith("Roses")
+    panel.get_by_role("button", name="Remove for good").click()
+
+    expect(story(panel).get_by_text("Make it longer")).to_have_count(0)
+    send(panel, "Something else")
+    expect(story(panel).get_by_text("Instead.").first).to_be_visible()
+    assert seen.errors == []
