@@ -45,10 +45,11 @@ export function Changed({
   says?: string;
 }) {
   const { words } = useHost();
+  const become = says ?? named(change, words);
   const head = (
     <>
       <code className="plm-Changes-file">{change.file}</code>
-      <span className="plm-Muted">{says ?? named(change, words)}</span>
+      {become !== '' && <span className="plm-Muted">{become}</span>}
       {change.additions + change.deletions > 0 && <Numbers {...change} />}
     </>
   );
