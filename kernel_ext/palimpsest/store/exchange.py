@@ -57,6 +57,10 @@ Outcome = Literal["new", "same", "updated", "copy"]
 
 RULE = "import"
 """The rule of an output that was cleared where the session comes from."""
+OPEN = (
+    "Session {id} is open in a kernel, so what changed at its source was not brought in; close that kernel "
+    "and import it again."
+)
 NO_WORK = frozenset({"session.checkpoint", "session.status"})
 """Records that come by only opening a session."""
 CHARS_PER_TOKEN = 4
@@ -101,8 +105,8 @@ def import_sessions(store: Store, path: Path, clock: Callable[[], int]) -> Impor
             brought.append(_Import(store, given, mark, clock, found).run(first=first))
         except (Unfit, ValidationError) as error:
             found.report(given.name, f"It is no session: {_reason(error)}.")
-        except SessionHeld as error:
-            found.report(given.name, str(error))
+        except SessionHeld:
+            found.report(given.name, OPEN.format(id=given.id))
         else:
             taken[given.id] = mark
     if not brought and found.old is not None:
