@@ -4,8 +4,7 @@ The same things that the magic and the panel can do, as a Python object (docs/ap
 """
 
 import functools
-from collections.abc import Collection, Sequence
-from concurrent.futures import Future
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -18,111 +17,86 @@ from palimpsest.review.requests import Rebuilt, rebuild, requests
 from palimpsest.review.standins import SUMMARY_TOKENS
 from palimpsest.review.weighing import weigh, weigh_recorded
 from palimpsest.review.whatif import WhatIf, whatif
-from palimpsest.session.api import Answer, LiveSession, PromptOptions, Snapshot
+from palimpsest.session.api import LiveSession
 from palimpsest.session.control import Control
 from palimpsest.session.handing import Handing
 from palimpsest.session.hooks import HookStatus
 from palimpsest.session.policies import policy_from
+from palimpsest.session.running import Running
 from palimpsest.session.wishes import Wish
 from palimpsest.store.exchange import ImportReport
 from palimpsest.tools.mcp_servers import ServerStatus
 from palimpsest.transcript.decisions import StepRequest
-from palimpsest.transcript.errors import UserError
-from palimpsest.transcript.events import QuestionAsked
-from palimpsest.transcript.messages import Messages
 from palimpsest.transcript.policies import Policy
 from palimpsest.transcript.reverts import FileDiff, RevertPreview
 from palimpsest.transcript.scrub import scrub, secret_values
-from palimpsest.transcript.values import Reply, Todo
-
-NOT_IN_A_CELL = (
-    "In a notebook, ask with %agent or %%agent: the agent's Python needs the thread that this call "
-    "would block. start() sends a prompt without waiting."
-)
 
 
-class Session(Handing):
+class Session(Running, Handing):
     """A session in a person's hands: ask it, look at it, look at what the model saw."""
 
     def __init__(self, app: App, live: LiveSession) -> None:
         self._app = app
         self._live = live
 
-    @property
-    def id(self) -> str:
-        """The session's id."""
-        return self._live.id
-
-    @property
-    def snapshot(self) -> Snapshot:
-        """Everything about the session at this moment, as one immutable value."""
-        return self._live.snapshot()
-
-    @property
-    def messages(self) -> Messages:
-        """The transcript."""
-        return self._live.snapshot().messages
-
-    def prompt(self, text: str, **options: Any) -> Answer:
-        """Send a prompt and wait for its answer.
-
-        For scripts: no kernel runs the agent's Python, and nobody is asked; questions wait until
-        ``reply`` answers them from another thread, or ``yes=True`` does.
-        """
-        if self._app.in_kernel:
-            raise UserError(NOT_IN_A_CELL)
-        return self.start(text, **options).result()
-
-    def start(self, text: str, **options: Any) -> "Future[Answer]":
-        """Send a prompt; its answer arrives in a future."""
-        return self._app.engine.submit(self._live.prompt(text, PromptOptions(**options)))
-
-    def compact(self, focus: str | None = None) -> "Future[Answer]":
-        """Put a summary in the place of what was said; it arrives in a future, also one that runs already.
-
-        ``focus`` is what the summary keeps above all. In a cell, write ``%agent compact``.
-        """
-        return self._app.engine.submit(self._live.compact(focus))
-
-    def wait_compaction(self) -> "Future[bool]":
-        """Tell when no compaction runs and what it interrupted was tried again; arrives in a future.
-
-        False when that takes longer than the context policy waits, or the session is closed.
-        """
-        return self._app.engine.submit(self._live.wait_compaction())
-
     def pin(self, name: str) -> Wish:
         """Keep a part, or a whole message, in every request from the next one on.
 
         Neither prune nor a compaction takes it out. ``name`` is an id, its beginning or its end, or
         ``last`` for the newest tool call. Also while a turn runs, like all of these.
+
+        >>> name = session.messages[-1].id
+        >>> session.pin(name).target == name
+        True
         """
         return self._live.wish("pin", name)
 
     def unpin(self, name: str) -> Wish:
-        """Take a pin off again."""
+        """Take a pin off again.
+
+        >>> _ = session.pin(session.messages[-1].id)
+        >>> len(session.unpin(session.messages[-1].id).decisions) > 0
+        True
+        """
         return self._live.wish("unpin", name)
 
     def exclude(self, name: str) -> Wish:
         """Leave a part, or a whole message, out of every request from the next one on.
 
         A tool call goes together with what it returned. The transcript keeps everything.
+
+        >>> wish = session.exclude(session.messages[-1].id)
+        >>> {decision.rule for decision in wish.decisions}
+        {'user/exclude'}
         """
         return self._live.wish("exclude", name)
 
     def restore(self, name: str) -> Wish:
-        """Bring back what was left out, cleared or cut, or what a summary stands for."""
+        """Bring back what was left out, cleared or cut, or what a summary stands for.
+
+        >>> _ = session.exclude(session.messages[-1].id)
+        >>> len(session.restore(session.messages[-1].id).decisions) > 0
+        True
+        """
         return self._live.wish("restore", name)
 
     def undo_compaction(self) -> Wish:
         """Show the model again what the newest summary stands for.
 
         Nothing is compacted by itself until the next prompt.
+
+        >>> session.undo_compaction()
+        Traceback (most recent call last):
+        palimpsest.transcript.errors.UserError: There is no compaction to undo
         """
         return self._live.wish("undo")
 
     def preview(self, name: str = "") -> RevertPreview:
-        """Say what ``revert`` would do: which messages go, what becomes of which file. Nothing is changed."""
+        """Say what ``revert`` would do: which messages go, what becomes of which file. Nothing is changed.
+
+        >>> len(session.preview("last").messages) > 0
+        True
+        """
         return self._app.engine.submit(self._live.undoing.preview(name)).result()
 
     def revert(self, name: str = "", overwrite: Collection[str] = ()) -> RevertPreview:
@@ -130,24 +104,49 @@ class Session(Handing):
 
         What somebody else changed since is named and left alone, unless ``overwrite`` names it. Until
         the next prompt, ``unrevert`` undoes it. Raises SessionBusy while a turn runs.
+
+        >>> before = len(session.messages)
+        >>> _ = session.prompt("Which files are there?", yes=True)
+        >>> _ = session.revert()
+        >>> _ = session.cleanup()
+        >>> len(session.messages) == before
+        True
         """
         return self._app.engine.submit(self._live.undoing.revert(name, overwrite)).result()
 
     def unrevert(self, overwrite: Collection[str] = ()) -> RevertPreview:
-        """Undo the revert that stands."""
+        """Undo the revert that stands.
+
+        >>> _ = session.revert()
+        >>> _ = session.unrevert()
+        >>> session.snapshot.session.revert is None
+        True
+        """
         return self._app.engine.submit(self._live.undoing.unrevert(overwrite)).result()
 
     def cleanup(self) -> int:
-        """Remove what is taken back for good; returns how many messages went."""
+        """Remove what is taken back for good; returns how many messages went.
+
+        >>> session.cleanup()
+        0
+        """
         return self._app.engine.submit(self._live.undoing.cleanup()).result()
 
     def diff(self, name: str = "") -> tuple[FileDiff, ...]:
-        """Return what the session changed in files; of one turn by its id, or ``last``."""
+        """Return what the session changed in files; of one turn by its id, or ``last``.
+
+        >>> session.diff()
+        ()
+        """
         return self._app.engine.submit(self._live.undoing.diff(name)).result()
 
     @property
     def hooks(self) -> tuple[HookStatus, ...]:
-        """The hooks of this kernel, with how often each was asked and failed."""
+        """The hooks of this kernel, with how often each was asked and failed.
+
+        >>> session.hooks
+        ()
+        """
         return self._app.hooks.status()
 
     @property
@@ -159,46 +158,25 @@ class Session(Handing):
         """Connect the MCP servers that are not connected, and wait a moment for them."""
         return self._app.engine.submit(self._app.servers.restart()).result()
 
-    def cancel(self) -> bool:
-        """Stop the turn that runs."""
-        return self._live.cancel()
-
-    def reply(self, ask_id: str, reply: Reply) -> bool:
-        """Answer a question; the first answer wins."""
-        return self._live.reply(ask_id, reply)
-
-    @property
-    def todos(self) -> tuple[Todo, ...]:
-        """What the agent has to do, as its tool ``todowrite`` keeps it."""
-        return self._live.snapshot().todos
-
-    @property
-    def questions(self) -> tuple[QuestionAsked, ...]:
-        """What the agent asks you, and nobody answered yet."""
-        return self._live.snapshot().questions
-
-    def answer(self, question_id: str, *answers: str | Sequence[str] | None) -> bool:
-        """Answer what the agent asks, one answer for each question; the first answer wins.
-
-        An answer is a label, your own words, or a list of labels; None leaves that question open.
-        Without any the agent goes on with its best judgement. Returns False when somebody was
-        first: ``session.answer(session.questions[0].question_id, "SQLite", ["mass", "year"])``.
-        """
-        given = [[one] if isinstance(one, str) else list(one or ()) for one in answers]
-        return self._live.answer(question_id, given if any(given) else None)
-
     @property
     def control(self) -> Control:
         """Its mode, what is always allowed, and its spending limit, to look at and to change.
 
         ``control.mode``, ``control.use_mode("plan")``, ``control.allowances``, ``control.revoke(1)``,
         ``control.spent``, ``control.set_budget(usd=2)``.
+
+        >>> session.control.mode
+        'ask'
         """
         return self._live.control
 
     @property
     def policy(self) -> Policy:
-        """The context policy that holds from the next request on."""
+        """The context policy that holds from the next request on.
+
+        >>> session.policy.name
+        'palimpsest'
+        """
         return self._live.policy()
 
     def use_policy(self, *words: str | Policy) -> Policy:
@@ -206,16 +184,27 @@ class Session(Handing):
 
         Words are the name of a preset, ``name=value`` for one number, or ``default`` for the
         configured one: ``use_policy("opencode-1.18", "prune.protect_tokens=10000")``.
+
+        >>> session.use_policy("opencode-1.18").name
+        'opencode-1.18'
         """
         return self._app.engine.submit(self._live.use_policy(*words)).result()
 
     def requests(self) -> tuple[StepRequest, ...]:
-        """List every model request of the session, in order."""
+        """List every model request of the session, in order.
+
+        >>> {request.model.ref.id for request in session.requests()}
+        {'rehearsal/rules'}
+        """
         self._flush()
         return requests(self._app.services.store, self.id)
 
     def rebuild(self, request: StepRequest | str) -> Rebuilt:
-        """Rebuild what the model saw at a request, from the log."""
+        """Rebuild what the model saw at a request, from the log.
+
+        >>> session.rebuild(session.requests()[-1]).matches
+        True
+        """
         self._flush()
         request_id = request if isinstance(request, str) else request.id
         return rebuild(self._app.services.store, self.id, request_id)
@@ -225,6 +214,10 @@ class Session(Handing):
 
         As the last line of a cell it is drawn: the window, what fills it, and what is gone, since
         when and by which rule. Nothing is sent and nothing is written.
+
+        >>> window = session.context()
+        >>> window.used + window.free + window.reserve == window.window
+        True
         """
         self._flush()
         clean = functools.partial(scrub, values=secret_values(self._app.environment))
@@ -239,6 +232,9 @@ class Session(Handing):
 
         Words are those of ``use_policy``; without any, each step keeps the policy it had. A
         summary that would have come at another place has a stand-in of ``summary_tokens``.
+
+        >>> session.whatif("opencode-1.18").other.policy is not None
+        True
         """
         self._flush()
         services = self._app.services
@@ -256,7 +252,11 @@ class Session(Handing):
         return redecide(self._app.services.store, self.id, counter=self._app.services.count)
 
     def fork(self, message_id: str | None = None) -> "Session":
-        """Begin a new session with everything before a message, or all of this one."""
+        """Begin a new session with everything before a message, or all of this one.
+
+        >>> session.fork().messages == session.messages
+        True
+        """
         self._flush()
         live = self._app.engine.submit(self._app.workspace.fork(self.id, message_id)).result()
         return Session(self._app, live)

@@ -23,12 +23,19 @@ class Handing:
 
         The page is one file under a name that nobody guesses. Keys and the names of home folders
         are taken out; look through it before you pass it on.
+
+        >>> session.share().suffix
+        '.html'
         """
         path: Path = self._given(self._giving.share(self.id))
         return path
 
     def unshare(self) -> bool:
-        """Delete the session's page; false when there was none."""
+        """Delete the session's page; false when there was none.
+
+        >>> session.unshare()
+        False
+        """
         return bool(self._given(self._giving.unshare(self.id)))
 
     def export(
@@ -42,6 +49,9 @@ class Handing:
 
         ``form`` is ``md``, ``ipynb``, ``json``, ``html`` or ``opencode`` (a folder); without it the
         file's ending says it. ``prompts="cells"`` makes prompts ``%%agent`` cells of a notebook.
+
+        >>> session.export("md").suffix
+        '.md'
         """
         chosen = checked_form(form)
         made: Exported = self._given(self._giving.export(self.id, chosen, path, prompts=prompts))

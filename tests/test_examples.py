@@ -1,0 +1,87 @@
+"""The examples in docstrings of the Python API run, with the embedded model and no network."""
+
+import doctest
+import importlib
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from palimpsest.app import App
+from palimpsest.public import Session, open_session
+
+MODULES = [
+    "palimpsest.public",
+    "palimpsest.session.running",
+    "palimpsest.session.handing",
+]
+
+ENVIRONMENT = {"PALIMPSEST_REHEARSAL_DELAY": "0"}
+
+
+@pytest.fixture
+def app(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[App]:
+    """A script's application in a folder of its own, offline."""
+    (tmp_path / "a.txt").write_text("one\n")
+    monkeypatch.chdir(tmp_path)
+    for name in list(os.environ):
+        if name.endswith("_API_KEY"):
+            monkeypatch.delenv(name)
+    for name, value in ENVIRONMENT.items():
+        monkeypatch.setenv(name, value)
+    made = App(start=tmp_path, overrides={"model": "rehearsal/rules"})
+    yield made
+    made.close()
+
+
+def examples() -> list[Any]:
+    """Return every docstring of the API that holds an example."""
+    finder = doctest.DocTestFinder(exclude_empty=True)
+    found = []
+    for name in MODULES:
+        module = importlib.import_module(name)
+        found += [
+            pytest.param(one, id=one.name.removeprefix("palimpsest."))
+            for one in finder.find(module, name)
+            if one.examples
+        ]
+    return found
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("example", examples())
+def test_the_example_does_what_it_says(app: App, example: doctest.DocTest) -> None:
+    session = open_session(app)
+    session.prompt("Hello.")
+    example.globs = {"session": session, "app": app}
+    said: list[str] = []
+    flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE | doctest.IGNORE_EXCEPTION_DETAIL
+
+    failed = doctest.DocTestRunner(optionflags=flags).run(example, out=said.append)
+
+    assert failed.failed == 0, "".join(said)
+
+
+def test_every_method_of_a_session_is_explained_and_typed() -> None:
+    public = [name for name in dir(Session) if not name.startswith("_")]
+    bare = [name for name in public if not (getattr(Session, name).__doc__ or "").strip()]
+    untyped = [
+        name
+        for name in public
+        if callable(member := getattr(Session, name)) and "return" not in member.__annotations__
+    ]
+
+    assert (bare, untyped) == ([], [])
+
+
+def test_every_method_of_a_session_has_an_example_that_runs() -> None:
+    """Those that draw, share or talk to servers are shown in docs/ and tested there."""
+    shown_elsewhere = {"aio", "servers", "connect_servers", "view", "redecide"}
+    public = {name for name in dir(Session) if not name.startswith("_")}
+    bare = {
+        name for name in public if ">>>" not in (getattr(Session, name).__doc__ or "")
+    } - shown_elsewhere
+
+    assert bare == set()
