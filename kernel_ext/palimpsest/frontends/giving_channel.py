@@ -53,20 +53,19 @@ class GivingChannel:
         }
 
     async def _share(self, command: Share) -> None:
-        session = await self._desk.session(command.session)
-        path = await self._services.workspace.giving.share(session.id)
+        path = await self._services.workspace.giving.share(await self._named(command.session))
         content = await asyncio.to_thread(path.read_text, encoding="utf-8")
         self._told(command.id, path, len(content.encode()), content)
 
     async def _unshare(self, command: Unshare) -> None:
-        session = await self._desk.session(command.session)
-        removed = await self._services.workspace.giving.unshare(session.id)
+        giving = self._services.workspace.giving
+        removed = await giving.unshare(await self._named(command.session))
         self._desk.publish(OutcomeNotice(id=command.id, late=not removed))
 
     async def _export(self, command: Export) -> None:
-        session = await self._desk.session(command.session)
         giving = self._services.workspace.giving
-        made = await giving.export(session.id, command.form, command.path, inside=True)
+        named = await self._named(command.session)
+        made = await giving.export(named, command.form, command.path, inside=True)
         self._told(command.id, made.path, made.bytes)
 
     async def _import(self, command: Import) -> None:
@@ -77,6 +76,10 @@ class GivingChannel:
         )
         unreadable = tuple(Unreadable(where=one.where, what=one.what) for one in report.problems)
         self._desk.publish(OutcomeNotice(id=command.id, imported=imported, unreadable=unreadable))
+
+    async def _named(self, identifier: str | None) -> str:
+        """Return the session that is meant; one that is named is not opened for this."""
+        return identifier or (await self._desk.session(None)).id
 
     def _told(self, identifier: str, path: Path, size: int, content: str | None = None) -> None:
         root = self._services.workspace.project

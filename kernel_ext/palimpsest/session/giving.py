@@ -142,6 +142,7 @@ class AutoShare:
         loop: asyncio.AbstractEventLoop,
     ) -> None:
         self._services = services
+        self._journal = journal
         self._log = log
         self._loop = loop
         self._again = False
@@ -150,7 +151,9 @@ class AutoShare:
             journal.subscribe(self._heard)
 
     async def settle(self) -> None:
-        """Wait for the page that is being made."""
+        """Wait until the page tells the newest turn."""
+        if self._services.share == "auto":
+            await self._journal.flush()  # it is heard before this returns
         if self._task is not None:
             await self._task
 
