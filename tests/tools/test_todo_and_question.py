@@ -131,6 +131,16 @@ async def test_brings_back_what_was_chosen_and_said(bench: Bench) -> None:
     assert outcome.metadata == {"answers": [["SQLite"], ["mass", "year", "island too"], []]}
 
 
+async def test_the_title_tells_the_answer(bench: Bench) -> None:
+    bench.extra["interview"] = Person((("SQLite",),))
+
+    outcome = await bench.call(
+        "question", questions=[{"question": "Which database?", "header": "Database"}]
+    )
+
+    assert outcome.title == "Database: SQLite"
+
+
 @pytest.mark.parametrize(
     ("questions", "words"),
     [

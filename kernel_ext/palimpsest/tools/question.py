@@ -18,6 +18,7 @@ MOST_QUESTIONS = 8
 MOST_OPTIONS = 12
 LONGEST_LABEL_CHARS = 120
 NO_ANSWER = "(no answer)"
+MOST_TITLE_CHARS = 200
 
 
 class Interview(Protocol):
@@ -88,8 +89,11 @@ class QuestionTool:
             call_id=context.call_id,
             abort=context.abort,
         )
-        output = redact.for_context(context)(in_words(questions, answers))
-        return ToolOutcome(title, output, {"answers": [list(words) for words in answers]})
+        clean = redact.for_context(context)
+        if len(questions) == 1:
+            title = f"{title}: {', '.join(answers[0]) or NO_ANSWER}"[:MOST_TITLE_CHARS]
+        output = clean(in_words(questions, answers))
+        return ToolOutcome(clean(title), output, {"answers": [list(words) for words in answers]})
 
 
 def in_words(questions: Sequence[Question], answers: Answers) -> str:

@@ -15,6 +15,7 @@ from palimpsest.tools.ignore import Ignore, scan
 from palimpsest.tools.instructions import Shown, nested, with_instructions
 from palimpsest.tools.listing import name_of
 from palimpsest.tools.paths import Place, missing, reach
+from palimpsest.tools.pictures import fitted
 from palimpsest.tools.textfile import TextFile, is_binary
 from palimpsest.tools.threads import in_thread
 from palimpsest.tools.tool import ToolContext, ToolOutcome
@@ -27,8 +28,8 @@ MOST_BYTES = 50_000
 """With these three a call stays under what truncation would cut anyway, and can say how to go on."""
 
 LARGEST_FILE_BYTES = 100_000_000
-LARGEST_ATTACHMENT_BYTES = 5_000_000
-"""Providers refuse larger images."""
+LARGEST_DOCUMENT_BYTES = 10_000_000
+"""A request may have 20 to 32 MB, and each later one of the session has it too."""
 
 MOST_ENTRIES = 300
 OUTPUT_CHARS = 500
@@ -113,15 +114,22 @@ def _shown(place: Place, arguments: ReadArguments, root: Path) -> ToolOutcome:
 
 
 def _attached(place: Place, mime: str, size: int) -> ToolOutcome:
-    if size > LARGEST_ATTACHMENT_BYTES:
+    most = LARGEST_FILE_BYTES if mime.startswith("image/") else LARGEST_DOCUMENT_BYTES
+    if size > most:
         raise UserError(
-            f"{place.shown} has {size:,} bytes; at most {LARGEST_ATTACHMENT_BYTES:,} can be attached. "
-            "Make a smaller copy with the python tool."
+            f"{place.shown} has {size:,} bytes; at most {most:,} can be attached. "
+            "Make a smaller copy, or take out what you need, with the python tool."
         )
-    data = base64.b64encode(place.path.read_bytes()).decode("ascii")
-    attachment = Attachment(mime=mime, filename=place.path.name, url=f"data:{mime};base64,{data}")
-    output = f"{place.shown} ({mime}, {size:,} bytes) is attached."
-    return ToolOutcome(place.shown, output, {"mime": mime}, (attachment,))
+    data, note = place.path.read_bytes(), ""
+    if mime.startswith("image/"):
+        found = fitted(mime, data, place.shown)
+        mime, data, note = found.mime, found.data, found.note
+    encoded = base64.b64encode(data).decode("ascii")
+    file = Attachment(mime=mime, filename=place.path.name, url=f"data:{mime};base64,{encoded}")
+    output = " ".join(
+        filter(None, (f"{place.shown} ({mime}, {len(data):,} bytes) is attached.", note))
+    )
+    return ToolOutcome(place.shown, output, {"mime": mime}, (file,))
 
 
 def _folder(place: Place, root: Path) -> ToolOutcome:

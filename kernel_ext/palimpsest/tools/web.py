@@ -7,13 +7,14 @@ shown to the model, and nothing in it runs here.
 import asyncio
 import base64
 import functools
-from typing import Literal
+from typing import Any, Literal
 from urllib.parse import urlsplit
 
 from pydantic import BaseModel, Field
 
 from palimpsest.tools import redact
 from palimpsest.tools.fetching import Fetched, Fetcher, Refused, Target, target
+from palimpsest.tools.pictures import fitted
 from palimpsest.tools.threads import in_thread, until_abort
 from palimpsest.tools.tool import ToolContext, ToolOutcome
 from palimpsest.transcript.errors import UserError
@@ -125,13 +126,7 @@ async def _worded(fetched: Fetched, format_: Format, context: ToolContext) -> To
     metadata = {"url": fetched.url, "status": fetched.status, "mime": fetched.mime}
     size = len(fetched.body)
     if fetched.mime in ATTACHED:
-        data = base64.b64encode(fetched.body).decode("ascii")
-        name = urlsplit(fetched.url).path.rpartition("/")[2] or None
-        file = Attachment(
-            mime=fetched.mime, filename=name, url=f"data:{fetched.mime};base64,{data}"
-        )
-        words = f"{fetched.url} ({fetched.mime}, {size:,} bytes) is attached."
-        return ToolOutcome(title, words, metadata, (file,))
+        return await _attached(fetched, metadata, context)
     text = fetched.text()
     if text is None:
         raise UserError(
@@ -147,6 +142,20 @@ async def _worded(fetched: Fetched, format_: Format, context: ToolContext) -> To
                 f"{fetched.url} is too large to be turned into {format_}. Ask for format html."
             ) from error
     return ToolOutcome(title, text.strip() or "(The page is empty.)", metadata)
+
+
+async def _attached(
+    fetched: Fetched, metadata: dict[str, Any], context: ToolContext
+) -> ToolOutcome:
+    mime, data, note = fetched.mime, fetched.body, ""
+    if mime.startswith("image/"):
+        found = await in_thread(context.abort, functools.partial(fitted, mime, data, fetched.url))
+        mime, data, note = found.mime, found.data, found.note
+    encoded = base64.b64encode(data).decode("ascii")
+    name = urlsplit(fetched.url).path.rpartition("/")[2] or None
+    file = Attachment(mime=mime, filename=name, url=f"data:{mime};base64,{encoded}")
+    words = f"{fetched.url} ({mime}, {len(data):,} bytes) is attached."
+    return ToolOutcome(fetched.url, " ".join(filter(None, (words, note))), metadata, (file,))
 
 
 def _read(html: str, url: str, format_: Format) -> str:

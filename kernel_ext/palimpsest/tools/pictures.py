@@ -1,0 +1,89 @@
+"""Make a picture small enough for every provider, where Pillow is there to do it.
+
+Border: bytes in, bytes out; Pillow lives here. It comes with matplotlib, so most kernels have it;
+without it a picture that is too large is refused with a sentence.
+"""
+
+import io
+from dataclasses import dataclass
+from typing import Any
+
+from palimpsest.transcript.errors import UserError
+
+LARGEST_BYTES = 3_750_000
+"""Providers refuse more than 5 MB of Base64, which is a third longer than the bytes."""
+LONGEST_SIDE = 8_000
+"""Pixels; Anthropic refuses longer ones."""
+SMALLER_SIDE = 2_000
+"""What a shrunk picture has: providers scale longer ones down themselves."""
+JPEG_QUALITY = 85
+
+
+@dataclass(frozen=True, slots=True)
+class Fitted:
+    """A picture that can be sent."""
+
+    mime: str
+    data: bytes
+    note: str = ""
+    """What was done to it, in a sentence."""
+
+
+def fitted(mime: str, data: bytes, name: str) -> Fitted:
+    """Return a picture as it is, or shrunk; raises UserError where it cannot be sent."""
+    too_long = max(_size(data)) > LONGEST_SIDE
+    if len(data) <= LARGEST_BYTES and not too_long:
+        return Fitted(mime, data)
+    try:
+        made = _shrunk(data)
+    except ImportError:
+        made = None
+    except Exception as error:
+        # Whatever a damaged picture makes of Pillow is the picture's fault.
+        raise UserError(f"{name} cannot be opened as a picture: {error}.") from error
+    if made is None or len(made[1]) > LARGEST_BYTES:
+        raise UserError(
+            f"{name} has {len(data):,} bytes; at most {LARGEST_BYTES:,} can be attached. "
+            "Make a smaller copy with the python tool."
+        )
+    kind, small, before, after = made
+    note = (
+        f"It was shrunk from {before[0]} x {before[1]} to {after[0]} x {after[1]} pixels to be sent; "
+        "cut out a piece with the python tool to see more of it."
+    )
+    return Fitted(kind, small, note)
+
+
+def _size(data: bytes) -> tuple[int, int]:
+    """Return width and height; noughts where they cannot be told."""
+    try:
+        from PIL import Image  # noqa: PLC0415 - its home; not every kernel has it
+
+        with Image.open(io.BytesIO(data)) as picture:
+            width, height = picture.size
+            return width, height
+    except Exception:  # noqa: BLE001 - what cannot be opened is sent as it is, and named as damaged there
+        return 0, 0
+
+
+def _shrunk(data: bytes) -> tuple[str, bytes, tuple[int, int], tuple[int, int]]:
+    from PIL import Image  # noqa: PLC0415 - its home; not every kernel has it
+
+    with Image.open(io.BytesIO(data)) as picture:
+        before = picture.size
+        picture.draft("RGB", (SMALLER_SIDE, SMALLER_SIDE))
+        made: Any = picture.convert("RGBA" if _has_alpha(picture) else "RGB")
+    made.thumbnail((SMALLER_SIDE, SMALLER_SIDE))
+    out = io.BytesIO()
+    made.save(out, "PNG", optimize=True)
+    if out.tell() <= LARGEST_BYTES:
+        return "image/png", out.getvalue(), before, made.size
+    plain = Image.new("RGB", made.size, "white")
+    plain.paste(made, mask=made if made.mode == "RGBA" else None)
+    out = io.BytesIO()
+    plain.save(out, "JPEG", quality=JPEG_QUALITY)
+    return "image/jpeg", out.getvalue(), before, made.size
+
+
+def _has_alpha(picture: Any) -> bool:
+    return picture.mode in ("RGBA", "LA", "PA") or "transparency" in picture.info

@@ -1,0 +1,86 @@
+"""A picture and a PDF that a tool read are kept as blobs and sent in the provider's form."""
+
+import base64
+import io
+import json
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+from PIL import Image
+from tests.loop.house import PROVIDERS, House
+
+from palimpsest.model.fault_server import FaultServer
+from palimpsest.model.script import calls, says
+from palimpsest.transcript.parts import ToolCompleted, ToolPart
+
+
+def picture() -> bytes:
+    out = io.BytesIO()
+    Image.effect_noise((300, 300), 90).convert("RGB").save(out, "PNG")
+    return out.getvalue()
+
+
+PDF = b"%PDF-1.4\n1 0 obj<</Type/Catalog>>endobj\ntrailer<</Root 1 0 R>>\n%%EOF\n"
+
+
+@pytest.fixture(params=PROVIDERS)
+async def house(
+    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> AsyncIterator[House]:
+    """A house whose model sees, and whose every request is compared with what arrived."""
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-test-openai")
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-test")
+    with FaultServer(strict=True) as server:
+        house = House(request.param, tmp_path, server)
+        info = house.studio.info(house.id)
+        house.studio.narrow(info.model_copy(update={"vision": True}))
+        yield house
+        await house.check_requests()
+
+
+async def test_what_a_tool_attached_reaches_the_model_in_every_later_request(house: House) -> None:
+    image = picture()
+    (house.root / "plot.png").write_bytes(image)
+    (house.root / "paper.pdf").write_bytes(PDF)
+    house.server.script(
+        calls("read", path="plot.png").calls("read", path="paper.pdf"),
+        says("Noise, and an empty page."),
+        says("Still noise."),
+    )
+
+    answer = await house.ask("Look at both.")
+    await house.ask("Sure?")
+
+    states = [p.state for m in answer.messages for p in m.parts if isinstance(p, ToolPart)]
+    kept = [state.attachments[0] for state in states if isinstance(state, ToolCompleted)]
+    assert [(file.mime, file.filename) for file in kept] == [
+        ("image/png", "plot.png"),
+        ("application/pdf", "paper.pdf"),
+    ]
+    assert kept[0].url.startswith("blob:")
+    blob = house.studio.store.get_blob(kept[0].url.removeprefix("blob:"))
+    assert blob == image
+    for body in list(house.server.bodies)[1:]:
+        sent = json.dumps(body)
+        assert base64.b64encode(image).decode() in sent
+        assert base64.b64encode(PDF).decode() in sent
+    first = json.dumps(list(house.server.bodies)[1])
+    forms = {
+        "openai": ['"type": "image_url"', '"file_data": "data:application/pdf;base64,'],
+        "anthropic": ['"media_type": "image/png"', '"media_type": "application/pdf"'],
+    }
+    for form in forms[house.id.partition("/")[0]]:
+        assert form in first
+
+
+async def test_a_model_that_cannot_see_is_told_so(house: House) -> None:
+    house.studio.narrow(house.studio.info(house.id).model_copy(update={"vision": False}))
+    (house.root / "plot.png").write_bytes(picture())
+    house.server.script(calls("read", path="plot.png"), says("I cannot see it."))
+
+    await house.ask("Look.")
+
+    sent = json.dumps(list(house.server.bodies)[-1])
+    assert "plot.png (image/png) was left out" in sent
+    assert "base64" not in sent
