@@ -1,6 +1,7 @@
 """A revert takes back messages and files, can be undone, and is final after a cleanup."""
 
 import asyncio
+import time
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from palimpsest.session.live import LiveSession
 from palimpsest.session.revert import standing
 from palimpsest.store.jsonl import JsonlStore
 from palimpsest.store.layout import prepare
+from palimpsest.store.snapshot_sweep import sweep_snapshots
 from palimpsest.store.snapshots import Limits, Snapshots
 from palimpsest.tools.ignore import ALWAYS_LEFT_OUT, Ignore
 from palimpsest.transcript.errors import NotFound, SessionBusy, UserError
@@ -352,3 +354,21 @@ async def test_a_cleanup_is_final_and_survives_opening(tmp_path: Path) -> None:
     again = studio(tmp_path, kernel_id="kernel-two")
     assert "Third." not in words(await again.session())
     await again.workspace.close()
+
+
+async def test_snapshots_go_with_the_sessions_that_name_them(tmp_path: Path) -> None:
+    made, session = await three_turns(tmp_path)
+    await made.workspace.close()
+    layout = prepare(tmp_path)
+    later = time.time() + 7_200
+
+    kept = sweep_snapshots(layout, later, 0, delete=True)
+    again = studio(tmp_path, kernel_id="kernel-two")
+    await (await again.session()).undoing.revert()
+    assert (kept.unneeded, files(tmp_path)["a.txt"]) == (0, "two\n")
+    await again.workspace.close()
+    JsonlStore(layout).delete(session.id)
+    gone = sweep_snapshots(layout, later + 7_200, 0, delete=True)
+
+    assert gone.unneeded > 0
+    assert not list(layout.snapshots.glob("*.pack"))

@@ -171,9 +171,16 @@ def limits_words(limits: Limits) -> str:
 
 def sweep_words(found: Sweep, days: float, gone: Sequence[Unneeded] | None) -> str:
     """Say what was found, and what went; ``gone`` is None for a look that deletes nothing."""
-    if not found.due and not found.waiting:
-        return NOTHING
     said = []
+    if found.snapshot_bytes:
+        takes = f"snapshots of files that no session needs ({size(found.snapshot_bytes)})"
+        said.append(
+            f"Deleted {takes}."
+            if gone is not None
+            else f"There are {takes}; prune --yes deletes them."
+        )
+    if not found.due and not found.waiting:
+        return " ".join(said) or NOTHING
     if gone is not None and found.due:
         said.append(f"Deleted {_texts(gone)}.")
     elif found.due:

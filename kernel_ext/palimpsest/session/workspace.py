@@ -12,6 +12,7 @@ import functools
 import time
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -32,6 +33,7 @@ from palimpsest.store.jsonl import JsonlStore
 from palimpsest.store.layout import Layout
 from palimpsest.store.recovery import close_interrupted
 from palimpsest.store.sizes import Sizes, measure
+from palimpsest.store.snapshot_sweep import sweep_snapshots
 from palimpsest.store.state import State
 from palimpsest.store.store import Owner, SessionSummary, Store
 from palimpsest.store.sweep import Sweep, Unneeded, survey
@@ -364,5 +366,6 @@ class Workspace:
 
 
 def _swept(layout: Layout, days: float, *, delete: bool) -> tuple[Sweep, tuple[Unneeded, ...]]:
-    found = survey(layout, time.time(), days)
+    files = sweep_snapshots(layout, time.time(), days, delete=delete)
+    found = replace(survey(layout, time.time(), days), snapshot_bytes=files.unneeded)
     return found, delete_blobs(layout, found.due) if delete else ()

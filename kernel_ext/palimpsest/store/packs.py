@@ -77,6 +77,12 @@ class Objects:
         """Tell whether a content is kept, or waits to be."""
         return sha256 in self._places or sha256 in self._waiting
 
+    def holds(self, sha256: str) -> bool:
+        """Tell whether a pack holds a content, also one that another kernel wrote."""
+        if not self._packs:
+            self._look()
+        return sha256 in self._places
+
     def put(self, content: bytes) -> str:
         """Let content wait for ``commit``, unless it is kept already; returns its hash."""
         sha256 = hashlib.sha256(content).hexdigest()
@@ -178,7 +184,7 @@ def sweep(root: Path, needed: set[str], now: float, *, days: float, delete: bool
             if now - found.st_mtime < age:
                 continue
             unneeded += dead
-            if delete and dead > HALF * max(1, found.st_size):
+            if delete and dead > HALF * sum(at.bytes for at in places.values()):
                 _rewrite(root, path, (key for key in places if key in needed), places)
     return Sizes(packs, bytes_, unneeded)
 

@@ -51,6 +51,8 @@ class Sweep:
     """Not needed, but not for long enough."""
     needed: int = 0
     """Blobs that a session needs."""
+    snapshot_bytes: int = 0
+    """Of snapshots of files that no session needs; they go with what is due."""
 
 
 def survey(layout: Layout, now: float, days: float) -> Sweep:
