@@ -1,0 +1,172 @@
+"""Agents from Markdown files: ``agent(s)/**/*.md``, a head of settings and the prompt below it.
+
+Border: turns a file that was read into an agent laid over the ones there are. The heads of other
+tools are understood: OpenCode's ``mode``, ``tools`` and ``permission``, Claude's ``tools`` list.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
+
+from palimpsest.session.agents import Agent, laid_over, within
+from palimpsest.session.folders import Found, text_field
+from palimpsest.session.settings import PermissionTable
+from palimpsest.tools.permissions import Rules, from_config
+from palimpsest.transcript.errors import ConfigError
+from palimpsest.transcript.values import Rule
+
+KINDS = ("agent", "agents")
+
+PERMISSION_OF = {
+    "read": "read", "notebookread": "read", "ls": "list", "list": "list", "glob": "glob",
+    "grep": "grep", "bash": "bash", "edit": "edit", "multiedit": "edit", "write": "write",
+    "notebookedit": "cells", "webfetch": "webfetch", "websearch": "webfetch", "task": "task",
+    "agent": "task", "todowrite": "todowrite", "todoread": "todowrite", "skill": "skill",
+    "askuserquestion": "question", "question": "question", "python": "python",
+    "variables": "variables", "recall": "recall", "cells": "cells",
+}  # fmt: skip
+"""Other agents' names of tools, in lower case, and the permission that such a tool asks here."""
+
+OTHERS_MODELS = frozenset({"inherit", "sonnet", "opus", "haiku", "default"})
+"""Names that mean something in Claude's files only; such an agent uses the session's model."""
+
+_MODES = ("primary", "subagent", "all")
+_TABLE: TypeAdapter[Any] = TypeAdapter(PermissionTable)
+
+
+def read_agents(
+    agents: Mapping[str, Agent],
+    files: Iterable[Found],
+    base: Rules,
+    home: str,
+    problems: list[str],
+) -> dict[str, Agent]:
+    """Return the agents with those of the files laid over; what is wrong is told in ``problems``.
+
+    ``base`` are the rules that hold for all agents.
+    """
+    made = dict(agents)
+    for file in files:
+        if file.path.stem.upper() == "README":
+            continue
+        try:
+            _lay(made, file, base, home)
+        except ConfigError as error:
+            problems.append(f"{file.origin} is left out: {str(error).rstrip('.')}.")
+    return made
+
+
+def _lay(made: dict[str, Agent], file: Found, base: Rules, home: str) -> None:
+    head = file.document.head
+    name = file.name
+    if file.folder.family in (".claude", ".agents"):
+        name = text_field(head, "name") or name
+    if _flag(head, "disable"):
+        made.pop(name, None)
+        return
+    if name not in made and not head and not file.document.body:
+        raise ConfigError(
+            "it is empty; write what the agent is for below a head with a description"
+        )
+    given: dict[str, Any] = {
+        "description": text_field(head, "description"),
+        "mode": _mode(head, file, known=name in made),
+        "model": _model(head, file),
+        "variant": text_field(head, "variant") or text_field(head, "reasoningEffort"),
+        "temperature": _number(head, "temperature", 0, 2),
+        "top_p": _number(head, "top_p", 0, 1),
+        "steps": _steps(head),
+        "hidden": _flag(head, "hidden"),
+        "color": text_field(head, "color"),
+        "prompt": file.document.body or None,
+        "origin": file.origin,
+    }
+    rules = _rules(head, home)
+    if file.folder.is_project:
+        rules = within(rules, base)
+    # A list of tools hides the others; it lifts no question, whoever wrote it.
+    rules = within(_tools(head.get("tools")), base) + rules
+    made[name] = laid_over(made, name, given, rules)
+
+
+def _mode(head: Mapping[str, Any], file: Found, *, known: bool) -> str | None:
+    mode = text_field(head, "mode")
+    if mode is None:
+        return "subagent" if file.folder.family == ".claude" and not known else None
+    if mode not in _MODES:
+        raise ConfigError(f"mode is {mode!r}; it is one of {', '.join(_MODES)}")
+    return mode
+
+
+def _model(head: Mapping[str, Any], file: Found) -> str | None:
+    model = text_field(head, "model")
+    if model is None or (file.folder.family == ".claude" and "/" not in model):
+        return None
+    return None if model in OTHERS_MODELS else model
+
+
+def _number(head: Mapping[str, Any], name: str, low: float, high: float) -> float | None:
+    value = head.get(name)
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | float) or not low <= value <= high:
+        raise ConfigError(f"{name} must be a number from {low} to {high}, but it is {value!r:.60}")
+    return float(value)
+
+
+def _steps(head: Mapping[str, Any]) -> int | None:
+    value = head.get("steps", head.get("maxSteps"))
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise ConfigError(f"steps must be a whole number of at least 1, but it is {value!r:.60}")
+    return value
+
+
+def _flag(head: Mapping[str, Any], name: str) -> bool | None:
+    value = head.get(name)
+    if value is not None and not isinstance(value, bool):
+        raise ConfigError(f"{name} must be true or false, but it is {value!r:.60}")
+    return value
+
+
+def _rules(head: Mapping[str, Any], home: str) -> Rules:
+    table = head.get("permission")
+    if table is None:
+        return ()
+    try:
+        checked = _TABLE.validate_python(table, strict=True)
+    except ValidationError:
+        raise ConfigError(
+            "permission must be allow, ask or deny, or a table of them by permission and pattern, "
+            f"but it is {table!r:.60}"
+        ) from None
+    return from_config(checked, home=home)
+
+
+def _tools(given: object) -> Rules:
+    """Read a list of the only tools, as Claude's files have it, or a table of switches."""
+    if given is None:
+        return ()
+    if isinstance(given, str):
+        given = [name for name in given.replace(",", " ").split() if name]
+    if isinstance(given, list):
+        allowed = [PERMISSION_OF.get(str(name).partition("(")[0].lower()) for name in given]
+        if "*" in given:
+            return ()
+        return (
+            Rule(permission="*", action="deny"),
+            *(Rule(permission=name, action="allow") for name in dict.fromkeys(allowed) if name),
+        )
+    if isinstance(given, Mapping) and all(isinstance(value, bool) for value in given.values()):
+        return tuple(
+            Rule(
+                permission=PERMISSION_OF.get(str(name).lower(), str(name)),
+                action="allow" if value else "deny",
+            )
+            for name, value in given.items()
+        )
+    raise ConfigError(
+        f"tools must be names with commas between them, or a table of true and false, but it is {given!r:.60}"
+    )

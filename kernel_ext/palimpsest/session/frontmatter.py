@@ -1,0 +1,83 @@
+"""Read a Markdown file with a head of YAML between two lines of dashes.
+
+Border: the only place that knows yaml; text in, values out. Heads are often written by hand
+without quotes (``description: Use it so: first ...``), so what YAML refuses is read again with such
+values quoted. Aliases are refused: nobody writes them here, and a small file of them can
+stand for gigabytes.
+"""
+
+import re
+from dataclasses import dataclass, field
+from typing import Any
+
+import yaml  # type: ignore[import-untyped]  # its types are a package of their own
+
+from palimpsest.transcript.errors import ConfigError
+
+_HEAD = re.compile(r"\A\ufeff?---[ \t]*\n(.*?)^---[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
+_PLAIN = re.compile(
+    r"""^([A-Za-z_][\w-]*):[ \t]+(?!["'\[{|>&*])(.*(?::[ \t]|[ \t]#).*|.*:)[ \t]*$""", re.MULTILINE
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A Markdown file: its head, and what stands below."""
+
+    head: dict[str, Any] = field(default_factory=dict)
+    body: str = ""
+
+
+class _Loader(yaml.SafeLoader):  # type: ignore[misc]  # yaml has no types
+    """Plain values only, and no aliases."""
+
+    def compose_node(self, parent: Any, index: Any) -> Any:
+        if self.check_event(yaml.events.AliasEvent):
+            raise yaml.YAMLError("aliases (*name) are not read here")
+        return super().compose_node(parent, index)
+
+
+def parse(text: str) -> Document:
+    """Take a file apart; raises ConfigError with what is wrong in its head."""
+    text = text.replace("\r\n", "\n")
+    found = _HEAD.match(text)
+    if found is None:
+        if re.match(r"\A\ufeff?---[ \t]*\n", text):
+            raise ConfigError("its head begins with --- and never ends; add a line of --- below it")
+        return Document(body=text.strip().removeprefix("\ufeff"))
+    head = _loaded(found[1])
+    if head is None:
+        head = {}
+    if not isinstance(head, dict):
+        raise ConfigError("its head must be lines of the form name: value")
+    return Document({str(name): value for name, value in head.items()}, text[found.end() :].strip())
+
+
+def _loaded(text: str) -> Any:
+    try:
+        return _yaml(text)
+    except yaml.YAMLError as error:
+        try:
+            return _yaml(_PLAIN.sub(_quoted, text))
+        except yaml.YAMLError:
+            raise ConfigError(f"its head is not valid YAML: {_words(error)}") from None
+
+
+def _yaml(text: str) -> Any:
+    try:
+        return yaml.load(text, Loader=_Loader)  # a safe loader of our own
+    except (ValueError, RecursionError) as error:  # a date such as 2026-99-99, a thousand brackets
+        raise yaml.YAMLError(str(error)) from None
+
+
+def _quoted(match: "re.Match[str]") -> str:
+    value = match[2].replace("'", "''")
+    return f"{match[1]}: '{value}'"
+
+
+def _words(error: yaml.YAMLError) -> str:
+    """Return in one line what is wrong, and where."""
+    mark = getattr(error, "problem_mark", None)
+    problem = getattr(error, "problem", None) or str(error).partition("\n")[0]
+    # The head's first line is the second of the file.
+    return f"{problem} (line {mark.line + 2})" if mark is not None else str(problem)

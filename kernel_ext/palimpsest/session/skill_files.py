@@ -1,0 +1,65 @@
+"""Skills: folders with a ``SKILL.md`` that says how a kind of task is done.
+
+Border: finds and reads them; the ``skill`` tool hands one to the model, the system prompt lists them.
+"""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from palimpsest.session.folders import Found, text_field
+from palimpsest.tools.skill import Skill
+from palimpsest.transcript.errors import ConfigError
+
+KINDS = ("skill", "skills")
+FILE = "SKILL.md"
+MOST_FILES = 50
+"""Names of files beside it that the model is told."""
+
+
+def read_skills(files: Iterable[Found], problems: list[str]) -> dict[str, Skill]:
+    """Return the skills by name; what is wrong is told in ``problems``."""
+    made: dict[str, Skill] = {}
+    for file in files:
+        if file.path.name != FILE:
+            continue
+        try:
+            skill = _of_file(file)
+        except ConfigError as error:
+            problems.append(f"{file.origin} is left out: {str(error).rstrip('.')}.")
+            continue
+        made[skill.name] = skill
+    return dict(sorted(made.items()))
+
+
+def _of_file(file: Found) -> Skill:
+    head = file.document.head
+    description = text_field(head, "description")
+    if not description:
+        raise ConfigError(
+            "its head has no description, by which the model knows when to use it; add "
+            "'description: ...' between two lines of --- at its top"
+        )
+    if not file.document.body:
+        raise ConfigError("it holds no text below its head")
+    name = text_field(head, "name") or file.path.parent.name
+    return Skill(
+        name=name,
+        description=description,
+        text=file.document.body,
+        folder=file.path.parent,
+        origin=file.origin,
+        inside=file.folder.is_project,
+        files=tuple(beside(file.path.parent)),
+    )
+
+
+def beside(folder: Path) -> list[str]:
+    """Return the names of the files of a skill besides its text, two folders deep."""
+    found: list[str] = []
+    for pattern in ("*", "*/*"):
+        for path in sorted(folder.glob(pattern)):
+            if path.is_file() and path.name != FILE and not path.name.startswith("."):
+                found.append(path.relative_to(folder).as_posix())
+            if len(found) >= MOST_FILES:
+                return found
+    return found
