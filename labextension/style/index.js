@@ -2,4 +2,5 @@ import './base.css';
 import './panel.css';
 import './asked.css';
 import './revert.css';
+import './sessions.css';
 import './forced.css';

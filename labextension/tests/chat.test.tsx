@@ -6,6 +6,7 @@ import {
   fireEvent,
   render,
   screen,
+  waitFor,
   within
 } from '@testing-library/react';
 import { afterEach, describe, expect, it, vi } from 'vitest';
@@ -63,7 +64,13 @@ function doing(more: Partial<IChatActions> = {}) {
     retry: vi.fn(() => Promise.resolve('')),
     choices: vi.fn<IChatActions['choices']>(() => Promise.resolve(CHOICES)),
     stop: vi.fn<IChatActions['stop']>(),
-    sessions: vi.fn<IChatActions['sessions']>(() => Promise.resolve([])),
+    sessions: vi.fn<IChatActions['sessions']>(() =>
+      Promise.resolve({ rows: [], total: 0 })
+    ),
+    fork: vi.fn<IChatActions['fork']>(),
+    retitle: vi.fn<IChatActions['retitle']>(() => Promise.resolve('')),
+    archive: vi.fn<IChatActions['archive']>(() => Promise.resolve('')),
+    remove: vi.fn<IChatActions['remove']>(() => Promise.resolve('')),
     open: vi.fn<IChatActions['open']>(),
     create: vi.fn<IChatActions['create']>(),
     leave: vi.fn<IChatActions['leave']>(),
@@ -286,7 +293,7 @@ describe('the panel', () => {
     }));
     const { actions } = draw(
       {},
-      doing({ sessions: vi.fn(() => Promise.resolve(rows)) })
+      doing({ sessions: vi.fn(() => Promise.resolve({ rows, total: 2 })) })
     );
     const choose = screen.getByTitle('Sessions');
     fireEvent.click(choose);
@@ -294,6 +301,109 @@ describe('the panel', () => {
 
     expect(actions.open).toHaveBeenCalledWith('s2');
     expect(document.activeElement).toBe(choose);
+  });
+});
+
+describe('the list of sessions', () => {
+  const ROWS = ['s1', 's2'].map(id => ({
+    id,
+    title: `Title ${id}`,
+    created: 0,
+    updated: 0,
+    messages: 2
+  }));
+
+  async function listed(more: Partial<IChatActions> = {}) {
+    const sessions = vi.fn<IChatActions['sessions']>(() =>
+      Promise.resolve({ rows: ROWS, total: 2 })
+    );
+    const { actions } = draw({}, doing({ sessions, ...more }));
+    fireEvent.click(screen.getByTitle('Sessions'));
+    await screen.findByText('Title s2');
+    return { actions, sessions };
+  }
+
+  function unfold(title: string): HTMLElement {
+    const more = screen.getByRole('button', {
+      name: `What to do with ${title}`
+    });
+    fireEvent.click(more);
+    return more;
+  }
+
+  it('is searched while a person writes, and says how many were found', async () => {
+    const { sessions } = await listed();
+    expect(screen.getByText('2 sessions')).toBeTruthy();
+    fireEvent.change(screen.getByRole('searchbox'), {
+      target: { value: 'penguins' }
+    });
+    await waitFor(() => {
+      expect(sessions).toHaveBeenLastCalledWith({
+        words: 'penguins',
+        archived: false
+      });
+    });
+    fireEvent.click(screen.getByRole('checkbox', { name: 'Put away' }));
+    await waitFor(() => {
+      expect(sessions).toHaveBeenLastCalledWith({
+        words: 'penguins',
+        archived: true
+      });
+    });
+  });
+
+  it('shows the next page below the first', async () => {
+    const more = vi
+      .fn<IChatActions['sessions']>()
+      .mockResolvedValueOnce({
+        rows: ROWS.slice(0, 1),
+        total: 2,
+        cursor: 'next'
+      })
+      .mockResolvedValueOnce({ rows: ROWS.slice(1), total: 2 });
+    await listed({ sessions: more }).catch(() => undefined);
+    fireEvent.click(screen.getByRole('button', { name: 'Show more' }));
+
+    expect(await screen.findByText('Title s2')).toBeTruthy();
+    expect(screen.getByText('Title s1')).toBeTruthy();
+    expect(screen.queryByRole('button', { name: 'Show more' })).toBeNull();
+  });
+
+  it('renames with the keyboard, and the list is asked for anew', async () => {
+    const { actions, sessions } = await listed();
+    const more = unfold('Title s1');
+    fireEvent.click(screen.getByRole('button', { name: 'Rename' }));
+    const field = screen.getByRole('textbox', { name: 'New title' });
+    fireEvent.change(field, { target: { value: ' Mine ' } });
+    fireEvent.submit(field);
+
+    expect(actions.retitle).toHaveBeenCalledWith('s1', 'Mine');
+    expect(document.activeElement).toBe(more);
+    await waitFor(() => {
+      expect(sessions).toHaveBeenCalledTimes(2);
+    });
+  });
+
+  it('deletes only after a second press, which begins on keeping it', async () => {
+    const { actions } = await listed();
+    unfold('Title s2');
+    fireEvent.click(screen.getByRole('button', { name: 'Delete' }));
+    const keep = screen.getByRole('button', { name: 'Keep it' });
+    expect(document.activeElement).toBe(keep);
+    expect(actions.remove).not.toHaveBeenCalled();
+    fireEvent.click(screen.getByRole('button', { name: 'Delete for good' }));
+
+    expect(actions.remove).toHaveBeenCalledWith('s2');
+  });
+
+  it('puts away and forks', async () => {
+    const { actions } = await listed();
+    unfold('Title s1');
+    fireEvent.click(screen.getByRole('button', { name: 'Put away' }));
+    expect(actions.archive).toHaveBeenCalledWith('s1', true);
+    unfold('Title s1');
+    fireEvent.click(screen.getByRole('button', { name: 'Fork' }));
+    expect(actions.fork).toHaveBeenCalledWith('s1');
   });
 });
 

@@ -6,11 +6,7 @@ import type { ISessionContext } from '@jupyterlab/apputils';
 import type { INotebookTracker } from '@jupyterlab/notebook';
 import type { TranslationBundle } from '@jupyterlab/translation';
 import type { Links } from '../kernel/links';
-import type {
-  Choices,
-  PromptAdmitted,
-  SessionRow
-} from '../protocol/generated';
+import type { Choices, PromptAdmitted } from '../protocol/generated';
 import type { IReadable, ISessionView } from '../state/store';
 import { EMPTY } from '../state/transcript';
 import type { WishAction } from '../state/wishes';
@@ -20,6 +16,8 @@ import {
   type IChatActions,
   type IChatState,
   type IChosen,
+  type ISessionPage,
+  type IWanted,
   type SendKey,
   type Where
 } from '../views/chat/model';
@@ -163,10 +161,28 @@ export class PanelModel implements IChatActions, IReadable<IChatState> {
     return (await this._front.link?.outcome('choices'))?.choices ?? null;
   }
 
-  async sessions(): Promise<readonly SessionRow[]> {
-    const outcome = await this._front.link?.outcome('sessions');
+  async sessions(wanted: IWanted): Promise<ISessionPage> {
+    const outcome = await this._front.link?.outcome('sessions', { ...wanted });
     this._note(outcome ?? {});
-    return outcome?.sessions ?? [];
+    const rows = outcome?.sessions ?? [];
+    const total = outcome?.total ?? rows.length;
+    return { rows, total, cursor: outcome?.cursor };
+  }
+
+  fork(session: string): void {
+    void this._front.link?.outcome('fork', { session }).then(this._note);
+  }
+
+  retitle(session: string, title: string): Promise<string> {
+    return this._shelved('title', { session, title });
+  }
+
+  archive(session: string, archived: boolean): Promise<string> {
+    return this._shelved('archive', { session, archived });
+  }
+
+  remove(session: string): Promise<string> {
+    return this._shelved('delete', { session });
   }
 
   open(session: string): void {
@@ -192,6 +208,16 @@ export class PanelModel implements IChatActions, IReadable<IChatState> {
   dispose(): void {
     this._front.dispose();
     this._readers.clear();
+  }
+
+  /** Does something with a kept session; resolves to what hindered it, or to nothing. */
+  private async _shelved(
+    command: 'title' | 'archive' | 'delete',
+    fields: { session: string; title?: string; archived?: boolean }
+  ): Promise<string> {
+    const outcome = await this._front.link?.outcome(command, fields);
+    this._note(outcome ?? {});
+    return outcome?.error ?? '';
   }
 
   private get _session(): ISessionView | undefined {

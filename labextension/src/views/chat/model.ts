@@ -49,6 +49,24 @@ export interface IChosen {
   agent?: string;
 }
 
+/** Which sessions are wanted. */
+export interface IWanted {
+  /** All of them stand in the title, the notebook's name or the prompts. */
+  words: string;
+  /** Those that were put away, or those that were not. */
+  archived: boolean;
+  /** Where the page before ended. */
+  cursor?: string;
+}
+
+/** Some of the sessions that were found. */
+export interface ISessionPage {
+  rows: readonly SessionRow[];
+  /** All that were found. */
+  total: number;
+  cursor?: string;
+}
+
 export interface IChatActions extends IActions {
   /** Loads the package in the kernel; only because a person said so. */
   load(): void;
@@ -69,8 +87,17 @@ export interface IChatActions extends IActions {
   revert?: Revert;
   /** Tells which models and agents there are. */
   choices(): Promise<Choices | null>;
-  sessions(): Promise<readonly SessionRow[]>;
+  /** Finds sessions, newest first; a page of them. */
+  sessions(wanted: IWanted): Promise<ISessionPage>;
   open(session: string): void;
+  /** Begins a session with all of another one, and goes on with it. */
+  fork(session: string): void;
+  /** Calls a session otherwise; resolves to what hindered it, or to nothing. As do these: */
+  retitle(session: string, title: string): Promise<string>;
+  /** Puts a session away, or fetches it back. */
+  archive(session: string, archived: boolean): Promise<string>;
+  /** Deletes a session for good. */
+  remove(session: string): Promise<string>;
   create(): void;
   /** Gives the keyboard back to where the person came from. */
   leave(): void;

@@ -1,10 +1,11 @@
 /**
- * The sessions of the project, to go on with one of them or to begin a new one.
+ * The sessions of the project: begin one, find one again, go on with it, name it, put it away.
  */
-import { useEffect, useRef, useState } from 'react';
+import { useCallback, useEffect, useRef, useState } from 'react';
 import type { SessionRow } from '../../protocol/generated';
 import { useHost, type IWords } from '../host';
-import { useChat } from './model';
+import { useChat, type ISessionPage } from './model';
+import { SessionItem } from './shelf';
 
 export interface ISessionsProps {
   /** Id of the session that is shown. */
@@ -12,31 +13,17 @@ export interface ISessionsProps {
   onClose: () => void;
 }
 
-/** Draws the list; it is asked for anew each time it opens. */
+/** Draws the list; it is asked for anew each time it opens, and while a person searches. */
 export function Sessions({ current, onClose }: ISessionsProps) {
   const { words } = useHost();
   const chat = useChat();
-  const [rows, setRows] = useState<readonly SessionRow[] | null>(null);
   const first = useRef<HTMLButtonElement>(null);
+  const [wanted, setWanted] = useState('');
+  const [away, setAway] = useState(false);
+  const { page, more, again } = useList(wanted, away);
   useEffect(() => {
     first.current?.focus();
-    let wanted = true;
-    void chat.sessions().then(
-      found => {
-        if (wanted) {
-          setRows(found);
-        }
-      },
-      () => {
-        if (wanted) {
-          setRows([]);
-        }
-      }
-    );
-    return () => {
-      wanted = false;
-    };
-  }, [chat]);
+  }, []);
   return (
     <section
       className="plm-Sessions"
@@ -48,54 +35,153 @@ export function Sessions({ current, onClose }: ISessionsProps) {
         }
       }}
     >
-      <button
-        type="button"
-        ref={first}
-        className="plm-Button"
-        onClick={() => {
-          chat.create();
-          onClose();
+      <div className="plm-Sessions-tools">
+        <button
+          type="button"
+          ref={first}
+          className="plm-Button"
+          onClick={() => {
+            chat.create();
+            onClose();
+          }}
+        >
+          {words.__('New session')}
+        </button>
+        <label className="plm-Sessions-away">
+          <input
+            type="checkbox"
+            checked={away}
+            onChange={event => {
+              setAway(event.target.checked);
+            }}
+          />
+          {words.__('Put away')}
+        </label>
+      </div>
+      <input
+        type="search"
+        className="plm-Field"
+        aria-label={words.__('Find sessions by title and prompts')}
+        placeholder={words.__('Find by title and prompts')}
+        value={wanted}
+        onChange={event => {
+          setWanted(event.target.value);
         }}
-      >
-        {words.__('New session')}
-      </button>
-      {rows === null ? (
-        <p className="plm-Muted">{words.__('Looking for sessions…')}</p>
-      ) : (
-        <ul>
-          {rows.map(row => (
-            <li key={row.id}>
-              <button
-                type="button"
-                className="plm-Sessions-row"
-                aria-current={row.id === current}
-                onClick={() => {
-                  if (row.id !== current) {
-                    chat.open(row.id);
-                  }
-                  onClose();
-                }}
-              >
-                <span className="plm-Sessions-title">
-                  {titled(row.title, words)}
-                </span>{' '}
-                <span className="plm-Muted">{about(row)}</span>
-              </button>
-            </li>
-          ))}
-        </ul>
+      />
+      <p className="plm-Sessions-count plm-Muted" role="status">
+        {counted(page, wanted, away, words)}
+      </p>
+      <ul>
+        {(page?.rows ?? []).map(row => (
+          <SessionItem
+            key={row.id}
+            row={row}
+            isCurrent={row.id === current}
+            onClose={onClose}
+            onChanged={again}
+          />
+        ))}
+      </ul>
+      {more !== null && (
+        <button type="button" className="plm-Button" onClick={more}>
+          {words.__('Show more')}
+        </button>
       )}
     </section>
   );
 }
 
+/** Milliseconds without a key before what was written is searched for. */
+const PAUSE = 200;
+
+interface IList {
+  page: ISessionPage | null;
+  /** Fetches what comes after; null when that is all. */
+  more: (() => void) | null;
+  /** Asks for the list anew. */
+  again: () => void;
+}
+
+function useList(wanted: string, away: boolean): IList {
+  const chat = useChat();
+  const [page, setPage] = useState<ISessionPage | null>(null);
+  const [turn, setTurn] = useState(0);
+  const asked = useRef(0);
+  useEffect(() => {
+    const mine = ++asked.current;
+    const take = (found: ISessionPage) => {
+      if (mine === asked.current) {
+        setPage(found);
+      }
+    };
+    const timer = setTimeout(
+      () => {
+        chat
+          .sessions({ words: wanted, archived: away })
+          .then(take, () => { take({ rows: [], total: 0 }); });
+      },
+      wanted === '' ? 0 : PAUSE
+    );
+    return () => {
+      clearTimeout(timer);
+    };
+  }, [chat, wanted, away, turn]);
+  const again = useCallback(() => {
+    setTurn(before => before + 1);
+  }, []);
+  const cursor = page?.cursor;
+  if (page === null || cursor === undefined) {
+    return { page, more: null, again };
+  }
+  const more = () => {
+    const mine = asked.current;
+    void chat
+      .sessions({ words: wanted, archived: away, cursor })
+      .then(found => {
+        if (mine === asked.current) {
+          setPage({ ...found, rows: [...page.rows, ...found.rows] });
+        }
+      });
+  };
+  return { page, more, again };
+}
+
+/** Says how many there are, as a screen reader hears it while somebody searches. */
+function counted(
+  page: ISessionPage | null,
+  wanted: string,
+  away: boolean,
+  words: IWords
+): string {
+  if (page === null) {
+    return words.__('Looking for sessions…');
+  }
+  if (page.total > 0) {
+    return words._n('%1 session', '%1 sessions', page.total, page.total);
+  }
+  if (wanted.trim() !== '') {
+    return words.__('No session holds these words.');
+  }
+  return away
+    ? words.__('No session was put away.')
+    : words.__('There is no session yet.');
+}
+
 /** Returns what tells sessions with the same title apart. */
-function about(row: SessionRow): string {
+export function about(row: SessionRow, words: IWords): string {
   const when = new Date(row.updated).toLocaleString(undefined, {
     dateStyle: 'medium',
     timeStyle: 'short'
   });
-  return row.notebook === undefined ? when : `${row.notebook} · ${when}`;
+  const messages = row.messages;
+  return [
+    row.notebook,
+    when,
+    words._n('%1 message', '%1 messages', messages, messages),
+    row.shared ? words.__('shared') : undefined
+  ]
+    .filter(one => one !== undefined)
+    .join(' · ');
 }
 
 /** Returns a session's title; one that nobody named yet is called new. */
@@ -103,5 +189,5 @@ export function titled(title: string, words: IWords): string {
   return title === '' || UNNAMED.test(title) ? words.__('New session') : title;
 }
 
-/** The title that the kernel gives before the first answer. */
-const UNNAMED = /^New session - \d{4}-/;
+/** The title that the kernel gives before the first prompt. */
+const UNNAMED = /^New session - \d{4}-[^ ]*$/;
