@@ -14,6 +14,7 @@ from palimpsest.public import Session, open_session
 
 MODULES = [
     "palimpsest.public",
+    "palimpsest.session.keeping",
     "palimpsest.session.running",
     "palimpsest.session.handing",
 ]

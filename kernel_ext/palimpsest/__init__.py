@@ -24,6 +24,7 @@ _HOMES = {
     "open_session": "palimpsest.public",
     "current_session": "palimpsest.boot",
     "import_session": "palimpsest.public",
+    "sessions": "palimpsest.public",
     "tool": "palimpsest.app",
     "hook": "palimpsest.session.hooks",
     "unhook": "palimpsest.session.hooks",

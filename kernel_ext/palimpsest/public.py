@@ -21,6 +21,8 @@ from palimpsest.session.api import LiveSession
 from palimpsest.session.control import Control
 from palimpsest.session.handing import Handing
 from palimpsest.session.hooks import HookStatus
+from palimpsest.session.keeping import Keeping
+from palimpsest.session.listing import Page, Query
 from palimpsest.session.policies import policy_from
 from palimpsest.session.running import Running
 from palimpsest.session.wishes import Wish
@@ -32,7 +34,7 @@ from palimpsest.transcript.reverts import FileDiff, RevertPreview
 from palimpsest.transcript.scrub import scrub, secret_values
 
 
-class Session(Running, Handing):
+class Session(Running, Keeping, Handing):
     """A session in a person's hands: ask it, look at it, look at what the model saw."""
 
     def __init__(self, app: App, live: LiveSession) -> None:
@@ -289,6 +291,20 @@ def current_session(session_id: str | None = None) -> Session:
     """
     app = APPS[-1] if APPS else App()
     return open_session(app, session_id)
+
+
+def sessions(words: str = "", **query: Any) -> Page:
+    """List the sessions of the project, newest first; with words, those that hold them all.
+
+    The rest of the query is ``archived``, ``children``, ``limit``, ``number`` and ``cursor``, as in
+    ``palimpsest.session.listing.Query``.
+
+    >>> import palimpsest
+    >>> [found.id for found in palimpsest.sessions("hello").sessions] == [session.id]
+    True
+    """
+    app = APPS[-1] if APPS else App()
+    return app.engine.submit(app.workspace.page(Query(words, **query))).result()
 
 
 def import_session(path: str | Path) -> ImportReport:

@@ -58,6 +58,7 @@ from palimpsest.frontends.protocol import (
     Withdraw,
 )
 from palimpsest.frontends.pump import Pump
+from palimpsest.frontends.running_channel import RunningChannel
 from palimpsest.frontends.shelf_channel import ShelfChannel
 from palimpsest.frontends.turn import Services
 from palimpsest.render.story import Notes
@@ -153,6 +154,7 @@ class Channel:
         """What takes its time, done on the engine."""
         self._work |= ShelfChannel(services, self).work
         self._work |= GivingChannel(services, self).work
+        self._work |= RunningChannel(self._session, self._turn, self._publish, self._notebook).work
 
     def fresh(self, session_id: str) -> bool:
         """Tell whether a page watches this session now."""

@@ -118,6 +118,31 @@ class Retry(CommandBase):
     session: str | None = None
 
 
+class Join(CommandBase):
+    """Await the end of the run; where none runs, answer what a killed kernel left."""
+
+    type: Literal["loop"] = "loop"
+    session: str | None = None
+
+
+class Compact(CommandBase):
+    """Put a summary in the place of what was said; one that runs already is joined."""
+
+    type: Literal["compact"] = "compact"
+    session: str | None = None
+    focus: str | None = Field(default=None, max_length=2_000)
+    """What the summary keeps above all."""
+
+
+class UsePolicy(CommandBase):
+    """Choose the context policy, from the next request on."""
+
+    type: Literal["policy"] = "policy"
+    session: str | None = None
+    words: tuple[str, ...] = Field(min_length=1)
+    """The name of a preset, ``name=value`` for one number, or ``default``."""
+
+
 class Cancel(CommandBase):
     """Stop the turn that runs and withdraw what waits."""
 
@@ -340,6 +365,9 @@ Command = Annotated[
     | AnswerAsk
     | AnswerQuestion
     | Retry
+    | Join
+    | Compact
+    | UsePolicy
     | Cancel
     | Withdraw
     | Resync
@@ -368,7 +396,7 @@ Command = Annotated[
 ]
 
 COMMANDS: TypeAdapter[Command] = TypeAdapter(Command)
-COMMAND_TYPES = "hello, watch, unwatch, prompt, queue, steer, reply, answer, retry, cancel, withdraw, resync, close, choices, sessions, children, title, archive, delete, fork, open, new, rename, mode, budget, allowed, trust, choose, revert, share, unshare, export, import"
+COMMAND_TYPES = "hello, watch, unwatch, prompt, queue, steer, reply, answer, retry, loop, compact, policy, cancel, withdraw, resync, close, choices, sessions, children, title, archive, delete, fork, open, new, rename, mode, budget, allowed, trust, choose, revert, share, unshare, export, import"
 
 
 class SessionHead(Value):

@@ -51,11 +51,13 @@ export type Command =
   | Cancel
   | Choose
   | CloseSegment
+  | Compact
   | Delete
   | Export
   | Fork
   | Hello
   | Import
+  | Join
   | ListAllowed
   | ListChildren
   | ListChoices
@@ -76,6 +78,7 @@ export type Command =
   | TrustProject
   | Unshare
   | Unwatch
+  | UsePolicy
   | Watch
   | Withdraw;
 /**
@@ -579,6 +582,18 @@ export interface QuestionOption {
   description: string;
 }
 /**
+ * Put a summary in the place of what was said; one that runs already is joined.
+ */
+export interface Compact {
+  id: string;
+  type: 'compact';
+  session?: string;
+  /**
+   * What the summary keeps above all.
+   */
+  focus?: string;
+}
+/**
  * What a compaction keeps word for word, and how often it is tried.
  */
 export interface CompactPolicy {
@@ -858,6 +873,14 @@ export interface ImportedRow {
   title: string;
   outcome: 'new' | 'same' | 'updated' | 'copy';
   messages: number;
+}
+/**
+ * Await the end of the run; where none runs, answer what a killed kernel left.
+ */
+export interface Join {
+  id: string;
+  type: 'loop';
+  session?: string;
 }
 /**
  * How the newest user turns are chosen when a history limit holds.
@@ -2036,6 +2059,20 @@ export interface Unwatch {
   type: 'unwatch';
   client: string;
   session?: string;
+}
+/**
+ * Choose the context policy, from the next request on.
+ */
+export interface UsePolicy {
+  id: string;
+  type: 'policy';
+  session?: string;
+  /**
+   * The name of a preset, ``name=value`` for one number, or ``default``.
+   *
+   * @minItems 1
+   */
+  words: [string, ...string[]];
 }
 /**
  * Tell this page what happens, for 20 seconds.
