@@ -3,6 +3,7 @@
 Border: the environment, the start directory and the options of a call are handed in.
 """
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,6 +22,7 @@ from palimpsest.session.settings import Config, Settings
 __all__ = ["Config", "LoadedConfig", "Places", "load"]
 
 BUILT_IN = "built in"
+_NAMED_ONLY = re.compile(r"mcp\..*\.(env|headers)")
 WAITS = "Waits until you trust this project with %agent config trust"
 
 
@@ -55,7 +57,8 @@ class LoadedConfig:
             if value is None and key in SHORT_NAMES:
                 value, origin = short_value(policy, key), f"policy {policy.name}"
             fixed = origin_of(self.locked, key)
-            found.append((key, _shown(value), f"{origin}, fixed" if fixed else origin))
+            shown = _shown(_named_only(value) if _NAMED_ONLY.fullmatch(key) else value)
+            found.append((key, shown, f"{origin}, fixed" if fixed else origin))
         return found
 
     def table(self) -> str:
@@ -170,11 +173,16 @@ def _leaves(settings: BaseModel, path: tuple[str, ...] = ()) -> Iterator[tuple[s
             yield dotted(*where), value
 
 
+def _named_only(value: dict[str, str]) -> dict[str, str]:
+    """Return what a server is given, without what may be a key: only references are shown."""
+    return {name: one if "${" in one else "…" for name, one in value.items()}
+
+
 def _shown(value: Any) -> str:
     match value:
-        case None | () | {}:
+        case None:
             return ""
-        case tuple():
+        case tuple() | list():
             return one_line("; ".join(_shown(one) for one in value), 200)
         case dict():
             return one_line(", ".join(f"{key}: {one}" for key, one in value.items()), 200)
