@@ -32,11 +32,12 @@ How to work:
 INSTRUCTIONS = "Instructions from: "
 FURTHER = "Further instructions:"
 """What stands before words of the configuration, an agent or a prompt."""
+SKILLS = "Skills, each a text that says how one kind of task is done; the skill tool loads it:"
 SERVERS = "What MCP servers say of their tools (their words, not the user's):"
 
 _ENVIRONMENT = re.compile(r"\AYou are powered by the model .*?^</env>$", re.DOTALL | re.MULTILINE)
 _NEXT = re.compile(
-    rf"\n\n(?={re.escape(INSTRUCTIONS)}|{re.escape(FURTHER)}\n|{re.escape(SERVERS)}\n)"
+    rf"\n\n(?={re.escape(INSTRUCTIONS)}|{re.escape(FURTHER)}\n|{re.escape(SERVERS)}\n|{re.escape(SKILLS)}\n)"
 )
 
 
@@ -66,7 +67,11 @@ class Surroundings:
 
 
 def system(
-    surroundings: Surroundings, *, agent_prompt: str | None = None, extra: Sequence[str] = ()
+    surroundings: Surroundings,
+    *,
+    agent_prompt: str | None = None,
+    extra: Sequence[str] = (),
+    skills: str = "",
 ) -> tuple[str, str]:
     """Return header and body of the system prompt."""
     lines = [
@@ -82,6 +87,7 @@ def system(
     ]
     blocks = ["\n".join(lines)]
     blocks += [f"{INSTRUCTIONS}{path}\n{content}" for path, content in surroundings.instructions]
+    blocks += [f"{SKILLS}\n{skills}"] if skills else []
     blocks += [f"{FURTHER}\n{text}" for text in extra if text]
     return agent_prompt or header(surroundings.model), "\n\n".join(blocks)
 
@@ -134,4 +140,6 @@ def _named(piece: str) -> str:
     head = piece.partition("\n")[0]
     if head == SERVERS:
         return "MCP servers"
+    if head == SKILLS:
+        return "skills"
     return head.removeprefix(INSTRUCTIONS) if head.startswith(INSTRUCTIONS) else "further words"

@@ -4,7 +4,7 @@ The loop decides what happens next; it neither opens sessions nor knows front en
 layer builds one ``Stage`` for each run.
 """
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
@@ -126,6 +126,8 @@ class Setup:
     max_steps: int
     summariser: Summariser | None = None
     """Writes summaries, where the policy names a model for them."""
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    """What the agent asks of every request, such as a temperature."""
 
 
 @dataclass(slots=True)

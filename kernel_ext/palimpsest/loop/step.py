@@ -157,7 +157,7 @@ def _refuse(stage: Stage, message: AssistantMessage, error: ErrorValue) -> None:
 
 
 def _parameters(setup: Setup, user: UserMessage, *, last: bool) -> dict[str, Any]:
-    parameters: dict[str, Any] = {}
+    parameters: dict[str, Any] = dict(setup.parameters)
     if user.model.variant:
         parameters["reasoning_effort"] = user.model.variant
     if last and setup.specs:

@@ -19,6 +19,7 @@ from palimpsest.loop.room import (
 from palimpsest.loop.saying import refuse
 from palimpsest.loop.stage import Setup, Stage
 from palimpsest.loop.step import run_step
+from palimpsest.loop.subtask import pending, run_subtasks
 from palimpsest.transcript.errors import Aborted, ErrorValue, ModelFailed, UnknownError, UserError
 from palimpsest.transcript.messages import (
     AssistantMessage,
@@ -77,14 +78,19 @@ class Turn:
             except (UserError, ModelFailed) as problem:
                 refuse(stage, user, _error(problem))
                 return
-            marked = asked(messages, user)
-            go_on = (
-                await self._compact(setup, user, marked)
-                if marked is not None
-                else await self._step(setup, user, messages)
-            )
-            if not go_on:
+            if not await self._next(setup, user):
                 return
+
+    async def _next(self, setup: Setup, user: UserMessage) -> bool:
+        """Do what is pending first: subtasks, then a compaction, else a step."""
+        messages = self._stage.log.state.messages()
+        subtasks = pending(messages)
+        if subtasks:
+            return await run_subtasks(self._stage, setup, user, subtasks)
+        marked = asked(messages, user)
+        if marked is not None:
+            return await self._compact(setup, user, marked)
+        return await self._step(setup, user, messages)
 
     async def _compact(self, setup: Setup, user: UserMessage, marked: CompactionPart) -> bool:
         """Summarise; where that fails in the middle of work, cut oversized results instead."""

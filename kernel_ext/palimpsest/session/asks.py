@@ -8,7 +8,7 @@ the session; where a person says so, for the project.
 import asyncio
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -51,6 +51,12 @@ class Caller:
     message_id: str
     call_id: str
     tool: str
+    input: dict[str, Any] | None = None
+    """What would run, where no part of a message says it."""
+
+
+Relay = Callable[[PendingAsk, "asyncio.Future[Reply]", Abort], Awaitable[Reply]]
+"""Asks in another session too: ``(question, its answer here, abort)`` gives the answer there."""
 
 
 class Asks:
@@ -68,6 +74,9 @@ class Asks:
         self._permitting = permitting or Permitting()
         self._log = log
         self._ids = ids
+        self.relay: Relay | None = None
+        """Where else a question is asked: in the session that began this one."""
+        self._relaying: set[asyncio.Task[None]] = set()
         self._lock = threading.Lock()
         self._waiting: dict[str, tuple[PendingAsk, asyncio.Future[Reply]]] = {}
 
@@ -124,6 +133,28 @@ class Asks:
         )
         return await self._answer(PendingAsk(ask, self.session_id), abort, yes=False)
 
+    async def forward(
+        self,
+        pending: PendingAsk,
+        caller: Caller,
+        answered: "asyncio.Future[Reply]",
+        abort: Abort,
+    ) -> Reply:
+        """Ask here, for a call of this session, what a session that it began asks."""
+        own = {
+            "id": self._ids.new("per"),
+            "message_id": caller.message_id,
+            "call_id": caller.call_id,
+        }
+        ask = pending.ask.model_copy(update=own)
+
+        def close(there: "asyncio.Future[Reply]") -> None:
+            if not there.cancelled():
+                self.reply(ask.id, there.result())
+
+        answered.add_done_callback(close)
+        return await self._answer(PendingAsk(ask, self.session_id, pending.rules), abort, yes=False)
+
     @property
     def approved(self) -> Rules:
         """What is always allowed in this session."""
@@ -169,12 +200,28 @@ class Asks:
         if yes and pending.ask.permission not in NEVER_BY_YES:
             self.reply(identifier, Reply(answer="once", by="--yes"))
         unregister = abort.on_abort(self._rejecter(identifier))
+        self._pass_on(pending, future, abort)
         try:
             return await future
         finally:
             unregister()
             if not future.done():
                 self.reply(identifier, Reply(answer="reject", by="cancel"))
+
+    def _pass_on(self, pending: PendingAsk, future: "asyncio.Future[Reply]", abort: Abort) -> None:
+        """Ask in the session that began this one too, unless it is answered already."""
+        relay = self.relay
+        if relay is None or pending.ask.id not in self._waiting:
+            return
+
+        async def ask() -> None:
+            reply = await relay(pending, future, abort)
+            # It holds for the project already if that was said there.
+            self.reply(pending.ask.id, reply.model_copy(update={"scope": None}))
+
+        task = asyncio.get_running_loop().create_task(ask())
+        self._relaying.add(task)
+        task.add_done_callback(self._relaying.discard)
 
     def _rejecter(self, identifier: str) -> Callable[[], None]:
         def reject() -> None:
@@ -206,6 +253,8 @@ class Asks:
         return True
 
     def _input(self, caller: Caller) -> dict[str, Any]:
+        if caller.input is not None:
+            return caller.input
         message = self._log.state.message(caller.message_id)
         for part in message.parts if message is not None else ():
             if isinstance(part, ToolPart) and part.call_id == caller.call_id:

@@ -1,11 +1,13 @@
 """What stands before a tool call: the rules that hold, the question, and the guard against circles."""
 
 import asyncio
-from collections.abc import Awaitable, Sequence
+from collections.abc import Sequence
+from typing import Any
 
 from palimpsest.model.model import ToolCalled
 from palimpsest.processor.loopguard import circle, fingerprint
 from palimpsest.session.asks import Asks, Caller
+from palimpsest.session.family import refuse_beyond
 from palimpsest.session.log import SessionLog
 from palimpsest.session.runner import Run
 from palimpsest.session.services import Services
@@ -24,6 +26,11 @@ class Calling:
         self._asks = asks
         self._circling: set[frozenset[str]] = set()
         self._guarding = asyncio.Lock()
+        self._given: dict[str, dict[str, Any]] = {}
+
+    def announce(self, call_id: str, given: dict[str, Any]) -> None:
+        """Say what a call would run that stands in no message: a question about it shows that."""
+        self._given[call_id] = given
 
     def turn_began(self) -> None:
         """Forget what was said of circles in the turn before."""
@@ -31,17 +38,20 @@ class Calling:
 
     def asker(self, run: Run, message_id: str, call_id: str, tool: str) -> AskFunction:
         """Return how the tool of a call asks."""
-        caller = Caller(message_id, call_id, tool)
+        caller = Caller(message_id, call_id, tool, self._given.pop(call_id, None))
 
-        def ask(
+        async def ask(
             permission: str,
             patterns: Sequence[str],
             *,
             title: str = "",
             always: Sequence[str] = (),
             diff: str | None = None,
-        ) -> Awaitable[None]:
-            return self._asks.ask(
+        ) -> None:
+            session = self._log.state.session
+            base = self._services.permitting.rules_of(session, self._services.rules, ())
+            refuse_beyond(session, base, permission, patterns)
+            await self._asks.ask(
                 caller,
                 permission,
                 patterns,

@@ -5,6 +5,7 @@ keep their ids, and what names a message (``parent_id``, ``tail_start_id``) need
 """
 
 from collections.abc import Callable
+from typing import Any
 
 from palimpsest.session.targets import find
 from palimpsest.session.titles import fork_title
@@ -42,6 +43,8 @@ def fork(
             "time": SessionTime(created=now, updated=now),
             "notebook": notebook if notebook is not None else parent.notebook,
             "parent_id": None,
+            "limits": (),
+            "metadata": _metadata(parent),
             "cost": None,
             "tokens": Usage(),
             "share": None,
@@ -51,6 +54,12 @@ def fork(
     )
     seq = seq_before(store, parent_id, before) if before is not None else None
     return store.fork(parent_id, session, seq=seq)
+
+
+def _metadata(parent: Session) -> dict[str, Any] | None:
+    """Return what is noted of the parent, but for how deep it stood: a fork stands by itself."""
+    kept = {name: value for name, value in (parent.metadata or {}).items() if name != "depth"}
+    return kept or None
 
 
 def seq_before(store: Store, session_id: str, message_id: str) -> int:

@@ -19,6 +19,9 @@ from palimpsest.session.archive import SessionArchive
 from palimpsest.session.asks import Asks
 from palimpsest.session.calling import Calling
 from palimpsest.session.control import Control
+from palimpsest.session.errands import Errands
+from palimpsest.session.expanding import Expander
+from palimpsest.session.family import is_child, writable
 from palimpsest.session.giving import AutoShare
 from palimpsest.session.granting import grant
 from palimpsest.session.log import SessionLog
@@ -32,6 +35,7 @@ from palimpsest.session.services import Services
 from palimpsest.session.undoing import live_undoing
 from palimpsest.session.wishes import Wish, WishAction
 from palimpsest.store.journal import Journal
+from palimpsest.tools.question import Interview
 from palimpsest.transcript.decisions import Decision
 from palimpsest.transcript.errors import StorageFailed
 from palimpsest.transcript.events import Record, SessionUpdated
@@ -48,8 +52,6 @@ class LiveSession:
 
     Responsibilities: build the stage for a run; answer front ends from any thread.
     """
-
-    read_only = False
 
     def __init__(
         self, services: Services, journal: Journal, loop: asyncio.AbstractEventLoop
@@ -74,6 +76,8 @@ class LiveSession:
         services.purses[session.id] = self.purse
         self._calling = Calling(services, self.log, self.asks)
         self.questioning = Questioning(self.log, services.ids)
+        self.interview: Interview = self.questioning
+        """Who is asked what the model asks; of a task's session, who began it."""
         self._outfit = Outfit(services, journal, self.log, self._configured)
         self.runner = Runner(
             session.id,
@@ -87,6 +91,7 @@ class LiveSession:
         self.naming = Naming(services, self.log)
         self.undoing = live_undoing(services, journal, self.log, lambda: self.runner.busy)
         self.sharing = AutoShare(services, journal, self.log, loop)
+        self._expander = Expander(services)
         self._memory = Memory()
         journal.subscribe(self._watch)
 
@@ -95,10 +100,17 @@ class LiveSession:
         """The session's id; a fork's after another kernel took the session over."""
         return self.journal.session_id
 
+    @property
+    def read_only(self) -> bool:
+        """Whether nobody but the agent that began it asks here."""
+        return is_child(self.log.state.session)
+
     # What front ends call
 
     async def prompt(self, text: str, options: PromptOptions) -> Answer:
         """Send a prompt and await its own answer."""
+        writable(self.log.state.session, options.origin)
+        options = self._expander.options(text, options)
         await self.undoing.settle()
         self.naming.prompted(text)
         if self._services.user and options.origin.user is None:
@@ -278,11 +290,12 @@ class LiveSession:
             extra={
                 "environment": services.environment,
                 "archive": SessionArchive(self.journal, services.store),
-                "interview": self.questioning,
+                "interview": self.interview,
+                "errands": Errands(services, self, run),
                 "todos": JournaledTodos(self.log),
             },
         )
-        return self.naming.watch(stage)
+        return self.naming.watch(self._expander.watch(stage, self._calling.announce))
 
     def _purse_above(self) -> Purse | None:
         """Return the purse of the session that began this one, where this kernel has it open."""

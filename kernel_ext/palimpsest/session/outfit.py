@@ -14,7 +14,9 @@ from palimpsest.context.undo import suspended
 from palimpsest.context.view import View
 from palimpsest.loop.request import calibration
 from palimpsest.loop.stage import Setup, Summariser
+from palimpsest.loop.summarise import AGENT
 from palimpsest.session.agents import Agent, find_agent
+from palimpsest.session.family import hidden_by
 from palimpsest.session.guests import Guests
 from palimpsest.session.history import limited
 from palimpsest.session.log import SessionLog
@@ -84,7 +86,7 @@ class Outfit:
         agent = find_agent(name, services.agents)
         kept = session.model.id if session is not None and session.model is not None else None
         wanted = options.get("model") or agent.model or kept or services.default_model()
-        variant = options.get("variant")
+        variant = options.get("variant") or agent.variant
         if variant is None and session is not None and session.model is not None and wanted == kept:
             variant = session.model.variant
         for tool in options.get("tools") or ():
@@ -122,7 +124,8 @@ class Outfit:
             specs=specs,
             offer=self.guests.offer(Offered(services.registry, offered)),
             max_steps=user.max_steps or services.max_steps or agent.steps,
-            summariser=self._summariser(policy.compact.model),
+            summariser=self._summariser(policy.compact.model or self._scribe_model()),
+            parameters=agent.parameters,
         )
 
     def basis(self, *, running: bool) -> Basis:
@@ -206,11 +209,19 @@ class Outfit:
             return Summariser(name, problem=str(problem))
         return Summariser(name, self._services.model(info), info)
 
+    def _scribe_model(self) -> str | None:
+        """Return the model that the agent for summaries was given."""
+        scribe = self._services.agents.get(AGENT)
+        return scribe.model if scribe is not None else None
+
     def _offered(self, agent: Agent, user: UserMessage) -> tuple[Tool, ...]:
         services = self._services
         session = self._log.state.session
         rules = services.permitting.rules_of(session, services.rules, agent.rules)
-        return tuple(services.registry.offered(rules, user.tools))
+        offered = tuple(services.registry.offered(rules, user.tools))
+        base = services.permitting.rules_of(session, services.rules, ())
+        beyond = hidden_by(session, base, {tool.name: tool.permission for tool in offered})
+        return tuple(tool for tool in offered if tool.name not in beyond)
 
     def _specs(self, offered: Sequence[Tool], info: ModelInfo) -> tuple[ToolSpec, ...]:
         registry = self._services.registry

@@ -38,6 +38,8 @@ class Permitting:
     """The file that holds the budget fast."""
     approvals: Approvals = field(default_factory=Approvals)
     """What is always allowed in this project."""
+    granted: Callable[[], Rules] = tuple
+    """What need not be asked in any session: the folders of a person's own skills."""
     open: dict[str, Find] = field(default_factory=dict)
     """The sessions that this kernel writes, by id."""
 
@@ -58,7 +60,8 @@ class Permitting:
     def answers_of(self, session: Session | None) -> Rules:
         """Return what need not be asked: by the mode, by the project, by who began this session."""
         above = [rule for one in list(self.line(session))[1:] for rule in one.permission]
-        return (*answered_by(self.mode_of(session)), *self.approvals.rules(), *above)
+        mode = answered_by(self.mode_of(session))
+        return (*mode, *self.granted(), *self.approvals.rules(), *above)
 
     def line(self, session: Session | None) -> Iterator[Session]:
         """Yield a session, the one that began it, and so on."""

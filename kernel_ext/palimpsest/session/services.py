@@ -7,7 +7,9 @@ from typing import Any
 
 from palimpsest.model.model import Model
 from palimpsest.session.agents import Agent
+from palimpsest.session.family import Family
 from palimpsest.session.hooks import HookBook
+from palimpsest.session.library import Library
 from palimpsest.session.permitting import Permitting
 from palimpsest.session.sharing import ShareMode
 from palimpsest.store.snapshots import Snapshots
@@ -78,6 +80,10 @@ class Services:
     python: Callable[[str], PythonRunner] | None = None
     """By session id; None where no kernel is."""
     namespace: Callable[[str], Namespace] | None = None
+    family: Family = field(default_factory=Family)
+    """How a session begins others."""
+    library: Library | None = None
+    """Agents, commands and skills from files; None where there are none."""
     hooks: HookBook | None = None
     servers: Servers | None = None
     """The MCP servers of this kernel."""

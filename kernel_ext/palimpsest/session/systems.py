@@ -8,11 +8,14 @@ import json
 from collections.abc import Awaitable, Callable
 
 from palimpsest.context.system import system, with_added
-from palimpsest.session.agents import Agent
+from palimpsest.session.agents import SUBAGENT_NOTE, Agent
+from palimpsest.session.family import is_child
 from palimpsest.session.log import SessionLog
 from palimpsest.session.notebooks import from_start
 from palimpsest.session.services import Services
 from palimpsest.session.surroundings import read_surroundings
+from palimpsest.tools.permissions import disabled
+from palimpsest.tools.skill import SKILL, listed
 from palimpsest.transcript.messages import UserMessage
 from palimpsest.transcript.values import ModelInfo
 
@@ -71,5 +74,16 @@ class Systems:
             session.time.created if session else services.clock(),
             services.instruction_files,
         )
-        extra = (services.extra_system or "", agent.note or "", user.system or "")
-        return system(surroundings, agent_prompt=agent.prompt, extra=extra)
+        note = SUBAGENT_NOTE if is_child(session) else ""
+        extra = (services.extra_system or "", agent.note or "", note, user.system or "")
+        return system(
+            surroundings, agent_prompt=agent.prompt, extra=extra, skills=self._skills(agent)
+        )
+
+    def _skills(self, agent: Agent) -> str:
+        """List the skills, for an agent that may load one."""
+        services, session = self._services, self._log.state.session
+        rules = services.permitting.rules_of(session, services.rules, agent.rules)
+        if services.library is None or disabled({SKILL: SKILL}, rules):
+            return ""
+        return listed(services.library.skills)

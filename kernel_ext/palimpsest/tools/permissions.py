@@ -65,6 +65,8 @@ DEFAULT_RULES: Rules = (
     *rules_of("variables", "allow"),
     *rules_of("recall", "allow"),
     *rules_of("todowrite", "allow"),
+    *rules_of("skill", "allow"),
+    *rules_of("task", "allow"),
     *rules_of("question", "allow"),
     *rules_of("webfetch", "ask"),
     *rules_of("private_network", "ask"),

@@ -52,6 +52,8 @@ class Session(Value):
     policy_choice: PolicyChoice | None = None
     """The context policy that was chosen for this session; None takes the configured one."""
     permission: tuple[Rule, ...] = ()
+    limits: tuple[tuple[Rule, ...], ...] = ()
+    """Rule sets of those who began this session: what one of them denies is denied here."""
     mode: str | None = None
     """How freely the agent works: ask, plan, accept-edits or bypass; None takes the configured one."""
     cost: float | None = None

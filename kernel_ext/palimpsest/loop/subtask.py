@@ -1,0 +1,151 @@
+"""Run the subtasks of a prompt: work that the person hands to other agents, before the model is asked.
+
+All that wait are run, side by side, each as a call of the ``task`` tool in an answer of its own, so
+that the model reads what came out as it reads any result (spec/session-engine.md 1.6). The person
+named the agent, so the rules about which agents may be called are not asked.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from typing import Any
+
+from palimpsest.loop.answering import desk
+from palimpsest.loop.request import facts_for
+from palimpsest.loop.saying import say
+from palimpsest.loop.stage import Setup, Stage
+from palimpsest.model.model import StepFinished, ToolCalled
+from palimpsest.processor.processor import Processor
+from palimpsest.processor.toolcalls import run_calls
+from palimpsest.tools.registry import Registry
+from palimpsest.tools.task import TASK, TaskTool
+from palimpsest.tools.tool import ToolContext
+from palimpsest.transcript.errors import AbortedError, ErrorValue
+from palimpsest.transcript.messages import (
+    AssistantMessage,
+    Message,
+    MessagePath,
+    Messages,
+    MessageTime,
+    UserMessage,
+)
+from palimpsest.transcript.parts import SubtaskPart, ToolPart
+from palimpsest.transcript.values import Usage
+
+SUBTASK = "subtask"
+"""Key in the metadata of a call's state: the part that asked for it."""
+
+GO_ON = "Say what came out of the task above, and go on with what was asked."
+"""Said in the engine's name after a command, since nobody else asks anything."""
+
+
+def pending(messages: Messages) -> tuple[SubtaskPart, ...]:
+    """Return the subtasks that nobody has begun, of prompts that no answer has ended yet."""
+    asked: list[SubtaskPart] = []
+    begun: set[str] = set()
+    for message in reversed(messages):
+        if _ends(message):
+            break
+        for part in message.parts:
+            if isinstance(part, SubtaskPart):
+                asked.append(part)
+            elif isinstance(part, ToolPart):
+                begun.add(str(getattr(part.state, "metadata", {}).get(SUBTASK, "")))
+    order = {part.id: at for at, message in enumerate(messages) for part in message.parts}
+    found = [part for part in asked if part.id not in begun]
+    return tuple(sorted(found, key=lambda part: order[part.id]))
+
+
+async def run_subtasks(
+    stage: Stage, setup: Setup, user: UserMessage, subtasks: Sequence[SubtaskPart]
+) -> bool:
+    """Run subtasks, and say whether the turn goes on; false when it was stopped."""
+    await asyncio.gather(*(_run(stage, setup, user, one) for one in subtasks))
+    if stage.abort.is_set():
+        return False
+    if any(one.command for one in subtasks):
+        say(stage, user, GO_ON)
+    return True
+
+
+async def _run(stage: Stage, setup: Setup, user: UserMessage, subtask: SubtaskPart) -> None:
+    message = AssistantMessage(
+        id=stage.ids.new("msg"),
+        session_id=stage.session_id,
+        parent_id=user.id,
+        time=MessageTime(created=stage.clock()),
+        agent=subtask.agent,
+        model=subtask.model or user.model,
+        path=MessagePath(cwd=str(stage.cwd), root=str(stage.root)),
+    )
+    processor = Processor(desk(stage, setup, facts_for(stage, setup, 0)), message)
+    call = ToolCalled(id=stage.ids.new("call"), tool=TASK, input=_input(subtask))
+    tool = TaskTool(lambda: ())
+    registry = Registry([tool])
+    error: ErrorValue | None = AbortedError()
+    try:
+        processor.reported(StepFinished(reason="tool-calls", usage=Usage()))
+        processor.handle(call)
+        processor.tool_progress(call.id, subtask.description, {SUBTASK: subtask.id})
+        results = run_calls(
+            [call],
+            registry,
+            lambda one: _context(stage, setup, processor, subtask, one),
+            processor.tool_began,
+            _unguarded,
+        )
+        async for result in results:
+            processor.handle(_marked(result, subtask))
+        stopped = stage.abort.is_set()
+        error = AbortedError(message=stage.abort.reason or "Stopped.") if stopped else None
+    finally:
+        processor.close(error)
+
+
+async def _unguarded(_call: ToolCalled) -> None:
+    """Let a call of the person's pass: it goes in no circle."""
+
+
+def _marked(result: Any, subtask: SubtaskPart) -> Any:
+    """Keep in a result which part asked for it."""
+    output = getattr(result, "output", None)
+    if output is not None:
+        output.metadata[SUBTASK] = subtask.id
+    return result
+
+
+def _context(
+    stage: Stage, setup: Setup, processor: Processor, subtask: SubtaskPart, call: ToolCalled
+) -> ToolContext:
+    message = processor.message
+    return ToolContext(
+        session_id=stage.session_id,
+        message_id=message.id,
+        call_id=call.id,
+        agent=setup.agent,
+        abort=stage.abort,
+        messages=stage.log.state.messages(),
+        root=stage.root,
+        cwd=stage.cwd,
+        metadata=lambda title, data: processor.tool_progress(
+            call.id, title, {**data, SUBTASK: subtask.id}
+        ),
+        ask=stage.ask(message.id, call.id, TASK),
+        extra={**stage.extra, "model": setup.info, "bypass_agent_check": True},
+    )
+
+
+def _input(subtask: SubtaskPart) -> dict[str, Any]:
+    given = {
+        "description": subtask.description,
+        "prompt": subtask.prompt,
+        "agent": subtask.agent,
+    }
+    return {**given, "command": subtask.command} if subtask.command else given
+
+
+def _ends(message: Message) -> bool:
+    """Tell whether a message ends a turn: an answer with a real finish, or one that failed."""
+    info = message.info
+    if not isinstance(info, AssistantMessage):
+        return False
+    return info.error is not None or info.finish not in (None, "tool-calls", "unknown")

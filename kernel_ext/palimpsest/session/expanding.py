@@ -1,0 +1,283 @@
+"""Turn a prompt that names a command or an agent into what the model is told, before its first request.
+
+Border: on the engine's loop, between a prompt's delivery and the step that sends it. What was typed
+stays as it was; beside it stand the words that were meant, as synthetic parts, with the shell's
+output and the files in them. A shell command is asked for as the bash tool asks, a file is read as
+the read tool reads it.
+"""
+
+import dataclasses
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from palimpsest.loop.stage import Setup, Stage
+from palimpsest.session.agents import Agent, helpers
+from palimpsest.session.api import PromptOptions
+from palimpsest.session.command_files import OwnCommand
+from palimpsest.session.expand import (
+    Shell,
+    command_in,
+    files_in,
+    filled,
+    handed_on,
+    mentions,
+    pieces,
+)
+from palimpsest.session.services import Services
+from palimpsest.store.blobs import keep_attachment
+from palimpsest.tools.tool import ToolContext, ToolOutcome
+from palimpsest.transcript.errors import (
+    Aborted,
+    AbortedError,
+    ModelFailed,
+    PermissionDenied,
+    UserError,
+)
+from palimpsest.transcript.events import PartUpdated
+from palimpsest.transcript.messages import AssistantMessage, Message, Messages, UserMessage
+from palimpsest.transcript.parts import AgentPart, FilePart, Part, SubtaskPart, TextPart
+
+COMMAND = "command"
+"""Key in the metadata of a text: the command that it was, or that it stands for."""
+DONE = "[exit code 0]"
+SHOWN = "The user attached {path}. The read tool shows of it:\n{output}"
+NOT_SHOWN = "The user attached {path}, which cannot be read: {problem}"
+HINT = (
+    "The user names the agent {name} above. Hand it this with the task tool, with a prompt that says all it "
+    "needs to know, and answer with what it reports."
+)
+MOST_FILES = 20
+
+
+Announce = Callable[[str, dict[str, Any]], None]
+
+
+class Expander:
+    """Expands the prompts of one session.
+
+    Responsibilities: know the commands and agents; fill in what a prompt names, once.
+    """
+
+    def __init__(self, services: Services) -> None:
+        library = services.library
+        self._library = library
+        self._commands: Mapping[str, OwnCommand] = library.commands if library is not None else {}
+        self._agents: Mapping[str, Agent] = services.agents
+        self._registry = services.registry
+        self._announce: Announce = _unheard
+
+    def options(self, text: str, options: PromptOptions) -> PromptOptions:
+        """Return the options of a prompt with what its command says of agent and model."""
+        if self._library is not None:
+            self._library.refresh()
+        command, _ = self._command(text)
+        if command is None:
+            return options
+        agent = command.agent if command.agent and not self._is_subtask(command) else None
+        return dataclasses.replace(
+            options,
+            agent=options.agent or agent,
+            model=options.model or (command.model if not self._is_subtask(command) else None),
+        )
+
+    def watch(self, stage: Stage, announce: Announce) -> Stage:
+        """Return the stage of a run, before whose steps prompts are expanded.
+
+        ``announce(call id, input)`` says what a call would run that stands in no message.
+        """
+        resolve = stage.setup
+        self._announce = announce
+
+        async def setup(user: UserMessage) -> Setup:
+            for message in unanswered(stage.log.state.messages()):
+                await self._expand(stage, message)
+            return await resolve(user)
+
+        stage.setup = setup
+        return stage
+
+    def _command(self, text: str) -> tuple[OwnCommand | None, str]:
+        found = command_in(text)
+        if found is None:
+            return None, ""
+        return self._commands.get(found[0]), found[1]
+
+    def _is_subtask(self, command: OwnCommand) -> bool:
+        if command.subtask is not None:
+            return command.subtask
+        agent = self._agents.get(command.agent or "")
+        return agent is not None and agent.mode == "subagent"
+
+    async def _expand(self, stage: Stage, message: Message) -> None:
+        typed = next(
+            (p for p in message.parts if isinstance(p, TextPart) and not p.synthetic), None
+        )
+        info = message.info
+        if typed is None or not isinstance(info, UserMessage) or _expanded(message):
+            return
+        command, arguments = self._command(typed.text)
+        if command is not None:
+            parts = await self._of_command(stage, info, typed, command, arguments)
+        else:
+            parts = self._of_agents(stage, typed)
+        if parts:
+            stage.write(*(PartUpdated(part=part) for part in parts), sync=True)
+
+    def _of_agents(self, stage: Stage, typed: TextPart) -> list[Part]:
+        known = helpers(self._agents)
+        tasks = handed_on(typed.text, known)
+        if tasks:
+            return [
+                self._subtask(stage, typed, name, task, description=_short(task))
+                for name, task in tasks
+            ]
+        made: list[Part] = []
+        for one in mentions(typed.text, known):
+            source = {"value": f"@{one.name}", "start": one.start, "end": one.end}
+            base = _base(stage, typed)
+            made.append(AgentPart(**base, name=one.name, source=source))
+        names = dict.fromkeys(part.name for part in made if isinstance(part, AgentPart))
+        hints = [_text(stage, typed, HINT.format(name=name), {"agent": name}) for name in names]
+        return [*made, *hints]
+
+    def _subtask(
+        self, stage: Stage, typed: TextPart, agent: str, task: str, *, description: str
+    ) -> SubtaskPart:
+        return SubtaskPart(**_base(stage, typed), prompt=task, description=description, agent=agent)
+
+    async def _of_command(
+        self, stage: Stage, user: UserMessage, typed: TextPart, command: OwnCommand, arguments: str
+    ) -> list[Part]:
+        """Fill in a command; raises UserError or ModelFailed where it cannot be."""
+        words = filled(command.template, arguments)
+        try:
+            text, attached = await self._filled(stage, user, words)
+        except PermissionDenied as denied:
+            raise UserError(f"/{command.name} was not sent. {denied}") from None
+        except Aborted:
+            stopped = AbortedError(message=stage.abort.reason or "Stopped.")
+            raise ModelFailed(stopped) from None
+        mark = {COMMAND: command.name}
+        own = typed.model_copy(
+            update={"ignored": True, "metadata": {**(typed.metadata or {}), **mark}}
+        )
+        if self._is_subtask(command):
+            texts = [text, *(outcome for outcome, _ in attached)]
+            part = self._subtask(
+                stage,
+                typed,
+                command.agent or "general",
+                "\n\n".join(texts),
+                description=_short(command.description or f"/{command.name} {arguments}"),
+            )
+            return [own, part.model_copy(update={"command": command.name})]
+        made: list[Part] = [own, _text(stage, typed, text, mark)]
+        for words_of_file, files in attached:
+            made.append(_text(stage, typed, words_of_file, mark))
+            made += [
+                FilePart(
+                    **_base(stage, typed),
+                    mime=one.mime,
+                    filename=one.filename,
+                    url=keep_attachment(stage.blobs, one.url),
+                )
+                for one in files
+            ]
+        return made
+
+    async def _filled(
+        self, stage: Stage, user: UserMessage, words: str
+    ) -> tuple[str, list[tuple[str, Any]]]:
+        """Return the words with the shell's output in them, and the files that they name."""
+        text: list[str] = []
+        paths: dict[str, None] = {}
+        known = set(helpers(self._agents))
+        for piece in pieces(words):
+            if isinstance(piece, Shell):
+                text.append(await self._output(stage, user, piece.command))
+            else:
+                text.append(piece)
+                paths.update(dict.fromkeys(files_in(piece, known)))
+        found = [await self._file(stage, user, path) for path in list(paths)[:MOST_FILES]]
+        return "".join(text), [one for one in found if one is not None]
+
+    async def _output(self, stage: Stage, user: UserMessage, command: str) -> str:
+        outcome = await self._call(stage, user, "bash", {"command": command})
+        return outcome.output.removesuffix(DONE).rstrip("\n")
+
+    async def _file(self, stage: Stage, user: UserMessage, path: str) -> tuple[str, Any] | None:
+        try:
+            outcome = await self._call(stage, user, "read", {"path": path})
+        except PermissionDenied as denied:
+            return NOT_SHOWN.format(path=path, problem=denied), ()
+        except UserError as problem:
+            if "/" not in path and "." not in path:
+                return None  # a word behind an at sign, and no file
+            return NOT_SHOWN.format(path=path, problem=problem), ()
+        return SHOWN.format(path=path, output=outcome.output), outcome.attachments
+
+    async def _call(
+        self, stage: Stage, user: UserMessage, name: str, given: dict[str, Any]
+    ) -> ToolOutcome:
+        """Run a tool as the person's own call."""
+        tool = self._registry.resolve(name)
+        if isinstance(tool, str):
+            raise UserError(tool)
+        arguments = self._registry.validate(tool, given)
+        if isinstance(arguments, str):
+            raise UserError(arguments)
+        call_id = stage.ids.new("call")
+        self._announce(call_id, given)
+        context = ToolContext(
+            session_id=stage.session_id,
+            message_id=user.id,
+            call_id=call_id,
+            agent=user.agent,
+            abort=stage.abort,
+            messages=stage.log.state.messages(),
+            root=stage.root,
+            cwd=stage.cwd,
+            metadata=lambda _title, _data: None,
+            ask=stage.ask(user.id, call_id, name),
+            extra=stage.extra,
+        )
+        return await tool.run(arguments, context)
+
+
+def _unheard(_call_id: str, _given: dict[str, Any]) -> None:
+    """Nobody listens."""
+
+
+def unanswered(messages: Messages) -> list[Message]:
+    """Return the prompts behind the newest answer, oldest first."""
+    found: list[Message] = []
+    for message in reversed(messages):
+        if isinstance(message.info, AssistantMessage):
+            break
+        found.append(message)
+    return found[::-1]
+
+
+def _expanded(message: Message) -> bool:
+    return any(
+        isinstance(part, AgentPart | SubtaskPart)
+        or (isinstance(part, TextPart) and COMMAND in (part.metadata or {}))
+        for part in message.parts
+    )
+
+
+def _base(stage: Stage, typed: TextPart) -> dict[str, str]:
+    return {
+        "id": stage.ids.new("prt"),
+        "session_id": typed.session_id,
+        "message_id": typed.message_id,
+    }
+
+
+def _text(stage: Stage, typed: TextPart, text: str, metadata: dict[str, Any]) -> TextPart:
+    return TextPart(**_base(stage, typed), text=text, synthetic=True, metadata=metadata)
+
+
+def _short(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= 60 else f"{line[:59].rstrip()}…"
