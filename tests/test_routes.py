@@ -1,0 +1,116 @@
+"""docs/routes.md names what there is: every command, method, sub-command, record and field of it exists."""
+
+import inspect
+import re
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+from pydantic import BaseModel
+
+import palimpsest
+from palimpsest.app import App
+from palimpsest.frontends import protocol
+from palimpsest.frontends.options import COMMANDS, OPTIONS
+from palimpsest.public import Session
+from palimpsest.transcript import events, messages, parts, sessions, values
+
+PAGE = Path(__file__).parents[1] / "docs" / "routes.md"
+
+BASE = {"id", "type"}
+"""What every command and record has."""
+
+
+def table(head: str) -> list[list[str]]:
+    """Return the rows of the table whose first column is called so."""
+    lines = PAGE.read_text(encoding="utf-8").splitlines()
+    start = next(i for i, line in enumerate(lines) if line.startswith(f"| {head} |"))
+    rows = []
+    for line in lines[start + 2 :]:
+        if not line.startswith("|"):
+            break
+        rows.append([cell.strip() for cell in line.strip("|").split("|")])
+    return rows
+
+
+def names(cell: str) -> list[str]:
+    return re.findall(r"`([^`]+)`", cell)
+
+
+def fields(cell: str) -> tuple[set[str], set[str]]:
+    """Return the fields that are needed, and those in brackets, which may be left out."""
+    optional = {name for group in re.findall(r"\[([^\]]*)\]", cell) for name in _words(group)}
+    needed = set(_words(re.sub(r"\[[^\]]*\]", "", cell)))
+    return needed, optional
+
+
+def _words(text: str) -> list[str]:
+    return [word for word in re.split(r"[,\s]+", text) if word]
+
+
+def tagged(union: Any) -> dict[str, type[BaseModel]]:
+    """Return the models of a union by the word in their ``type``."""
+    kinds = get_args(get_args(union)[0])
+    return {str(kind.model_fields["type"].default): kind for kind in kinds}
+
+
+def own_fields(model: type[BaseModel]) -> tuple[set[str], set[str]]:
+    needed = {name for name, one in model.model_fields.items() if one.is_required()} - BASE
+    return needed, set(model.model_fields) - needed - BASE
+
+
+COMMAND_MODELS = tagged(protocol.Command)
+EVENT_MODELS = tagged(events.Event)
+ROUTES = table("OpenCode's route")
+EVENTS = table("OpenCode's event")
+VALUES = table("value")
+
+
+@pytest.mark.parametrize("row", ROUTES, ids=lambda row: f"{row[0]} {row[2]}")
+def test_each_route_has_a_command_a_method_and_a_word(row: list[str]) -> None:
+    _, _, command, payload, python, magic = row
+
+    (kind,) = names(command)
+    assert fields(payload) == own_fields(COMMAND_MODELS[kind])
+    for name in names(python):
+        assert _found(name), name
+    assert python == "none" or names(python)
+    options = {option.long for option in OPTIONS}
+    for word in names(magic):
+        assert word in COMMANDS or word in options, word
+    assert magic == "none" or names(magic)
+
+
+def _found(name: str) -> bool:
+    owner, _, attribute = name.rpartition(".")
+    if owner == "palimpsest":
+        return callable(getattr(palimpsest, attribute))
+    home = App if owner == "App" else Session
+    return inspect.getattr_static(home, attribute, None) is not None
+
+
+@pytest.mark.parametrize("row", EVENTS, ids=lambda row: row[2])
+def test_each_record_has_the_fields_that_are_named(row: list[str]) -> None:
+    (kind,) = names(row[2])
+
+    assert fields(row[3]) == own_fields(EVENT_MODELS[kind])
+
+
+def test_no_record_and_no_command_is_left_out() -> None:
+    told = {names(row[2])[0] for row in EVENTS}
+    named = {names(row[2])[0] for row in ROUTES}
+    page = PAGE.read_text(encoding="utf-8")
+
+    assert told == set(EVENT_MODELS)
+    pages_own = {"watch", "unwatch", "close", "rename", "trust"}
+    assert set(COMMAND_MODELS) - named == pages_own
+    assert {"watch", "unwatch"} <= set(names(page))
+
+
+@pytest.mark.parametrize("row", VALUES, ids=lambda row: row[0])
+def test_each_value_has_the_fields_that_are_named(row: list[str]) -> None:
+    (name,) = names(row[2])
+    homes = (sessions, messages, parts, values)
+    model = next(getattr(home, name) for home in homes if hasattr(home, name))
+
+    assert set(_words(row[3])) <= set(model.model_fields)
