@@ -594,7 +594,7 @@ class OutcomeNotice(Value):
     file: GivenFile | None = None
     """What ``share`` or ``export`` wrote."""
     imported: tuple[ImportedRow, ...] | None = None
-    unreadable: tuple[Unreadable, ...] = ()
+    unreadable: tuple[Unreadable, ...] | None = None
     revert: RevertPreview | None = None
     """What taking back does, or did."""
     diffs: tuple[FileDiff, ...] | None = None

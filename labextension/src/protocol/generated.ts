@@ -1323,7 +1323,7 @@ export interface OutcomeNotice {
   };
   file?: GivenFile;
   imported?: ImportedRow[];
-  unreadable: Unreadable[];
+  unreadable?: Unreadable[];
   revert?: RevertPreview;
   /**
    * What was changed in files.
@@ -1540,6 +1540,10 @@ export interface Session {
   policy?: Policy;
   policy_choice?: PolicyChoice;
   permission: Rule[];
+  /**
+   * Rule sets of those who began this session: what one of them denies is denied here.
+   */
+  limits: Rule[][];
   /**
    * How freely the agent works: ask, plan, accept-edits or bypass; None takes the configured one.
    */
