@@ -1,0 +1,60 @@
+"""The session in a person's hands takes back, too."""
+
+from pathlib import Path
+
+import pytest
+
+from palimpsest.app import App
+from palimpsest.model.script import calls, says
+from palimpsest.model.scripted import ScriptedModel
+from palimpsest.public import Session
+from palimpsest.transcript.errors import UserError
+
+QUIET = {"titles": False}
+"""The script is not asked for a title."""
+
+
+def session_of(app: App) -> Session:
+    return Session(app, app.engine.submit(app.workspace.current(None)).result(10))
+
+
+def test_a_script_takes_back_and_looks_at_changes(tmp_path: Path) -> None:
+    (tmp_path / ".git").mkdir()
+    model = ScriptedModel(calls("write", path="a.txt", content="one\n"), says("Written."))
+    app = App(start=tmp_path, model=lambda _info: model, environment={}, overrides=QUIET)
+    try:
+        session = session_of(app)
+        session.prompt("Write it", yes=True)
+
+        assert [one.file for one in session.diff()] == ["a.txt"]
+        looked = session.preview()
+        assert (looked.done, looked.files[0].action) == (False, "delete")
+        assert session.revert().done
+        assert not (tmp_path / "a.txt").exists()
+        session.unrevert()
+        assert (tmp_path / "a.txt").read_text() == "one\n"
+        session.revert("last")
+        assert session.cleanup() == 3
+        assert session.messages == ()
+        with pytest.raises(UserError, match="Nothing is taken back"):
+            session.unrevert()
+    finally:
+        app.close()
+
+
+def test_snapshots_are_switched_off_by_the_settings(tmp_path: Path) -> None:
+    model = ScriptedModel(calls("write", path="a.txt", content="one\n"), says("Written."))
+    off = QUIET | {"snapshot": False}
+    app = App(start=tmp_path, model=lambda _info: model, environment={}, overrides=off)
+    try:
+        session = session_of(app)
+        session.prompt("Write it", yes=True)
+        done = session.revert()
+
+        assert "snapshot = false" in (done.problem or "")
+        assert (tmp_path / "a.txt").exists()
+        assert not (tmp_path / ".palimpsest" / "snapshots").exists()
+        with pytest.raises(UserError, match="snapshot = false"):
+            session.diff()
+    finally:
+        app.close()

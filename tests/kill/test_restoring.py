@@ -1,0 +1,76 @@
+"""A kernel that is killed while it brings files back leaves each file as it was, or as it becomes."""
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from palimpsest.store.restoring import perform, plan_moves, wanted
+from palimpsest.store.snapshots import Snapshots
+from palimpsest.tools.ignore import ALWAYS_LEFT_OUT, Ignore
+
+FILES = 150
+ROUNDS = 6
+OLD, NEW = b"old " * 2_000, b"new " * 3_000
+
+CHILD = """
+import sys
+from pathlib import Path
+sys.path.insert(0, {tests!r})
+from tests.kill.test_restoring import keeper, move
+shots = keeper(Path({root!r}))
+print("ready", flush=True)
+while True:
+    move(shots, {before!r}, {after!r})
+    move(shots, {after!r}, {before!r})
+"""
+
+
+def keeper(root: Path) -> Snapshots:
+    kept = root / ".palimpsest" / "snapshots"
+    return Snapshots(root, kept, rules=Ignore, never=ALWAYS_LEFT_OUT)
+
+
+def move(shots: Snapshots, wants: str, left: str) -> None:
+    """Bring every file from one snapshot to another, whoever changed it."""
+    target, was = shots.read(wants), shots.read(left)
+    paths = shots.changed(wants, left)
+    moves = plan_moves(shots, [wanted(path, target, was.get(path)) for path in paths])
+    perform(shots, moves, overwrite=paths)
+
+
+@pytest.mark.slow
+def test_each_file_is_whole_and_the_rest_can_be_done_again(tmp_path: Path) -> None:
+    rng = random.Random(11)
+    shots = keeper(tmp_path)
+    names = [f"file{number}.txt" for number in range(FILES)]
+    for name in names:
+        (tmp_path / name).write_bytes(OLD)
+    before = shots.take()
+    for name in names:
+        (tmp_path / name).write_bytes(NEW)
+    after = shots.take()
+    tests = str(Path(__file__).resolve().parents[2])
+    code = CHILD.format(tests=tests, root=str(tmp_path), before=before, after=after)
+    mixed = 0
+
+    for _ in range(ROUNDS):
+        child = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE)
+        assert child.stdout is not None
+        child.stdout.readline()
+        time.sleep(rng.uniform(0.01, 0.2))
+        os.kill(child.pid, signal.SIGKILL)
+        child.wait()
+        child.stdout.close()
+        found = [(tmp_path / name).read_bytes() for name in names]
+        assert set(found) <= {OLD, NEW}
+        mixed += len(set(found)) == 2
+    move(shots, before, after)
+
+    assert {(tmp_path / name).read_bytes() for name in names} == {OLD}
+    assert mixed
