@@ -7,24 +7,28 @@ import gc
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from tests.bench.figure import Figure
 from tests.bench.generate_session import MESSAGES, PARTS, generate
 from tests.store.builders import SESSION, assistant, session, text
 
+from palimpsest.session.listing import Query, page, prompts
 from palimpsest.store.journal import Journal
 from palimpsest.store.jsonl import JsonlStore
 from palimpsest.store.layout import prepare
 from palimpsest.store.memory import MemoryStore
 from palimpsest.store.state import State
 from palimpsest.store.store import Owner
-from palimpsest.transcript.events import SessionCreated
+from palimpsest.transcript.events import PromptAdmitted, Record, SessionCreated
 
 OPEN_MS = 20.0
 FOLD_MS = 500.0
 FORK_MS = 5.0
 DELTA_US = 5.0
+LIST_MS = 50.0
+SESSIONS = 1_000
 DELTAS = 100_000
 SESSION_ID = "ses_long"
 
@@ -35,6 +39,7 @@ def measure() -> list[Figure]:
         store = JsonlStore(prepare(Path(folder)))
         generate(store, SESSION_ID)
         figures = _long_session(store)
+    figures += _listing()
     figures.append(Figure("store: CPU per delta through the journal", _delta_us(), "us", DELTA_US))
     return figures
 
@@ -79,8 +84,52 @@ def _long_session(store: JsonlStore) -> list[Figure]:
         _timed(f"{title}: fork at the end", forked, 15, FORK_MS),
         _timed(f"{title}: fork in the middle", lambda: forked(middle), 15, FORK_MS),
         _timed(f"{title}: first record after the middle", reread, 15),
-        _timed("store: list the sessions", store.list, 15),
     ]
+
+
+def _listing() -> list[Figure]:
+    """Return what it takes to list and search many sessions, with the index and without."""
+    with tempfile.TemporaryDirectory() as folder:
+        store = JsonlStore(prepare(Path(folder)))
+        _fill(store)
+        note = f"{SESSIONS:,} sessions of {_size(store) / SESSIONS / 1_000:.0f} kB"
+        first = time.perf_counter()
+        found = store.list()
+        made = (time.perf_counter() - first) * 1_000
+        assert len(found) == SESSIONS
+
+        def searched() -> object:
+            query = Query("needle")
+            return page(store.list(), query, partial(prompts, store))
+
+        return [
+            _timed("store: list the sessions", store.list, 15, LIST_MS, note),
+            Figure("store: list them the first time, without an index", made, "ms", None, note),
+            _timed("store: search their titles and prompts", searched, 3, None, note),
+        ]
+
+
+def _fill(store: JsonlStore) -> None:
+    """Write many sessions alike: one is written, and copied under other names."""
+    owner = Owner(host="bench", pid=0, kernel_id="bench")
+    name = "ses_0000"
+    writer = store.acquire(name, owner, create=True)
+    prompt = PromptAdmitted(prompt_id="pmt_1", text="Count the penguins.", delivery="queue")
+    events = [SessionCreated(session=session(name)), prompt, assistant("msg_1")]
+    events += [text(f"prt_{n}", "msg_1", "penguins " * 100) for n in range(9)]
+    writer.append([Record(seq=n, ts=n, event=event) for n, event in enumerate(events, 1)])
+    writer.close()
+    log = next(store.layout.session(name).glob("log-*.jsonl"))
+    content = log.read_bytes()
+    for number in range(1, SESSIONS):
+        other = f"ses_{number:04}"
+        store.layout.session(other).mkdir(mode=0o700)
+        copied = content.replace(name.encode(), other.encode())
+        store.layout.session(other).joinpath(log.name).write_bytes(copied)
+
+
+def _size(store: JsonlStore) -> int:
+    return sum(path.stat().st_size for path in store.layout.sessions.glob("*/log-*.jsonl"))
 
 
 def _timed(

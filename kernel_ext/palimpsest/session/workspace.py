@@ -186,7 +186,8 @@ class Workspace:
     async def storage(self) -> tuple[Sizes, Sequence[SessionSummary]]:
         """Weigh the project's folder; raises UserError where nothing is kept on a disk."""
         layout = self._layout()
-        return await asyncio.to_thread(measure, layout), await self._listed()
+        listed = await self._listed()  # which may write the index anew
+        return await asyncio.to_thread(measure, layout), listed
 
     async def plan(self, limits: Limits) -> Plan:
         """Say which sessions would go under limits of age and size, and which are never taken."""
