@@ -23,6 +23,7 @@ import {
 } from '../views/chat/model';
 import { chosenFor } from '../views/chat/drafts';
 import type { Revert } from '../views/chat/revert';
+import type { IShare } from '../views/chat/share';
 import { Front } from './front';
 
 /**
@@ -124,6 +125,13 @@ export class PanelModel implements IChatActions, IReadable<IChatState> {
   revert: Revert = async (action, target = '', overwrite = []) => {
     const fields = this._named({ action, target, overwrite: [...overwrite] });
     return (await this._front.link?.outcome('revert', fields)) ?? {};
+  };
+
+  readonly share: IShare = {
+    make: async session =>
+      (await this._front.link?.outcome('share', { session })) ?? {},
+    takeBack: async session =>
+      (await this._front.link?.outcome('unshare', { session })) ?? {}
   };
 
   sendNow(prompt: PromptAdmitted): void {

@@ -6,6 +6,7 @@ import type { SessionRow } from '../../protocol/generated';
 import { useHost } from '../host';
 import { useChat } from './model';
 import { about, titled } from './sessions';
+import { Sharing } from './share';
 
 interface ISessionItemProps {
   row: SessionRow;
@@ -15,7 +16,7 @@ interface ISessionItemProps {
   onChanged: () => void;
 }
 
-type Doing = 'nothing' | 'choosing' | 'naming' | 'deleting';
+type Doing = 'nothing' | 'choosing' | 'naming' | 'sharing' | 'deleting';
 
 /** Draws a session's line; its second button unfolds what can be done with it. */
 export function SessionItem({
@@ -77,7 +78,7 @@ export function SessionItem({
           aria-expanded={doing !== 'nothing'}
           aria-controls={id}
           aria-label={words.__('What to do with %1', title)}
-          title={words.__('Rename, fork, put away, delete')}
+          title={words.__('Rename, fork, share, put away, delete')}
           onClick={() => {
             setDoing(doing === 'nothing' ? 'choosing' : 'nothing');
           }}
@@ -103,6 +104,15 @@ export function SessionItem({
             >
               {words.__('Fork')}
             </Deed>
+            {chat.share !== undefined && (
+              <Deed
+                onDo={() => {
+                  setDoing('sharing');
+                }}
+              >
+                {words.__('Share')}
+              </Deed>
+            )}
             <Deed
               onDo={() => {
                 done(chat.archive(row.id, !away));
@@ -126,6 +136,15 @@ export function SessionItem({
               done(chat.retitle(row.id, name));
             }}
             onBack={back}
+          />
+        )}
+        {doing === 'sharing' && chat.share !== undefined && (
+          <Sharing
+            session={row.id}
+            shared={row.shared ?? false}
+            share={chat.share}
+            onBack={back}
+            onChanged={onChanged}
           />
         )}
         {doing === 'deleting' && (

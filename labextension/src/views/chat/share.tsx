@@ -1,0 +1,156 @@
+/**
+ * Making a page of a session that can be passed on, and taking it back.
+ */
+import { useEffect, useRef, useState } from 'react';
+import type { GivenFile } from '../../protocol/generated';
+import { useHost } from '../host';
+
+/** Asks the kernel; resolves to the page, or to what hindered it. */
+export interface IShare {
+  make(session: string): Promise<{ error?: string; file?: GivenFile }>;
+  /** `late` where there was no page. */
+  takeBack(session: string): Promise<{ error?: string; late?: boolean }>;
+}
+
+interface ISharingProps {
+  session: string;
+  shared: boolean;
+  share: IShare;
+  onBack: () => void;
+  /** The list is not what it was. */
+  onChanged: () => void;
+}
+
+/** Says what a page is, makes it, and says where it is. */
+export function Sharing({
+  session,
+  shared,
+  share,
+  onBack,
+  onChanged
+}: ISharingProps) {
+  const { words } = useHost();
+  const [file, setFile] = useState<GivenFile | null>(null);
+  const [said, setSaid] = useState('');
+  const [busy, setBusy] = useState(false);
+  const first = useRef<HTMLButtonElement>(null);
+  useEffect(() => {
+    first.current?.focus();
+  }, []);
+  const make = async () => {
+    setBusy(true);
+    const made = await share.make(session);
+    setBusy(false);
+    setFile(made.file ?? null);
+    setSaid(made.error ?? '');
+    onChanged();
+  };
+  const takeBack = async () => {
+    setBusy(true);
+    const { error, late } = await share.takeBack(session);
+    setBusy(false);
+    setFile(null);
+    setSaid(
+      error ??
+        (late
+          ? words.__('There was no page.')
+          : words.__('The page is deleted. Copies stay where they are.'))
+    );
+    onChanged();
+  };
+  return (
+    <div
+      role="group"
+      className="plm-Sessions-deleting"
+      aria-label={words.__('Share')}
+    >
+      {file === null ? (
+        <p>
+          {words.__(
+            'Make one page of this session that anybody can read. Keys and home folders are taken out of it; look through it before you pass it on.'
+          )}
+        </p>
+      ) : (
+        <p>
+          {words.__('The page is %1.', file.shown)}{' '}
+          {file.content === undefined &&
+            words.__(
+              'It is too large to be sent here: %agent export html writes a copy beside the notebook.'
+            )}
+        </p>
+      )}
+      <p className="plm-Muted" role="status">
+        {busy ? words.__('A moment…') : said}
+      </p>
+      {file === null ? (
+        <button
+          type="button"
+          ref={first}
+          className="plm-Button"
+          data-main
+          disabled={busy}
+          onClick={() => void make()}
+        >
+          {shared ? words.__('Make it anew') : words.__('Make the page')}
+        </button>
+      ) : (
+        <Saving file={file} />
+      )}
+      {(shared || file !== null) && (
+        <button
+          type="button"
+          className="plm-Button"
+          disabled={busy}
+          onClick={() => void takeBack()}
+        >
+          {words.__('Delete the page')}
+        </button>
+      )}
+      <button type="button" className="plm-Button" onClick={onBack}>
+        {words.__('Close')}
+      </button>
+    </div>
+  );
+}
+
+/**
+ * Lets the browser save the page. The folder it lies in is hidden, so the server does not hand it
+ * out; and it is saved, not opened, since what is opened from here would count as a part of Jupyter.
+ */
+function Saving({ file }: { file: GivenFile }) {
+  const { words } = useHost();
+  const button = useRef<HTMLButtonElement>(null);
+  useEffect(() => {
+    button.current?.focus();
+  }, []);
+  const { content } = file;
+  return content === undefined ? null : (
+    <button
+      type="button"
+      ref={button}
+      className="plm-Button"
+      data-main
+      onClick={() => {
+        save(content);
+      }}
+    >
+      {words.__('Save a copy')}
+    </button>
+  );
+}
+
+/** Milliseconds after which a browser has taken what it saves. */
+const TAKEN = 10_000;
+
+function save(content: string): void {
+  const blob = new Blob([content], { type: 'application/octet-stream' });
+  const url = URL.createObjectURL(blob);
+  const link = document.createElement('a');
+  link.href = url;
+  // Not its secret name, which stays with the page.
+  link.download = 'session.html';
+  link.click();
+  setTimeout(() => {
+    URL.revokeObjectURL(url);
+  }, TAKEN);
+}
