@@ -29,6 +29,12 @@ ALLOWED = from_config("allow", home="/home/ada")
 pytestmark = pytest.mark.slow
 
 
+@pytest.fixture(autouse=True)
+def patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A busy machine may take its time to start a server."""
+    monkeypatch.setattr(mcp_servers, "WAIT_SECONDS", 60.0)
+
+
 def demo(mode: str = "stdio", **more: Any) -> ServerSpec:
     return ServerSpec("demo", command=sys.executable, args=(str(DEMO), mode), **more)
 
@@ -101,7 +107,7 @@ async def test_words_of_a_server_that_comes_late_stand_beside_the_next_prompt(
     session = await house.session()
 
     await ask(session, "One")
-    await until(lambda: servers.status()[0].state == "connected", 15)
+    await until(lambda: servers.status()[0].state == "connected", 60)
     await ask(session, "Two")
     await ask(session, "Three")
     await servers.close()

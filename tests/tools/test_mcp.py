@@ -16,7 +16,7 @@ import psutil
 import pytest
 from tests.tools.desk import Bench, Desk
 
-from palimpsest.tools import mcp_servers
+from palimpsest.tools import mcp, mcp_servers
 from palimpsest.tools.mcp_servers import Servers
 from palimpsest.tools.mcp_values import ServerSpec
 from palimpsest.tools.registry import Registry
@@ -34,6 +34,12 @@ pytestmark = pytest.mark.slow
 
 def stdio(mode: str = "stdio", **more: Any) -> ServerSpec:
     return ServerSpec("demo", command=sys.executable, args=(str(DEMO), mode), **more)
+
+
+@pytest.fixture(autouse=True)
+def patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A busy machine may take its time to start a server."""
+    monkeypatch.setattr(mcp_servers, "WAIT_SECONDS", 60.0)
 
 
 @asynccontextmanager
@@ -182,9 +188,10 @@ async def test_a_stop_gives_a_call_up_at_once(tmp_path: Path) -> None:
     ],
 )
 async def test_a_server_that_cannot_be_spoken_to_is_told_of_once(
-    tmp_path: Path, mode: str, words: str
+    tmp_path: Path, mode: str, words: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async with servers(tmp_path, stdio(mode, timeout=2.0)) as (found, bench, said):
+    monkeypatch.setattr(mcp, "CONNECT_SECONDS", 2.0)
+    async with servers(tmp_path, stdio(mode)) as (found, bench, said):
         again = await found.turn_began()
 
         assert len(said) == 1
@@ -201,7 +208,7 @@ async def test_a_slow_server_does_not_hold_a_turn(
         assert said == (
             "The MCP server 'demo' is not ready yet; its tools come with a later prompt.",
         )
-        await until(lambda: found.status()[0].state == "connected", 15)
+        await until(lambda: found.status()[0].state == "connected", 60)
         assert await found.turn_began() == ()
         assert "demo_add" in bench.registry.names
 

@@ -238,7 +238,7 @@ async def connect(
 
     client = Client(transport, message_handler=told, cache=None)
     opened = False
-    seconds = min(CONNECT_SECONDS, spec.timeout)
+    seconds = CONNECT_SECONDS
     try:
         with anyio.fail_after(seconds) as limit:
             async with client:

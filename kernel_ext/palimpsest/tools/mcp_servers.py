@@ -161,7 +161,7 @@ class Server:
 
     async def _live(self, end: asyncio.Event) -> None:
         loop = asyncio.get_running_loop()
-        seconds = min(mcp.CONNECT_SECONDS, self.spec.timeout)
+        seconds = mcp.CONNECT_SECONDS
         silent = f"The MCP server {self.name!r} was silent for {seconds:g} seconds."
         # To end a program that does not listen takes a while, and nobody has to wait for that.
         watch = loop.call_later(seconds + GRACE_SECONDS, self._fail, end, silent)
