@@ -11,6 +11,7 @@ import type { ITranscript } from '../../state/transcript';
 import type { IActions } from '../actions';
 import type { Choose } from '../wish';
 import type { Revert } from './revert';
+import type { IShare } from './share';
 
 /** The one line that a person's click runs in the kernel. */
 export const LOAD = '%load_ext palimpsest';
@@ -85,6 +86,8 @@ export interface IChatActions extends IActions {
   choose: Choose;
   /** Takes back, undoes that, makes it final, or only looks. */
   revert?: Revert;
+  /** Makes a session a page that can be passed on, and takes it back. */
+  share?: IShare;
   /** Tells which models and agents there are. */
   choices(): Promise<Choices | null>;
   /** Finds sessions, newest first; a page of them. */
