@@ -53,6 +53,8 @@ def test_a_question_is_answered_in_its_cell(page: Page, lab: Lab, seen: Seen, wa
     card = interview(notebook.cell(2))
     expect(card).to_be_visible()
     page.wait_for_timeout(600)
+    option = card.get_by_role("button", name="Grey")
+    assert option.evaluate("node => getComputedStyle(node).borderRadius") == "6px"
     for theme in ("JupyterLab Dark", "JupyterLab Light"):
         choose_theme(page, theme)
         photograph(page, f"asked-cell-{theme.rpartition(' ')[2].lower()}")
@@ -148,7 +150,7 @@ def test_the_panel_asks_by_name_and_key_and_shows_what_is_to_do(
     expect(story(panel).get_by_text("All done.")).to_be_visible()
     at_rest(panel)
     expect(strip).to_have_count(0)
-    story(panel).get_by_role("button", name="3 of 3 done").click()
+    story(panel).get_by_role("button", name="4 of 4 done").click()
     expect(story(panel).locator(".plm-Todos")).to_be_visible()
     expect(composer(panel)).to_be_enabled()
     photograph(page, "asked-panel-done")

@@ -12,6 +12,7 @@ from tests.loop.house import PROVIDERS, House
 
 from palimpsest.model.fault_server import FaultServer
 from palimpsest.model.script import calls, says
+from palimpsest.transcript.errors import NotFound
 from palimpsest.transcript.parts import ToolCompleted, ToolPart
 
 
@@ -65,6 +66,12 @@ async def test_what_a_tool_attached_reaches_the_model_in_every_later_request(hou
         sent = json.dumps(body)
         assert base64.b64encode(image).decode() in sent
         assert base64.b64encode(PDF).decode() in sent
+    session = await house.session()
+    shown = session.picture(kept[0].url)
+    assert shown == f"data:image/png;base64,{base64.b64encode(image).decode()}"
+    for wrong in ("blob:" + "0" * 64, kept[1].url, "data:image/png;base64,AAAA", ""):
+        with pytest.raises(NotFound):
+            session.picture(wrong)
     first = json.dumps(list(house.server.bodies)[1])
     forms = {
         "openai": ['"type": "image_url"', '"file_data": "data:application/pdf;base64,'],

@@ -11,7 +11,7 @@ import pytest
 from PIL import Image
 from tests.tools.desk import Bench
 
-from palimpsest.tools.pictures import LARGEST_BYTES, fitted
+from palimpsest.tools.pictures import LARGEST_BYTES, fitted, preview
 from palimpsest.transcript.errors import UserError
 
 
@@ -74,6 +74,15 @@ def test_without_pillow_a_large_picture_is_refused(monkeypatch: pytest.MonkeyPat
     with pytest.raises(UserError, match="at most 3,750,000 can be attached"):
         fitted("image/png", data, "a.png")
     assert fitted("image/png", data[:1000], "a.png").data == data[:1000]
+
+
+@pytest.mark.parametrize("mode", ["RGB", "RGBA"])
+def test_a_page_is_shown_a_smaller_one(mode: str) -> None:
+    shown = preview("image/png", noise(1_300, mode))
+
+    assert shown is not None
+    assert (shown[0], opened(shown[1]).size) == ("image/jpeg", (1_000, 1_000))
+    assert preview("image/png", b"x" * 300_001) is None
 
 
 async def test_reading_a_large_picture_says_that_it_was_shrunk(bench: Bench) -> None:

@@ -51,6 +51,7 @@ from palimpsest.frontends.protocol import (
     Revert,
     SetBudget,
     SetMode,
+    ShowPicture,
     Steer,
     TrustProject,
     Unwatch,
@@ -136,6 +137,7 @@ class Channel:
             Retry: self._retry,
             AnswerAsk: self._answer,
             AnswerQuestion: self._answer_question,
+            ShowPicture: self._picture,
             Cancel: self._cancel,
             Withdraw: self._withdraw,
             Resync: self._resync,
@@ -299,6 +301,11 @@ class Channel:
         session = await self._session(command.session)
         first = session.answer(command.question_id, command.answers)
         self._publish(OutcomeNotice(id=command.id, late=not first))
+
+    async def _picture(self, command: ShowPicture) -> None:
+        session = await self._session(command.session)
+        found = await asyncio.to_thread(session.picture, command.url)
+        self._publish(OutcomeNotice(id=command.id, picture=found))
 
     async def _cancel(self, command: Cancel) -> None:
         session = await self._session(command.session)

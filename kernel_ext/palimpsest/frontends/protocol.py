@@ -111,6 +111,15 @@ class AnswerQuestion(CommandBase):
     """For each question the labels chosen, or own words; none declines."""
 
 
+class ShowPicture(CommandBase):
+    """Show a picture of the session that its log keeps as a blob."""
+
+    type: Literal["picture"] = "picture"
+    session: str | None = None
+    url: str = Field(max_length=200)
+    """As the attachment has it: ``blob:`` and a hash."""
+
+
 class Retry(CommandBase):
     """Send the newest turn's request again, because it failed."""
 
@@ -364,6 +373,7 @@ Command = Annotated[
     | Steer
     | AnswerAsk
     | AnswerQuestion
+    | ShowPicture
     | Retry
     | Join
     | Compact
@@ -396,7 +406,7 @@ Command = Annotated[
 ]
 
 COMMANDS: TypeAdapter[Command] = TypeAdapter(Command)
-COMMAND_TYPES = "hello, watch, unwatch, prompt, queue, steer, reply, answer, retry, loop, compact, policy, cancel, withdraw, resync, close, choices, sessions, children, title, archive, delete, fork, open, new, rename, mode, budget, allowed, trust, choose, revert, share, unshare, export, import"
+COMMAND_TYPES = "hello, watch, unwatch, prompt, queue, steer, reply, answer, picture, retry, loop, compact, policy, cancel, withdraw, resync, close, choices, sessions, children, title, archive, delete, fork, open, new, rename, mode, budget, allowed, trust, choose, revert, share, unshare, export, import"
 
 
 class SessionHead(Value):
@@ -589,6 +599,8 @@ class OutcomeNotice(Value):
     choices: Choices | None = None
     allowed: tuple[Allowed, ...] | None = None
     """What is always allowed here."""
+    picture: str | None = None
+    """A ``data:`` address, small enough for a page."""
     bundle: dict[str, Any] | None = None
     """A segment in its last form, by MIME type."""
     file: GivenFile | None = None

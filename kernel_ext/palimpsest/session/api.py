@@ -202,6 +202,10 @@ class LiveSession(Protocol):
         """Tell the model that nobody is here to answer; false when somebody did."""
         ...
 
+    def picture(self, url: str) -> str:
+        """Return a picture that the log keeps as a blob as a ``data:`` address; raises NotFound."""
+        ...
+
     def withdraw(self, prompt_id: str) -> bool:
         """Take a waiting prompt back; false when it was delivered already."""
         ...

@@ -16,6 +16,7 @@ from palimpsest.context.view import View
 from palimpsest.model.tokenizer import counter
 from palimpsest.session.api import Answer, PromptOptions, RecordsCallback, Snapshot
 from palimpsest.session.control import Control
+from palimpsest.session.pictures import picture
 from palimpsest.session.undoing import HeldUndoing
 from palimpsest.session.wishes import Wish, WishAction
 from palimpsest.store.follow import Follower
@@ -119,6 +120,10 @@ class FollowedSession:
     def nobody_answers(self, question_id: str) -> bool:  # noqa: ARG002
         """Refuse quietly: who can answer is known in the kernel that asks."""
         return False
+
+    def picture(self, url: str) -> str:
+        """Return a picture as a page is shown it."""
+        return picture(self.snapshot().messages, self._store.get_blob, url)
 
     def withdraw(self, prompt_id: str) -> bool:  # noqa: ARG002
         """Refuse quietly."""

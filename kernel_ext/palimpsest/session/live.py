@@ -27,6 +27,7 @@ from palimpsest.session.granting import grant
 from palimpsest.session.log import SessionLog
 from palimpsest.session.naming import Naming
 from palimpsest.session.outfit import Outfit
+from palimpsest.session.pictures import picture
 from palimpsest.session.policies import Configured
 from palimpsest.session.purse import Purse
 from palimpsest.session.questioning import JournaledTodos, Questioning
@@ -174,6 +175,11 @@ class LiveSession:
     def nobody_answers(self, question_id: str) -> bool:
         """Tell the model that nobody is here to answer."""
         return self.questioning.decline(question_id, "headless")
+
+    def picture(self, url: str) -> str:
+        """Return a picture as a page is shown it."""
+        messages = self.journal.read_state(lambda state: state.messages())
+        return picture(messages, self._services.store.get_blob, url)
 
     def withdraw(self, prompt_id: str) -> bool:
         """Take a waiting prompt back."""

@@ -17,6 +17,9 @@ LONGEST_SIDE = 8_000
 SMALLER_SIDE = 2_000
 """What a shrunk picture has: providers scale longer ones down themselves."""
 JPEG_QUALITY = 85
+PREVIEW_BYTES = 300_000
+PREVIEW_SIDE = 1_000
+"""Pixels; the panel is narrower, and a server drops what comes at more than 1 MB a second."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,3 +90,22 @@ def _shrunk(data: bytes) -> tuple[str, bytes, tuple[int, int], tuple[int, int]]:
 
 def _has_alpha(picture: Any) -> bool:
     return picture.mode in ("RGBA", "LA", "PA") or "transparency" in picture.info
+
+
+def preview(mime: str, data: bytes) -> tuple[str, bytes] | None:
+    """Return a picture as it is shown beside words, with its type; None where that cannot be made."""
+    if len(data) <= PREVIEW_BYTES:
+        return mime, data
+    try:
+        from PIL import Image  # noqa: PLC0415 - its home; not every kernel has it
+
+        with Image.open(io.BytesIO(data)) as picture:
+            picture.draft("RGB", (PREVIEW_SIDE, PREVIEW_SIDE))
+            made = Image.new("RGB", picture.size, "white")
+            made.paste(picture, mask=picture.convert("RGBA") if _has_alpha(picture) else None)
+    except Exception:  # noqa: BLE001 - without Pillow, or damaged: then its name is shown
+        return None
+    made.thumbnail((PREVIEW_SIDE, PREVIEW_SIDE))
+    out = io.BytesIO()
+    made.save(out, "JPEG", quality=JPEG_QUALITY)
+    return "image/jpeg", out.getvalue()

@@ -74,6 +74,7 @@ export type Command =
   | SetBudget
   | SetMode
   | Share
+  | ShowPicture
   | Steer
   | TrustProject
   | Unshare
@@ -1316,6 +1317,10 @@ export interface OutcomeNotice {
    */
   allowed?: Allowed[];
   /**
+   * A ``data:`` address, small enough for a page.
+   */
+  picture?: string;
+  /**
    * A segment in its last form, by MIME type.
    */
   bundle?: {
@@ -1935,6 +1940,18 @@ export interface Share {
   id: string;
   type: 'share';
   session?: string;
+}
+/**
+ * Show a picture of the session that its log keeps as a blob.
+ */
+export interface ShowPicture {
+  id: string;
+  type: 'picture';
+  session?: string;
+  /**
+   * As the attachment has it: ``blob:`` and a hash.
+   */
+  url: string;
 }
 /**
  * Send a prompt into the turn that runs, before its next request.
