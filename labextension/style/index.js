@@ -3,4 +3,5 @@ import './panel.css';
 import './asked.css';
 import './revert.css';
 import './sessions.css';
+import './permits.css';
 import './forced.css';

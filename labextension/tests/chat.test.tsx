@@ -40,7 +40,13 @@ const CHOICES: Choices = {
     { name: 'plan', description: 'Looks and proposes.' }
   ],
   model: 'rehearsal/rehearsal',
-  agent: 'build'
+  agent: 'build',
+  modes: [
+    { name: 'ask', description: 'asks first' },
+    { name: 'plan', description: 'looks and proposes' }
+  ],
+  mode: 'ask',
+  waits: []
 };
 
 const waitingPrompt = {
@@ -63,6 +69,9 @@ function doing(more: Partial<IChatActions> = {}) {
     withdraw: vi.fn<IChatActions['withdraw']>(() => Promise.resolve(true)),
     retry: vi.fn(() => Promise.resolve('')),
     choices: vi.fn<IChatActions['choices']>(() => Promise.resolve(CHOICES)),
+    useMode: vi.fn<IChatActions['useMode']>(),
+    allowed: vi.fn<IChatActions['allowed']>(() => Promise.resolve([])),
+    trust: vi.fn<IChatActions['trust']>(() => Promise.resolve()),
     stop: vi.fn<IChatActions['stop']>(),
     sessions: vi.fn<IChatActions['sessions']>(() =>
       Promise.resolve({ rows: [], total: 0 })

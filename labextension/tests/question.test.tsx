@@ -19,12 +19,12 @@ const ASK: Ask = {
   input: {}
 };
 
-function draw() {
+function draw(ask: Ask = ASK) {
   const reply = vi.fn();
   render(
     <HostProvider value={HOST}>
       <ActionsProvider value={{ reply }}>
-        <Question ask={ASK} />
+        <Question ask={ask} />
       </ActionsProvider>
     </HostProvider>
   );
@@ -35,14 +35,18 @@ describe('a question', () => {
   it('is answered by a button, and only once', () => {
     const reply = draw();
     fireEvent.click(screen.getByRole('button', { name: 'Allow once' }));
-    fireEvent.click(screen.getByRole('button', { name: 'Always' }));
+    fireEvent.click(
+      screen.getByRole('button', { name: 'Always in this session' })
+    );
 
     expect(reply.mock.calls).toEqual([['per_1', 'once', undefined]]);
   });
 
   it('is answered by its keys', () => {
     const reply = draw();
-    const button = screen.getByRole('button', { name: 'Always' });
+    const button = screen.getByRole('button', {
+      name: 'Always in this session'
+    });
     fireEvent.keyDown(button, { key: '1', ctrlKey: true });
     fireEvent.keyDown(button, { key: '2' });
 
@@ -70,6 +74,35 @@ describe('a question', () => {
 
     expect(screen.getByRole('button', { name: 'Allow once' })).toBeTruthy();
     expect(reply).not.toHaveBeenCalled();
+  });
+
+  it('allows always in the project by a key of its own', () => {
+    const reply = draw();
+    fireEvent.keyDown(screen.getByRole('button', { name: 'Allow once' }), {
+      key: '4'
+    });
+
+    expect(reply.mock.calls).toEqual([
+      ['per_1', 'always', undefined, 'project']
+    ]);
+  });
+
+  it('offers no always where nothing could be allowed', () => {
+    const reply = draw({ ...ASK, permission: 'doom_loop', always: [] });
+    const once = screen.getByRole('button', { name: 'Allow once' });
+    fireEvent.keyDown(once, { key: '2' });
+    fireEvent.keyDown(once, { key: '4' });
+
+    expect(reply).not.toHaveBeenCalled();
+    expect(screen.getAllByRole('button')).toHaveLength(2);
+  });
+
+  it('goes on or stops at a spending limit', () => {
+    const reply = draw({ ...ASK, permission: 'budget', always: [] });
+    expect(screen.getByRole('button', { name: 'Go on' })).toBeTruthy();
+    fireEvent.click(screen.getByRole('button', { name: 'Stop' }));
+
+    expect(reply.mock.calls).toEqual([['per_1', 'reject', undefined]]);
   });
 
   it('has no buttons where nobody listens', () => {

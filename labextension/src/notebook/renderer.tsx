@@ -100,12 +100,13 @@ function Live({ segment, link }: { segment: ISegment; link: ILink }) {
   );
   const actions = useMemo(
     (): IActions => ({
-      reply: (ask_id, answer, feedback) => {
+      reply: (ask_id, answer, feedback, scope) => {
         void link.command('reply', {
           session: segment.session,
           ask_id,
           answer,
-          feedback
+          feedback,
+          scope
         });
       },
       answer: (question_id, answers) => {

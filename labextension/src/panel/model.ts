@@ -6,11 +6,11 @@ import type { ISessionContext } from '@jupyterlab/apputils';
 import type { INotebookTracker } from '@jupyterlab/notebook';
 import type { TranslationBundle } from '@jupyterlab/translation';
 import type { Links } from '../kernel/links';
-import type { Choices, PromptAdmitted } from '../protocol/generated';
+import type { Allowed, Choices, PromptAdmitted } from '../protocol/generated';
 import type { IReadable, ISessionView } from '../state/store';
 import { EMPTY } from '../state/transcript';
 import type { WishAction } from '../state/wishes';
-import type { ReplyAnswer } from '../views/actions';
+import type { ReplyAnswer, ReplyScope } from '../views/actions';
 import {
   LOAD,
   type IChatActions,
@@ -151,8 +151,31 @@ export class PanelModel implements IChatActions, IReadable<IChatState> {
     void this._front.link?.outcome('cancel', this._named({})).then(this._note);
   }
 
-  reply(askId: string, answer: ReplyAnswer, feedback?: string): void {
-    const fields = this._named({ ask_id: askId, answer, feedback });
+  useMode(mode: string): void {
+    const fields = this._named({ mode });
+    void this._front.link?.outcome('mode', fields).then(this._note);
+  }
+
+  async allowed(revoke?: readonly number[]): Promise<readonly Allowed[]> {
+    const fields = this._named(
+      revoke === undefined ? {} : { revoke: [...revoke] }
+    );
+    const outcome = await this._front.link?.outcome('allowed', fields);
+    this._note(outcome ?? {});
+    return outcome?.allowed ?? [];
+  }
+
+  async trust(): Promise<void> {
+    this._note((await this._front.link?.outcome('trust')) ?? {});
+  }
+
+  reply(
+    askId: string,
+    answer: ReplyAnswer,
+    feedback?: string,
+    scope?: ReplyScope
+  ): void {
+    const fields = this._named({ ask_id: askId, answer, feedback, scope });
     void this._front.link?.outcome('reply', fields).then(this._note);
   }
 

@@ -34,6 +34,8 @@ export interface ISegment {
   decisions: Decision[];
   /** Number of the first step in this segment. */
   first_step: number;
+  /** How freely the agent worked when the turn began, where it was not asking each time. */
+  mode?: string | undefined;
   /** What the agent waits for, as Markdown; only while the segment is open. */
   status: string;
   /** What the turn did to files; with its last segment. */
@@ -73,6 +75,7 @@ export function readSegment(data: unknown): ISegment | null {
       : {}) as ISegment['replies'],
     decisions: list(data.decisions).filter(isObject) as unknown as Decision[],
     first_step: typeof data.first_step === 'number' ? data.first_step : 1,
+    mode: text(data.mode),
     status: text(data.status),
     changes: list(data.changes).filter(isObject) as unknown as FileDiff[],
     start: cut(data.start),

@@ -5,9 +5,17 @@ import { createContext, useContext } from 'react';
 
 export type ReplyAnswer = 'once' | 'always' | 'reject';
 
+/** How far an “always” reaches. */
+export type ReplyScope = 'session' | 'project';
+
 export interface IActions {
   /** Answers a question; the first answer wins. */
-  reply(askId: string, answer: ReplyAnswer, feedback?: string): void;
+  reply(
+    askId: string,
+    answer: ReplyAnswer,
+    feedback?: string,
+    scope?: ReplyScope
+  ): void;
   /** Answers what the model asks, for each question; null skips it. The first answer wins. */
   answer?: (questionId: string, answers: string[][] | null) => void;
   /** Stops the turn; offered under the answer that is being written. */

@@ -7,8 +7,16 @@ import { useActions, type IActions, type ReplyAnswer } from './actions';
 import { Diff } from './diff';
 import { useHost, type IWords } from './host';
 
-/** The answers in the order of their keys 1, 2 and 3. */
-const ANSWERS: readonly ReplyAnswer[] = ['once', 'always', 'reject'];
+/** What a person can answer; the last is an “always” that holds for the project. */
+export type Answer = ReplyAnswer | 'project';
+
+/** The answers in the order of their keys 1 to 4. */
+const ANSWERS: readonly Answer[] = ['once', 'always', 'reject', 'project'];
+
+/** Returns which of them a question offers: there is nothing to allow always about a limit or a loop. */
+function offered(ask: Ask): readonly Answer[] {
+  return ask.always.length > 0 ? ANSWERS : ['once', 'reject'];
+}
 
 /** Draws a question; where nobody listens it says where it can be answered. */
 export function Question({
@@ -56,29 +64,35 @@ export function answerOfKey(event: {
   ctrlKey: boolean;
   metaKey: boolean;
   altKey: boolean;
-}): ReplyAnswer | null {
+}): Answer | null {
   if (event.ctrlKey || event.metaKey || event.altKey) {
     return null;
   }
-  return ANSWERS[['1', '2', '3'].indexOf(event.key)] ?? null;
+  return ANSWERS[['1', '2', '3', '4'].indexOf(event.key)] ?? null;
 }
 
 function Answers({ ask, actions }: { ask: Ask; actions: IActions }) {
   const { words } = useHost();
-  const [given, setGiven] = useState<ReplyAnswer | null>(null);
+  const [given, setGiven] = useState<Answer | null>(null);
   const [rejecting, setRejecting] = useState(false);
 
-  const choose = (answer: ReplyAnswer, feedback?: string) => {
-    if (answer === 'reject' && feedback === undefined) {
+  const limit = ask.permission === 'budget';
+  const choose = (answer: Answer, feedback?: string) => {
+    if (answer === 'reject' && feedback === undefined && !limit) {
       setRejecting(true);
       return;
     }
     setGiven(answer);
-    actions.reply(ask.id, answer, feedback === '' ? undefined : feedback);
+    const words = feedback === '' ? undefined : feedback;
+    if (answer === 'project') {
+      actions.reply(ask.id, 'always', words, 'project');
+    } else {
+      actions.reply(ask.id, answer, words);
+    }
   };
   const onKeyDown = (event: KeyboardEvent) => {
     const answer = rejecting ? null : answerOfKey(event);
-    if (answer !== null && given === null) {
+    if (answer !== null && given === null && offered(ask).includes(answer)) {
       event.preventDefault();
       event.stopPropagation();
       choose(answer);
@@ -102,21 +116,25 @@ function Answers({ ask, actions }: { ask: Ask; actions: IActions }) {
           }}
         />
       ) : (
-        ANSWERS.map((answer, index) => (
+        offered(ask).map(answer => (
           <button
             key={answer}
             type="button"
             className="plm-Button"
             data-answer={answer}
-            aria-keyshortcuts={String(index + 1)}
-            title={answer === 'always' ? ask.always.join('\n') : undefined}
+            aria-keyshortcuts={keyOf(answer)}
+            title={
+              answer === 'always' || answer === 'project'
+                ? ask.always.join('\n')
+                : undefined
+            }
             disabled={given !== null}
             onClick={() => {
               choose(answer);
             }}
           >
-            {named(answer, words)}
-            <kbd aria-hidden="true">{index + 1}</kbd>
+            {limit ? namedOfLimit(answer, words) : named(answer, words)}
+            <kbd aria-hidden="true">{keyOf(answer)}</kbd>
           </button>
         ))
       )}
@@ -173,13 +191,23 @@ function Rejection({
   );
 }
 
-function named(answer: ReplyAnswer, words: IWords): string {
+function keyOf(answer: Answer): string {
+  return String(ANSWERS.indexOf(answer) + 1);
+}
+
+function namedOfLimit(answer: Answer, words: IWords): string {
+  return answer === 'reject' ? words.__('Stop') : words.__('Go on');
+}
+
+function named(answer: Answer, words: IWords): string {
   switch (answer) {
     case 'once':
       return words.__('Allow once');
     case 'always':
-      return words.__('Always');
+      return words.__('Always in this session');
     case 'reject':
       return words.__('Reject…');
+    case 'project':
+      return words.__('Always in this project');
   }
 }

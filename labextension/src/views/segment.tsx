@@ -15,6 +15,7 @@ import { File } from './file';
 import { Fold } from './fold';
 import { Foot } from './foot';
 import { useHost, type IWords } from './host';
+import { modeNamed } from './modes';
 import { Question } from './question';
 import { Step } from './step';
 import { Text } from './text';
@@ -70,6 +71,9 @@ export function Segment({
             : words.__('Taken back in part')}
         </p>
       )}
+      {isFirst(segment) && (segment.mode ?? '') !== '' && (
+        <Moded mode={segment.mode ?? ''} />
+      )}
       {segment.version > SEGMENT_VERSION && (
         <p className="plm-Muted">
           {words.__(
@@ -116,6 +120,22 @@ export function Segment({
         />
       )}
     </section>
+  );
+}
+
+/** Says above a turn that it was not begun in the mode that asks. */
+function Moded({ mode }: { mode: string }) {
+  const { words } = useHost();
+  return (
+    <p className="plm-Moded" data-mode={mode}>
+      {words.__('Permission mode: %1', modeNamed(mode, words))}
+    </p>
+  );
+}
+
+function isFirst({ first_step, start }: ISegment): boolean {
+  return (
+    first_step <= 1 && (start === undefined || start.part + start.offset === 0)
   );
 }
 

@@ -1,7 +1,7 @@
 /**
  * A chip that names what will answer, and opens a list of what else there is.
  */
-import { useId, useRef, useState } from 'react';
+import { useId, useRef, useState, type ReactNode } from 'react';
 import { useHost } from '../host';
 
 export interface IOption {
@@ -15,6 +15,10 @@ export interface IChooseProps {
   label: string;
   value: string;
   options: readonly IOption[];
+  /** How a value is said; else the last part of its name. */
+  named?: (value: string) => string;
+  /** What stands under the list. */
+  foot?: ReactNode;
   /** What is not in the list can be written too. */
   free?: boolean;
   onChoose: (value: string) => void;
@@ -27,7 +31,7 @@ const SHOWN = 60;
 
 /** Draws the chip and, while it is open, its list above it. */
 export function Choose(props: IChooseProps) {
-  const { label, options, onChoose, value } = props;
+  const { label, named = lastPart, options, onChoose, value } = props;
   const { Icon, words } = useHost();
   const [open, setOpen] = useState(false);
   const chip = useRef<HTMLButtonElement>(null);
@@ -61,14 +65,14 @@ export function Choose(props: IChooseProps) {
         className="plm-Choose-chip"
         aria-expanded={open}
         aria-controls={open ? list : undefined}
-        aria-label={`${label}: ${value === '' ? words.__('default') : value}`}
+        aria-label={`${label}: ${value === '' ? words.__('default') : (props.named?.(value) ?? value)}`}
         title={value}
         disabled={options.length === 0}
         onClick={() => {
           setOpen(!open);
         }}
       >
-        <span className="plm-Choose-value">{lastPart(value) || label}</span>
+        <span className="plm-Choose-value">{named(value) || label}</span>
         <span className="plm-Fold-caret" aria-hidden="true">
           <Icon name={open ? 'unfold' : 'fold'} />
         </span>
@@ -88,7 +92,7 @@ export function Choose(props: IChooseProps) {
 }
 
 function List(props: IChooseProps & { id: string }) {
-  const { free = false, id, label, options, onChoose, value } = props;
+  const { foot, free = false, id, label, options, onChoose, value } = props;
   const { words } = useHost();
   const [wanted, setWanted] = useState('');
   const found = options.filter(option => matches(option.value, wanted));
@@ -132,7 +136,9 @@ function List(props: IChooseProps & { id: string }) {
                 onChoose(option.value);
               }}
             >
-              <span className="plm-Sessions-title">{option.value}</span>{' '}
+              <span className="plm-Sessions-title">
+                {props.named?.(option.value) ?? option.value}
+              </span>{' '}
               <span className="plm-Muted">{option.about}</span>
             </button>
           </li>
@@ -146,6 +152,7 @@ function List(props: IChooseProps & { id: string }) {
       {found.length === 0 && !isNew && (
         <p className="plm-Muted">{words.__('There is none of that name.')}</p>
       )}
+      {foot}
     </div>
   );
 }

@@ -8,6 +8,7 @@ import { useHost } from '../host';
 import { Choose } from './choose';
 import type { IDrafts } from './drafts';
 import { useChat, type SendKey } from './model';
+import { Mode, Waits } from './permits';
 
 export interface IComposerProps {
   /** Tells one notebook's session from another's. */
@@ -134,6 +135,10 @@ function Answering({
   const { words } = useHost();
   const chat = useChat();
   const [choices, setChoices] = useState<Choices | null>(null);
+  const [looks, setLooks] = useState(0);
+  const look = () => {
+    setLooks(looks + 1);
+  };
   useEffect(() => {
     let wanted = true;
     void chat.choices().then(found => {
@@ -144,7 +149,7 @@ function Answering({
     return () => {
       wanted = false;
     };
-  }, [chat, draftKey]);
+  }, [chat, draftKey, looks]);
   if (readOnly) {
     return null;
   }
@@ -152,31 +157,35 @@ function Answering({
   const { model } = session ?? {};
   const kept = model === undefined ? '' : `${model.provider}/${model.name}`;
   return (
-    <span className="plm-Composer-chips">
-      <Choose
-        label={words.__('Agent')}
-        value={chosen.agent ?? session?.agent ?? choices?.agent ?? ''}
-        options={(choices?.agents ?? []).map(({ name, description }) => ({
-          value: name,
-          about: description
-        }))}
-        onChoose={agent => {
-          drafts.choose({ ...chosen, agent });
-        }}
-      />
-      <Choose
-        label={words.__('Model')}
-        value={chosen.model ?? (kept || (choices?.model ?? ''))}
-        options={(choices?.models ?? []).map(({ id, window, because }) => ({
-          value: id,
-          about: words.__('%1 tokens · %2', window, because)
-        }))}
-        free
-        onChoose={name => {
-          drafts.choose({ ...chosen, model: name });
-        }}
-      />
-    </span>
+    <>
+      <Waits waits={choices?.waits ?? []} onTrusted={look} />
+      <span className="plm-Composer-chips">
+        <Choose
+          label={words.__('Agent')}
+          value={chosen.agent ?? session?.agent ?? choices?.agent ?? ''}
+          options={(choices?.agents ?? []).map(({ name, description }) => ({
+            value: name,
+            about: description
+          }))}
+          onChoose={agent => {
+            drafts.choose({ ...chosen, agent });
+          }}
+        />
+        <Mode session={session} choices={choices} />
+        <Choose
+          label={words.__('Model')}
+          value={chosen.model ?? (kept || (choices?.model ?? ''))}
+          options={(choices?.models ?? []).map(({ id, window, because }) => ({
+            value: id,
+            about: words.__('%1 tokens · %2', window, because)
+          }))}
+          free
+          onChoose={name => {
+            drafts.choose({ ...chosen, model: name });
+          }}
+        />
+      </span>
+    </>
   );
 }
 

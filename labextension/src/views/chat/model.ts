@@ -3,6 +3,7 @@
  */
 import { createContext, useContext } from 'react';
 import type {
+  Allowed,
   Choices,
   PromptAdmitted,
   SessionRow
@@ -88,6 +89,12 @@ export interface IChatActions extends IActions {
   revert?: Revert;
   /** Makes a session a page that can be passed on, and takes it back. */
   share?: IShare;
+  /** Chooses how freely the agent works, from the next call on. */
+  useMode(mode: string): void;
+  /** Tells what is always allowed here, after taking some of it back; no numbers take back all. */
+  allowed(revoke?: readonly number[]): Promise<readonly Allowed[]>;
+  /** Believes what this project's own file says about permissions. */
+  trust(): Promise<void>;
   /** Tells which models and agents there are. */
   choices(): Promise<Choices | null>;
   /** Finds sessions, newest first; a page of them. */

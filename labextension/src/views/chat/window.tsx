@@ -4,6 +4,8 @@
 import { useId, useState } from 'react';
 import { count, dollars, short } from '../../state/format';
 import { filled, type IFilled } from '../../state/standing';
+import type { Session } from '../../protocol/generated';
+import { spending } from '../../state/spending';
 import type { ITranscript } from '../../state/transcript';
 import { Gauge, KINDS, type Kind } from '../gauge';
 import { useHost, type IWords } from '../host';
@@ -18,8 +20,7 @@ export function Window({ transcript }: { transcript: ITranscript }) {
   if (now === null) {
     return null;
   }
-  const { cost } = transcript.session ?? {};
-  const price = cost === undefined ? words.__('cost unknown') : dollars(cost);
+  const price = spent(transcript.session, words);
   const { used, window } = now;
   const share = words.__('%1 / %2', short(used), short(window));
   const open = near || pinned;
@@ -67,6 +68,22 @@ export function Window({ transcript }: { transcript: ITranscript }) {
       {open && <Holdings now={now} id={table} />}
     </div>
   );
+}
+
+/** Says what was spent and, where there is a limit, how much may be. */
+function spent(session: Session | undefined, words: IWords): string {
+  const { cost, limit, tokens, unpriced, usd } = spending(session);
+  const known =
+    cost === undefined
+      ? words.__('cost unknown')
+      : unpriced > 0
+        ? words.__('%1 and more', dollars(cost))
+        : dollars(cost);
+  const said =
+    usd === undefined ? known : words.__('%1 of %2', known, dollars(usd));
+  return limit === undefined
+    ? said
+    : words.__('%1 · %2 of %3 tokens', said, short(tokens), short(limit));
 }
 
 function Holdings({ now, id }: { now: IFilled; id: string }) {

@@ -1,0 +1,37 @@
+/**
+ * What a session has spent, with the sessions it began, and what it may spend.
+ */
+import type { Session } from '../protocol/generated';
+
+export interface ISpending {
+  /** US dollars of the requests whose price is known; undefined when there was none. */
+  cost: number | undefined;
+  tokens: number;
+  /** Requests whose price nobody knows; the cost leaves them out. */
+  unpriced: number;
+  /** The limits that hold now. */
+  usd: number | undefined;
+  limit: number | undefined;
+}
+
+/** Adds it up. */
+export function spending(session: Session | undefined): ISpending {
+  const { below, budget, cost, tokens, unpriced } = session ?? {};
+  const known = [cost, below?.cost].filter(one => one !== undefined);
+  return {
+    cost:
+      known.length === 0 ? undefined : known.reduce((all, one) => all + one, 0),
+    tokens: total(tokens) + total(below?.tokens),
+    unpriced: (unpriced ?? 0) + (below?.unpriced ?? 0),
+    usd: budget?.usd_until ?? budget?.usd,
+    limit: budget?.tokens_until ?? budget?.tokens
+  };
+}
+
+function total(usage: Session['tokens'] | undefined): number {
+  const { cache_read, cache_write, input, output, reasoning } = usage ?? {};
+  return [cache_read, cache_write, input, output, reasoning].reduce<number>(
+    (all, one) => all + (one ?? 0),
+    0
+  );
+}
