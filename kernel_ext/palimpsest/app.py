@@ -24,12 +24,14 @@ from palimpsest.model.model import Model
 from palimpsest.model.ollama import LocalModel
 from palimpsest.model.tokenizer import counter
 from palimpsest.session.additions import hook_sources, server_specs
-from palimpsest.session.agents import known_agents
+from palimpsest.session.agents import helpers
 from palimpsest.session.approvals import Approvals
 from palimpsest.session.config import Config, LoadedConfig, Places, distrust, load, trust
 from palimpsest.session.config_trust import Held
 from palimpsest.session.engine import EngineThread
+from palimpsest.session.family import Family
 from palimpsest.session.hooks import close_book, open_book
+from palimpsest.session.library import Library, Sources, equip, skill_rules
 from palimpsest.session.naming import small_model
 from palimpsest.session.permits import configure, rules_from
 from palimpsest.session.permitting import Permitting
@@ -101,7 +103,11 @@ class App:
         self.servers = Servers(specs, self.registry, self.environment, self.project)
         self.permitting = Permitting(approvals=_approvals(store, self.environment))
         configure(self.permitting, self.config)
-        agents = known_agents(*_agents(config))
+        places = Places.usual(self.environment)
+        self.library = Library(_sources(config, self.start, places), self._base_rules)
+        self.permitting.granted = lambda: skill_rules(self.library.skills)
+        equip(self.registry, self.library)
+        agents = self.library.agents
         self.services = Services(
             store=store,
             ids=self.ids,
@@ -115,7 +121,9 @@ class App:
             default_model=self.default_model,
             count=counter,
             agents=agents,
-            default_agent=config.default_agent or "build",
+            default_agent=self.library.default_agent,
+            library=self.library,
+            family=Family(depth=config.subagent_depth),
             rules=merge(DEFAULT_RULES, rules_from(config.permission)),
             permitting=self.permitting,
             policy=policy.policy,
@@ -139,6 +147,11 @@ class App:
         self.workspace = Workspace(
             self.services, owner, project_id=store.project_id, warning=self.warning
         )
+
+    def _base_rules(self) -> Rules:
+        """Return the rules that hold for every agent."""
+        rules = self.permitting.rules
+        return rules if rules is not None else DEFAULT_RULES
 
     def trust(self) -> Sequence[Held]:
         """Believe what this project's files say now; returns what that is.
@@ -196,7 +209,8 @@ class App:
 
     def agents(self) -> Sequence[tuple[str, str]]:
         """Return names and descriptions of the agents; the one that answers by default first."""
-        found = self.services.agents
+        self.library.refresh()
+        found = {name: one for name, one in self.library.agents.items() if one.answers}
         first = self.services.default_agent
         names = sorted(found, key=lambda name: (name != first, name))
         return [(name, found[name].description) for name in names]
@@ -215,7 +229,12 @@ class App:
             case "model":
                 return [name for name, _, _ in self.models()]
             case "agent":
-                return sorted(self.services.agents)
+                return [name for name, _ in self.agents()]
+            case "mention":
+                return sorted(helpers(self.library.agents))
+            case "own command":
+                self.library.refresh()
+                return list(self.library.commands)
             case "tools":
                 return self.registry.names
             case "policy":
@@ -288,6 +307,14 @@ def _user(environment: Mapping[str, str]) -> str:
         return environment.get("JUPYTERHUB_USER") or getpass.getuser()
     except (OSError, KeyError, ImportError):
         return ""
+
+
+def _sources(config: Config, start: Path, places: Places) -> Sources:
+    agents, rules = _agents(config)
+    commands = {
+        name: command.model_dump(exclude_none=True) for name, command in config.command.items()
+    }
+    return Sources(start, places, agents, rules, commands, config.default_agent)
 
 
 def _agents(config: Config) -> tuple[dict[str, dict[str, Any]], dict[str, Rules]]:

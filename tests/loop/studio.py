@@ -57,7 +57,7 @@ class Studio:
             info=self.info,
             default_model=lambda: "scripted/model",
             count=counter,
-            agents=BUILT_IN,
+            agents=more.pop("agents", BUILT_IN),
             default_agent="build",
             rules=rules,
             policy=POLICIES[policy],

@@ -78,7 +78,7 @@ async def _run(stage: Stage, setup: Setup, user: UserMessage, subtask: SubtaskPa
         path=MessagePath(cwd=str(stage.cwd), root=str(stage.root)),
     )
     processor = Processor(desk(stage, setup, facts_for(stage, setup, 0)), message)
-    call = ToolCalled(id=stage.ids.new("call"), tool=TASK, input=_input(subtask))
+    call = ToolCalled(id=f"call_{stage.ids.new('prt')}", tool=TASK, input=_input(subtask))
     tool = TaskTool(lambda: ())
     registry = Registry([tool])
     error: ErrorValue | None = AbortedError()

@@ -226,7 +226,7 @@ class Expander:
         arguments = self._registry.validate(tool, given)
         if isinstance(arguments, str):
             raise UserError(arguments)
-        call_id = stage.ids.new("call")
+        call_id = f"call_{stage.ids.new('prt')}"
         self._announce(call_id, given)
         context = ToolContext(
             session_id=stage.session_id,

@@ -138,7 +138,7 @@ def equip(registry: Registry, library: Library) -> None:
 
     def tell() -> None:
         if helpers(library.agents):
-            # A new one each time, since what it is told to be is kept by who describes it.
+            # A new one each time, since it says once which agents there are.
             registry.register(TaskTool(lambda: _described(library)))
         else:
             registry.remove(TASK)

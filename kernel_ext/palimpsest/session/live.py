@@ -65,6 +65,8 @@ class LiveSession:
         if session is None:
             raise ValueError("A live session needs its session record first.")
         self._first_id = session.id
+        self.read_only = is_child(session)
+        """Nobody but the agent that began it asks here."""
         self._moved = False
         self.log = SessionLog(journal)
         permitting = services.permitting
@@ -100,11 +102,6 @@ class LiveSession:
     def id(self) -> str:
         """The session's id; a fork's after another kernel took the session over."""
         return self.journal.session_id
-
-    @property
-    def read_only(self) -> bool:
-        """Whether nobody but the agent that began it asks here."""
-        return is_child(self.log.state.session)
 
     # What front ends call
 

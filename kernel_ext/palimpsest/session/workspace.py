@@ -60,6 +60,7 @@ class Workspace:
         self._open: dict[str, LiveSession | FollowedSession] = {}
         self._current: dict[str | None, str] = {}
         self._lock = asyncio.Lock()
+        services.family.begin, services.family.resume = self._begin, self._resume
         self.giving = Giving(services, self._settled, self._note_share)
 
     async def current(self, notebook: str | None) -> LiveSessionProtocol:
@@ -260,11 +261,25 @@ class Workspace:
             version=__version__,
             time=SessionTime(created=now, updated=now),
         )
+        return self._use(await self._begin(session), notebook)
+
+    async def _begin(self, session: Session) -> LiveSession:
+        """Begin a session with this record; also without the lock, since nobody knows it yet."""
         writer = await asyncio.to_thread(self._store.acquire, session.id, self._owner, create=True)
-        journal = Journal(writer, State(), clock=services.clock)
+        journal = Journal(writer, State(), clock=self._services.clock)
         journal.append(SessionCreated(session=session), sync=True)
         await journal.flush()  # another kernel that looks for the notebook's session finds it
-        return self._use(LiveSession(services, journal, asyncio.get_running_loop()), notebook)
+        live = LiveSession(self._services, journal, asyncio.get_running_loop())
+        self._open[session.id] = live
+        return live
+
+    async def _resume(self, session_id: str) -> LiveSession:
+        """Open the session of a task again; raises NotFound or SessionHeld."""
+        async with self._lock:
+            found = await self._opened(self._full_id(session_id), None)
+        if isinstance(found, LiveSession):
+            return found
+        raise SessionHeld(found.reason)
 
     async def _renamed(self, session_id: str, notebook: str) -> None:
         """Write a notebook's new name into a session, unless another kernel writes that session."""
@@ -324,7 +339,7 @@ class Workspace:
             # Another kernel took it over; what this one wrote since goes on as a fork.
             self._open.pop(session_id)
             return self._use(known, notebook)
-        if known is not None and not known.read_only:
+        if isinstance(known, LiveSession):
             return self._use(known, notebook)
         loop = asyncio.get_running_loop()
         try:
@@ -349,7 +364,8 @@ class Workspace:
 
     def _use(self, session: Opened, notebook: str | None) -> Opened:
         self._open[session.id] = session
-        self._current[notebook] = session.id
+        if not (isinstance(session, LiveSession) and session.read_only):
+            self._current[notebook] = session.id
         return session
 
     def _full_id(self, session_id: str) -> str:

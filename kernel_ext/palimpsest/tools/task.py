@@ -20,6 +20,13 @@ MOST_SHOWN = 12
 LONGEST_TITLE_CHARS = 100
 
 
+DESCRIPTION = (
+    "Hand a piece of work to another agent and get its final message back; the person does not see that "
+    "message, so tell what matters of it. It keeps what it reads out of this conversation. Several calls in one "
+    "step run side by side. Not for reading one file or for what one call of another tool does."
+)
+
+
 @dataclass(frozen=True, slots=True)
 class Errand:
     """What is handed on."""
@@ -81,17 +88,8 @@ class TaskTool:
 
     def __init__(self, agents: Callable[[], Sequence[tuple[str, str]]]) -> None:
         self._agents = agents
-
-    @property
-    def description(self) -> str:
-        """What the model is told: the agents there are now."""
-        listed = "\n".join(f"- {name}: {words}" for name, words in self._agents())
-        return (
-            "Hand a piece of work to another agent and get its final message back; the person does not see that "
-            "message, so tell what matters of it. It keeps what it reads out of this conversation. Several calls "
-            "in one step run side by side. Not for reading one file or for what one call of another tool does.\n"
-            f"Agents:\n{listed}"
-        )
+        listed = "\n".join(f"- {name}: {words}" for name, words in agents())
+        self.description = f"{DESCRIPTION}\nAgents:\n{listed}"
 
     async def run(self, arguments: TaskArguments, context: ToolContext) -> ToolOutcome:
         """Ask where needed, have it done, and return the report."""

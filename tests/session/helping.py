@@ -1,0 +1,38 @@
+"""A session whose agent hands work to others: a studio with a library of Markdown files."""
+
+from pathlib import Path
+from typing import Any
+
+from tests.loop.studio import Studio
+
+from palimpsest.session.config_files import Places
+from palimpsest.session.library import Library, Sources, equip
+from palimpsest.session.live import LiveSession
+from palimpsest.tools.permissions import DEFAULT_RULES, Rules
+
+
+def write(path: Path, text: str) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    return path
+
+
+def library(root: Path, rules: Rules = DEFAULT_RULES, **more: Any) -> Library:
+    """Read what lies in a project, and nothing of this machine's home folder."""
+    home = root.parent / "nobody"
+    return Library(Sources(root, Places((), (), home), **more), lambda: rules)
+
+
+def helped(root: Path, model: Any, *, rules: Rules = DEFAULT_RULES, **more: Any) -> Studio:
+    """Return a studio with the agents, commands and skills of its folder."""
+    found = library(root, rules)
+    studio = Studio(root, model, rules=rules, library=found, agents=found.agents, **more)
+    equip(studio.services.registry, found)
+    return studio
+
+
+def children(studio: Studio, session: LiveSession) -> list[LiveSession]:
+    """Return the sessions that a session began, oldest first."""
+    opened = studio.workspace._open.values()
+    found = [one for one in opened if isinstance(one, LiveSession) and one.read_only]
+    return [one for one in found if one.snapshot().session.parent_id == session.id]  # type: ignore[union-attr]
