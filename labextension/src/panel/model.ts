@@ -188,6 +188,12 @@ export class PanelModel implements IChatActions, IReadable<IChatState> {
     void this._front.link?.outcome('answer', fields).then(this._note);
   };
 
+  // Handed down by itself, so it is bound to the model.
+  picture = async (url: string): Promise<string> => {
+    const fields = this._named({ url });
+    return (await this._front.link?.outcome('picture', fields))?.picture ?? '';
+  };
+
   async choices(): Promise<Choices | null> {
     return (await this._front.link?.outcome('choices'))?.choices ?? null;
   }

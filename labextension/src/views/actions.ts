@@ -18,6 +18,8 @@ export interface IActions {
   ): void;
   /** Answers what the model asks, for each question; null skips it. The first answer wins. */
   answer?: (questionId: string, answers: string[][] | null) => void;
+  /** Shows a picture that the log keeps; resolves to its address, or to nothing. */
+  picture?: (url: string) => Promise<string>;
   /** Stops the turn; offered under the answer that is being written. */
   stop?: () => void;
   /** Sends the request that failed again; resolves to what hindered it, or to nothing. */

@@ -1,0 +1,66 @@
+// @vitest-environment jsdom
+/** A picture that the log keeps is shown once the kernel tells it; anything else by its name. */
+import { cleanup, render, screen } from '@testing-library/react';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import type { Attachment } from '../src/protocol/generated';
+import { ActionsProvider } from '../src/views/actions';
+import { File } from '../src/views/file';
+import { HostProvider } from '../src/views/host';
+import { HOST } from './host';
+
+afterEach(cleanup);
+
+const KEPT = `blob:${'a'.repeat(64)}`;
+const SHOWN = 'data:image/png;base64,iVBORw0K';
+
+function draw(file: Partial<Attachment>, answer: string) {
+  const picture = vi.fn((_url: string) => Promise.resolve(answer));
+  const actions = { reply: vi.fn(), picture };
+  render(
+    <HostProvider value={HOST}>
+      <ActionsProvider value={actions}>
+        <File
+          file={{
+            mime: 'image/png',
+            url: KEPT,
+            filename: 'plot.png',
+            ...file
+          }}
+        />
+      </ActionsProvider>
+    </HostProvider>
+  );
+  return picture;
+}
+
+describe('a file', () => {
+  it('is asked for and shown where the log keeps a picture', async () => {
+    const picture = draw({}, SHOWN);
+    screen.getByText('plot.png');
+
+    const image = await screen.findByRole('img');
+    expect(image.getAttribute('src')).toBe(SHOWN);
+    expect(picture.mock.calls).toEqual([[KEPT]]);
+  });
+
+  it.each([
+    ['data:image/svg+xml;base64,PHN2Zz4='],
+    ['https://example.org/a.png'],
+    ['']
+  ])('stays a name when %j is told', async answer => {
+    draw({}, answer);
+    await Promise.resolve();
+    await Promise.resolve();
+
+    screen.getByText('plot.png');
+    expect(screen.queryByRole('img')).toBeNull();
+  });
+
+  it.each([
+    { mime: 'application/pdf' },
+    { url: 'blob:https://example.org/1' },
+    { url: 'https://example.org/a.png' }
+  ])('is not asked for when it is %j', file => {
+    expect(draw(file, SHOWN)).not.toHaveBeenCalled();
+  });
+});
