@@ -95,7 +95,7 @@ class Index:
             messages=tail.messages + len(tail.seen),
             deleted=tail.deleted,
             archived=session.time.archived,
-            shared=session.share is not None,
+            shared=session.shared,
         )
         fields = asdict(summary)
         place = summary.forked_from

@@ -20,5 +20,5 @@ def summarise(session_id: str, state: State) -> SessionSummary | None:
         messages=state.older + len(state.slots()),
         deleted=state.deleted,
         archived=session.time.archived,
-        shared=session.share is not None,
+        shared=session.shared,
     )

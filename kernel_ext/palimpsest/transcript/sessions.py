@@ -55,7 +55,9 @@ class Session(Value):
     limits: tuple[tuple[Rule, ...], ...] = ()
     """Rule sets of those who began this session: what one of them denies is denied here."""
     mode: str | None = None
-    """How freely the agent works: ask, plan, accept-edits or bypass; None takes the configured one."""
+    """How freely the agent works: ask, plan, accept-edits or bypass, as it was shown last."""
+    mode_own: bool | None = None
+    """It was chosen for this session; else it is the configured one."""
     cost: float | None = None
     tokens: Usage = Usage()
     unpriced: int | None = None
@@ -68,6 +70,12 @@ class Session(Value):
     revert: dict[str, Any] | None = None
     summary: dict[str, Any] | None = None
     metadata: dict[str, Any] | None = None
+
+    @property
+    def shared(self) -> bool:
+        """Whether a page was made of this session; a fork's record may name its parent's."""
+        share = self.share or {}
+        return bool(share.get("secret")) and share.get("session") == self.id
 
 
 class Idle(Value):
