@@ -260,6 +260,7 @@ async def test_a_limit_in_dollars_stops_with_a_question(tmp_path: Path) -> None:
     picture = session.snapshot().session
     assert picture is not None
     assert picture.budget == Budget(usd=2.0, usd_until=4.0)
+    assert picture.mode is None
 
 
 async def test_a_stop_at_the_limit_is_explained_and_can_be_taken_up(tmp_path: Path) -> None:
@@ -360,3 +361,22 @@ async def test_stopping_a_turn_closes_the_question_about_its_limit(tmp_path: Pat
 
     assert len(asked) == 1
     assert session.snapshot().asks == ()
+
+
+async def test_the_configured_mode_is_shown_in_the_session_and_follows_the_settings(
+    tmp_path: Path,
+) -> None:
+    permitting = Permitting(mode="accept-edits")
+    model = ScriptedModel(says("a"), says("b"))
+    session = await Studio(tmp_path, model, permitting=permitting).session()
+    await ask(session, "one")
+    picture = session.snapshot().session
+    assert picture is not None
+    assert (picture.mode, picture.mode_own) == ("accept-edits", None)
+
+    permitting.mode = "ask"
+    await ask(session, "two")
+
+    picture = session.snapshot().session
+    assert picture is not None
+    assert picture.mode == session.control.mode == "ask"

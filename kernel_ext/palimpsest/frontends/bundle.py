@@ -14,6 +14,7 @@ from palimpsest.frontends.segments import Position, Segment, slices
 from palimpsest.render import markdown, text
 from palimpsest.render.escape import inline
 from palimpsest.render.story import Caps, Notes
+from palimpsest.session.api import Snapshot
 from palimpsest.transcript.events import QuestionAsked
 from palimpsest.transcript.messages import Message
 from palimpsest.transcript.parts import ToolPart
@@ -41,6 +42,8 @@ class Frame:
     questions: tuple[QuestionAsked, ...] = ()
     status: str = ""
     """A line of Markdown under an open segment: what the agent waits for."""
+    mode: str = ""
+    """How freely the agent works, where it does not ask each time."""
     changes: tuple[FileDiff, ...] = ()
     """What the turn did to files, once it is over."""
 
@@ -53,6 +56,9 @@ def bundle(
     open_ = segment.end is None and bool(frame.status)
     status = frame.status if open_ else ""
     changes = frame.changes if segment.end is None else ()
+    # Told once, where the turn begins.
+    is_first = segment.start.part == 0 and segment.start.offset == 0
+    above = f"*Permission mode: {inline(frame.mode)}*" if frame.mode and is_first else ""
     below = status or (f"*{inline(changed_words(changes))}*" if changes else "")
     return {
         MIME: {
@@ -74,13 +80,24 @@ def bundle(
             "decisions": _decisions(shown, notes),
             "changes": _scrubbed(saved_changes(changes), scrub),
             "first_step": segment.first_step,
+            **({"mode": frame.mode} if frame.mode else {}),
             "status": status,
             "start": _place(segment.start, segment.start.lead),
             "end": _place(segment.end, segment.tail),
         },
-        "text/markdown": _words(markdown.render_message, shown, segment, notes, scrub, below),
-        "text/plain": _words(text.render_message, shown, segment, notes, scrub, below.strip("*")),
+        "text/markdown": _words(
+            markdown.render_message, shown, segment, notes, scrub, below, above
+        ),
+        "text/plain": _words(
+            text.render_message, shown, segment, notes, scrub, below.strip("*"), above.strip("*")
+        ),
     }
+
+
+def shown_mode(snapshot: Snapshot) -> str:
+    """Return how freely the agent works, where it does not ask each time."""
+    mode = snapshot.session.mode if snapshot.session is not None else None
+    return mode if mode is not None and mode != "ask" else ""
 
 
 def _place(position: Position | None, joint: str) -> list[Any] | None:
@@ -100,6 +117,7 @@ def _words(
     notes: Notes,
     scrub: Scrub,
     status: str,
+    above: str,
 ) -> str:
     """Return the messages in one form, step numbers and caps carried on from segment to segment."""
     blocks = []
@@ -108,7 +126,8 @@ def _words(
         blocks.append(render(message, caps=caps, scrub=scrub, notes=notes, first_step=step))
         caps = caps.after(message.parts)
         step += sum(part.type == "step-finish" for part in message.parts)
-    return "\n\n".join(block for block in [*blocks, status] if block)
+    found = [block for block in [*blocks, status] if block]
+    return "\n\n".join([above, *found] if above and found else found)
 
 
 def _replies(shown: Sequence[Message], notes: Notes) -> dict[str, Any]:

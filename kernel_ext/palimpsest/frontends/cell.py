@@ -12,7 +12,7 @@ import uuid
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from palimpsest.frontends.bundle import Frame, bundle, status_line
+from palimpsest.frontends.bundle import Frame, bundle, shown_mode, status_line
 from palimpsest.frontends.changes import turn_changes
 from palimpsest.frontends.feed import TurnFeed, shown_messages
 from palimpsest.frontends.segments import (
@@ -235,6 +235,7 @@ class CellStory:
             asks=tuple(ask for ask in snapshot.asks if ask.call_id in calls) if status else (),
             questions=tuple(q for q in snapshot.questions if q.call_id in calls) if status else (),
             status=status,
+            mode=shown_mode(snapshot),
             changes=() if status else turn_changes(snapshot.messages, self._feed.turn_id or ""),
         )
         data = bundle(messages, segment, frame, notes=self._feed.notes, scrub=self._scrub)

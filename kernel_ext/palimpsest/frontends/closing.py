@@ -9,7 +9,7 @@ Border: pure; a picture of the session goes in, one bundle comes out, made as th
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from palimpsest.frontends.bundle import Frame, bundle
+from palimpsest.frontends.bundle import Frame, bundle, shown_mode
 from palimpsest.frontends.changes import turn_changes
 from palimpsest.frontends.feed import shown_messages
 from palimpsest.frontends.protocol import CloseSegment, Cut
@@ -45,7 +45,13 @@ def closed_bundle(
     )
     seq = (command.first_seq, snapshot.seq)
     changes = turn_changes(snapshot.messages, command.turn)
-    frame = Frame(session=command.session, turn=command.turn, seq=seq, changes=changes)
+    frame = Frame(
+        session=command.session,
+        turn=command.turn,
+        seq=seq,
+        mode=shown_mode(snapshot),
+        changes=changes,
+    )
     return bundle(messages, segment, frame, notes=notes, scrub=scrub)
 
 

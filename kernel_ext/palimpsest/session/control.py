@@ -81,7 +81,8 @@ class Control:
             raise ConfigError(
                 f"The mode is {self._permitting.mode}, fixed by the {self._permitting.mode_fixed}."
             )
-        self._on_loop(self._change, {"mode": mode})
+        chosen = {"mode": mode or self._permitting.mode, "mode_own": True if mode else None}
+        self._on_loop(self._change, chosen)
         return self.mode
 
     @property

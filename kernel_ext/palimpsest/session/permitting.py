@@ -48,7 +48,7 @@ class Permitting:
         if not self.mode_fixed:
             for one in self.line(session):
                 for mode in MODES:
-                    if one.mode == mode:
+                    if one.mode_own and one.mode == mode:
                         return mode
         return self.mode
 

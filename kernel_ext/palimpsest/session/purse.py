@@ -70,10 +70,16 @@ class Purse:
         return spent_by(session) if session is not None else Spent()
 
     def turn_began(self) -> None:
-        """Forget what was answered in the turn before, and show the limit that holds now."""
+        """Forget what was answered in the turn before, and show limit and mode that hold now."""
         self._refusal = ""
         session, budget = self._log.state.session, self.budget
-        if session is not None and budget != (session.budget or Budget()):
+        if session is None:
+            return
+        mode = self._permitting.mode_of(session)
+        if mode != (session.mode or "ask"):
+            session = session.model_copy(update={"mode": mode})
+            self._log.append(SessionUpdated(session=session))
+        if budget != (session.budget or Budget()):
             self._write(session, budget)
 
     def choose(self, budget: Budget) -> None:

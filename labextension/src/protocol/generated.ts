@@ -1550,9 +1550,13 @@ export interface Session {
    */
   limits: Rule[][];
   /**
-   * How freely the agent works: ask, plan, accept-edits or bypass; None takes the configured one.
+   * How freely the agent works: ask, plan, accept-edits or bypass, as it was shown last.
    */
   mode?: string;
+  /**
+   * It was chosen for this session; else it is the configured one.
+   */
+  mode_own?: boolean;
   cost?: number;
   tokens: Usage;
   /**
