@@ -20,6 +20,7 @@ from palimpsest.model.model import (
     TextEnded,
     TextStarted,
     ToolCalled,
+    ToolReturned,
 )
 from palimpsest.tools.tool import ToolContext, ToolOutcome
 from palimpsest.transcript.errors import (
@@ -90,13 +91,15 @@ class RecordedModel:
             for part in step.get("parts") or ()
             if part["type"] == "tool"
         }
+        self.errands: set[str] = set()
+        """Prompts that subtasks hand to other agents, which answer in a session of their own."""
         self._script = script
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[StreamEvent, None]:
-        """Play the step of this request; a title is no part of any recording."""
-        if request.purpose == "title":
+        """Play the step of this request; titles and other agents' answers are no part of any recording."""
+        if request.purpose == "title" or self._is_errand(request):
             yield StepStarted()
-            for event in _words("t", "A title"):
+            for event in _words("t", "A title, or what another agent found"):
                 yield event
             yield StepFinished("stop", Usage(input=1, output=1))
             return
@@ -114,13 +117,24 @@ class RecordedModel:
                 yield event
         yield StepFinished(step["finish"], _usage(step.get("tokens") or {}))
 
+    def _is_errand(self, request: ModelRequest) -> bool:
+        first = next(one for one in request.messages if one["role"] != "system")
+        content = first.get("content")
+        text = content if isinstance(content, str) else (content or [{}])[0].get("text", "")
+        return text in self.errands
+
     def _part(self, number: str, part: dict[str, Any]) -> list[StreamEvent]:
         if part["type"] == "text":
             return _words(number, part["text"])
         if part["type"] == "tool":
             call_id = f"{part['callID']}_{len(self.requests)}"
             self.states[call_id] = part["state"]
-            return [ToolCalled(call_id, part["tool"], part["state"]["input"])]
+            there = bool((part.get("metadata") or {}).get("providerExecuted"))
+            call = ToolCalled(
+                call_id, part["tool"], part["state"]["input"], provider_executed=there
+            )
+            returned = ToolReturned(call_id, part["state"].get("output", ""))
+            return [call, returned] if there else [call]
         raise AssertionError(f"a recorded step writes a part {part['type']!r}")
 
 
