@@ -1,6 +1,7 @@
 """What an unfinished or unfit answer asks for is never done, and a wait before another attempt can be seen and stopped."""
 
 import asyncio
+from collections.abc import AsyncGenerator
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +9,13 @@ import pytest
 from pydantic import BaseModel
 from tests.loop.studio import Studio, ask, until
 
+from palimpsest.model.model import (
+    ModelRequest,
+    StepFinished,
+    StreamEvent,
+    ToolCalled,
+    ToolReturned,
+)
 from palimpsest.model.script import Answer, calls, fails, says, thinks, writes
 from palimpsest.model.scripted import ScriptedModel
 from palimpsest.session.live import LiveSession
@@ -17,6 +25,7 @@ from palimpsest.transcript.errors import AbortedError, ApiError, OutputLengthErr
 from palimpsest.transcript.events import SessionStatus
 from palimpsest.transcript.messages import AssistantMessage
 from palimpsest.transcript.parts import Part, ReasoningPart, RetryPart, TextPart, ToolPart
+from palimpsest.transcript.values import Usage
 
 RULES = from_config({"*": "allow"}, home="/")
 
@@ -159,6 +168,21 @@ async def test_calls_run_at_the_same_time_where_the_tool_allows_it(
     await ask(session, "Count.")
 
     assert (tool.ran, tool.at_once) == ([1, 2, 3], at_once)
+
+
+async def test_work_that_the_provider_did_itself_is_an_answer(tmp_path: Path) -> None:
+    class Searches:
+        async def stream(self, _request: ModelRequest) -> AsyncGenerator[StreamEvent, None]:
+            yield ToolCalled("call_1", "web_search", {"query": "penguins"}, provider_executed=True)
+            yield ToolReturned("call_1", "Many.")
+            yield StepFinished("stop", Usage(input=1, output=1))
+
+    session = await Studio(tmp_path, Searches()).session()
+
+    answer = await ask(session, "Look.")
+
+    assert answer.error is None
+    assert answer.steps == 1
 
 
 async def test_a_wait_before_another_attempt_is_seen_and_stopped(tmp_path: Path) -> None:

@@ -35,7 +35,7 @@ from palimpsest.transcript.messages import (
     MessageTime,
     UserMessage,
 )
-from palimpsest.transcript.parts import TextPart
+from palimpsest.transcript.parts import Part, TextPart, ToolPart
 
 NOTHING = (
     "The model ended its answer without a word. Send the prompt again, or choose another model "
@@ -209,14 +209,18 @@ def _alone(stage: Stage, processor: Processor) -> bool:
 
 
 def _said_something(stage: Stage, processor: Processor) -> bool:
+    """Tell whether the answer has words, or work that the provider did itself."""
     message = stage.log.state.message(processor.message.id)
-    return message is not None and any(
-        isinstance(part, TextPart)
-        and part.text.strip()
-        and not part.ignored
-        and not (part.metadata or {}).get(FAILED_ATTEMPT)
-        for part in message.parts
-    )
+    return message is not None and any(_says(part) for part in message.parts)
+
+
+def _says(part: Part) -> bool:
+    metadata = getattr(part, "metadata", None) or {}
+    if metadata.get(FAILED_ATTEMPT):
+        return False
+    if isinstance(part, ToolPart):
+        return bool(metadata.get("provider_executed"))
+    return isinstance(part, TextPart) and bool(part.text.strip()) and not part.ignored
 
 
 async def _run(stage: Stage, setup: Setup, processor: Processor, calls: list[ToolCalled]) -> None:
