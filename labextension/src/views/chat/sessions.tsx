@@ -116,9 +116,9 @@ function useList(wanted: string, away: boolean): IList {
     };
     const timer = setTimeout(
       () => {
-        chat
-          .sessions({ words: wanted, archived: away })
-          .then(take, () => { take({ rows: [], total: 0 }); });
+        chat.sessions({ words: wanted, archived: away }).then(take, () => {
+          take({ rows: [], total: 0 });
+        });
       },
       wanted === '' ? 0 : PAUSE
     );
@@ -169,19 +169,22 @@ function counted(
 
 /** Returns what tells sessions with the same title apart. */
 export function about(row: SessionRow, words: IWords): string {
-  const when = new Date(row.updated).toLocaleString(undefined, {
-    dateStyle: 'medium',
-    timeStyle: 'short'
-  });
-  const messages = row.messages;
+  const { messages } = row;
   return [
-    row.notebook,
-    when,
+    moment(new Date(row.updated)),
     words._n('%1 message', '%1 messages', messages, messages),
-    row.shared ? words.__('shared') : undefined
+    row.shared ? words.__('shared') : undefined,
+    row.notebook
   ]
     .filter(one => one !== undefined)
     .join(' · ');
+}
+
+/** Says when: the time of a moment of today, else the day. */
+function moment(when: Date): string {
+  return when.toDateString() === new Date().toDateString()
+    ? when.toLocaleTimeString(undefined, { timeStyle: 'short' })
+    : when.toLocaleDateString(undefined, { dateStyle: 'medium' });
 }
 
 /** Returns a session's title; one that nobody named yet is called new. */
