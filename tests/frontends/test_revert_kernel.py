@@ -41,6 +41,7 @@ def test_each_subcommand_does_what_it_says(kernel: Kernel, tmp_path: Path) -> No
     assert other.exists()
     assert "Took back 3 messages." in client.run("%agent revert").story()
     assert (file.read_text(), other.parent.exists()) == ("by Python", False)
+    assert "3 messages; %agent unrevert" in client.run("%agent status").story()
     assert "are here again" in client.run("%agent unrevert").story()
     assert file.read_text() == "by Pythonmore\n"
 

@@ -113,6 +113,8 @@ class Commands:
             ("cost so far", money(picture.session.cost if picture.session else None)),
             ("kept in", str(self._services.workspace.project / ".palimpsest")),
         ]
+        if taken := reverting.standing_words(picture):
+            rows.append(("taken back", taken))
         if self._services.workspace.warning:
             rows.append(("warning", self._services.workspace.warning))
         return table(("", ""), rows)

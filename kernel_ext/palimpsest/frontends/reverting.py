@@ -10,6 +10,8 @@ from typing import Any
 from palimpsest.frontends.protocol import OutcomeNotice, Revert
 from palimpsest.render.escape import code_span, inline
 from palimpsest.render.words import count
+from palimpsest.session.api import Snapshot
+from palimpsest.session.revert import removal, standing
 from palimpsest.session.undo_api import Undoing
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.ids import short
@@ -148,6 +150,15 @@ def _sentence(one: RevertedFile, *, done: bool) -> str:
     if one.action in {"restore", "delete"} and one.diff is not None:
         words += f" ({_numbers(one.diff)})"
     return f"{words}: {one.reason}" if one.reason else words
+
+
+def standing_words(picture: Snapshot) -> str:
+    """Say how much is taken back at this moment; empty where nothing is."""
+    revert = standing(picture.session)
+    if revert is None:
+        return ""
+    number = len(removal(picture.messages, revert).messages)
+    return f"{_messages(number)}; %agent unrevert undoes it, the next prompt removes them"
 
 
 def _cleaned(removed: int) -> Said:
