@@ -28,6 +28,22 @@ describe('lines', () => {
     expect(kinds(messages)).toEqual(['text']);
   });
 
+  it('show a sentence for a person, and not as words of the answer', () => {
+    const told = text('The hook careful failed.', {
+      synthetic: true,
+      ignored: true,
+      metadata: { notice: 'hook' }
+    });
+
+    expect(kinds([assistant([told, text('Done.')])])).toEqual([
+      'notice',
+      'text'
+    ]);
+    expect(
+      kinds([user([]), assistant([told], { summary: true } as never)])
+    ).toContain('notice');
+  });
+
   it('show the words of the user that joined while the turn ran', () => {
     expect(kinds([user([text('and plot it')])])).toEqual(['prompt']);
   });

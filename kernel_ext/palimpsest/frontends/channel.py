@@ -19,6 +19,7 @@ from palimpsest import __version__
 from palimpsest.frontends import allow_channel, reverting
 from palimpsest.frontends.closing import closed_bundle
 from palimpsest.frontends.giving_channel import GivingChannel
+from palimpsest.frontends.guests_channel import GuestsChannel
 from palimpsest.frontends.magic import current_notebook, rename_notebook
 from palimpsest.frontends.notices import choices_of, head_of, in_batches, pictures, records_since
 from palimpsest.frontends.protocol import (
@@ -156,6 +157,7 @@ class Channel:
         """What takes its time, done on the engine."""
         self._work |= ShelfChannel(services, self).work
         self._work |= GivingChannel(services, self).work
+        self._work |= GuestsChannel(services, self).work
         self._work |= RunningChannel(self._session, self._turn, self._publish, self._notebook).work
 
     def fresh(self, session_id: str) -> bool:

@@ -203,6 +203,13 @@ class ListChoices(CommandBase):
     type: Literal["choices"] = "choices"
 
 
+class ListGuests(CommandBase):
+    """List the hooks and MCP servers of this kernel, and try its servers again first."""
+
+    type: Literal["guests"] = "guests"
+    connect: bool = False
+
+
 class ListSessions(CommandBase):
     """List the sessions of the project, newest first, or those that hold all of some words."""
 
@@ -383,6 +390,7 @@ Command = Annotated[
     | Resync
     | CloseSegment
     | ListChoices
+    | ListGuests
     | ListSessions
     | ListChildren
     | Retitle
@@ -406,7 +414,7 @@ Command = Annotated[
 ]
 
 COMMANDS: TypeAdapter[Command] = TypeAdapter(Command)
-COMMAND_TYPES = "hello, watch, unwatch, prompt, queue, steer, reply, answer, picture, retry, loop, compact, policy, cancel, withdraw, resync, close, choices, sessions, children, title, archive, delete, fork, open, new, rename, mode, budget, allowed, trust, choose, revert, share, unshare, export, import"
+COMMAND_TYPES = "hello, watch, unwatch, prompt, queue, steer, reply, answer, picture, retry, loop, compact, policy, cancel, withdraw, resync, close, choices, guests, sessions, children, title, archive, delete, fork, open, new, rename, mode, budget, allowed, trust, choose, revert, share, unshare, export, import"
 
 
 class SessionHead(Value):
@@ -583,6 +591,27 @@ class Unreadable(Value):
     what: str
 
 
+class HookRow(Value):
+    """A hook as a page lists it."""
+
+    name: str
+    label: str
+    origin: str
+    calls: int
+    failures: int
+    problem: str = ""
+
+
+class ServerRow(Value):
+    """An MCP server as a page lists it."""
+
+    name: str
+    state: Literal["off", "waiting", "connecting", "connected", "failed"]
+    origin: str
+    tools: tuple[str, ...] = ()
+    problem: str = ""
+
+
 class OutcomeNotice(Value):
     """What became of a command that took its time."""
 
@@ -599,6 +628,8 @@ class OutcomeNotice(Value):
     choices: Choices | None = None
     allowed: tuple[Allowed, ...] | None = None
     """What is always allowed here."""
+    hooks: tuple[HookRow, ...] | None = None
+    servers: tuple[ServerRow, ...] | None = None
     picture: str | None = None
     """A ``data:`` address, small enough for a page."""
     bundle: dict[str, Any] | None = None

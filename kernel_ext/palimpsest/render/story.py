@@ -397,6 +397,11 @@ def _status(part: ToolPart, ask: Ask | None, reply: Reply | None) -> str:
 
 def _remark(part: ToolPart, reply: Reply | None) -> str:
     words = [reply_words(reply)] if reply else []
+    told = getattr(part.state, "metadata", {})
+    if told.get("changed_by"):
+        words.append(f"{told['changed_by']} changed what it was given")
+    if told.get("output_changed_by"):
+        words.append(f"{told['output_changed_by']} changed what it returned")
     if isinstance(part.state, ToolFailed) and part.state.metadata.get("interrupted"):
         words.append("stopped")
     return " · ".join(words)

@@ -61,6 +61,7 @@ export type Command =
   | ListAllowed
   | ListChildren
   | ListChoices
+  | ListGuests
   | ListSessions
   | NewSession
   | OpenSession
@@ -853,6 +854,17 @@ export interface Hello {
   client: string;
 }
 /**
+ * A hook as a page lists it.
+ */
+export interface HookRow {
+  name: string;
+  label: string;
+  origin: string;
+  calls: number;
+  failures: number;
+  problem: string;
+}
+/**
  * How provider messages are repaired: which generation of the rules.
  */
 export interface HygienePolicy {
@@ -917,6 +929,14 @@ export interface ListChildren {
 export interface ListChoices {
   id: string;
   type: 'choices';
+}
+/**
+ * List the hooks and MCP servers of this kernel, and try its servers again first.
+ */
+export interface ListGuests {
+  id: string;
+  type: 'guests';
+  connect: boolean;
 }
 /**
  * List the sessions of the project, newest first, or those that hold all of some words.
@@ -1316,6 +1336,8 @@ export interface OutcomeNotice {
    * What is always allowed here.
    */
   allowed?: Allowed[];
+  hooks?: HookRow[];
+  servers?: ServerRow[];
   /**
    * A ``data:`` address, small enough for a page.
    */
@@ -1359,6 +1381,16 @@ export interface SessionRow {
   parent?: string;
   forked?: boolean;
   shared?: boolean;
+}
+/**
+ * An MCP server as a page lists it.
+ */
+export interface ServerRow {
+  name: string;
+  state: 'off' | 'waiting' | 'connecting' | 'connected' | 'failed';
+  origin: string;
+  tools: string[];
+  problem: string;
 }
 /**
  * Something that an import could not read.

@@ -89,6 +89,9 @@ export function Tool({
           <span className="plm-Tool-reply">{answered(reply, words)}</span>
         )}
         <span data-remark={state}>{remark(state, words)}</span>
+        {changedBy(part).map(by => (
+          <span key={by}>{words.__('changed by %1', by)}</span>
+        ))}
         {wish !== null && (
           <span className="plm-Tool-wish">
             {wish === 'pin' ? words.__('pinned') : words.__('left out')}
@@ -252,6 +255,13 @@ function stateOf(
     return 'stopped';
   }
   return ask === undefined ? state.status : 'waiting';
+}
+
+/** Names the hooks that changed what a call was given, or what it returned. */
+function changedBy(part: ToolPart): string[] {
+  const told = 'metadata' in part.state ? (part.state.metadata ?? {}) : {};
+  const names = [told.changed_by, told.output_changed_by];
+  return [...new Set(names.filter(name => typeof name === 'string'))];
 }
 
 function remark(state: State, words: IWords): string {

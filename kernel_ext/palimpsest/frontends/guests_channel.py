@@ -1,0 +1,65 @@
+"""What a page may ask about hooks and MCP servers, and how it lets servers be tried again.
+
+Border: does the work on the engine and publishes what came of it; ``channel`` takes the command in.
+"""
+
+from collections.abc import Callable, Coroutine
+from typing import Any, Protocol
+
+from palimpsest.frontends.protocol import CommandBase, HookRow, ListGuests, OutcomeNotice, ServerRow
+from palimpsest.frontends.turn import Services
+
+
+class Desk(Protocol):
+    """What ``channel`` does for it."""
+
+    def publish(self, notice: OutcomeNotice) -> None:
+        """Tell the pages."""
+        ...
+
+
+class GuestsChannel:
+    """The command that lists hooks and servers."""
+
+    def __init__(self, services: Services, desk: Desk) -> None:
+        self._services = services
+        self._desk = desk
+        self.work: dict[type[CommandBase], Callable[[Any], Coroutine[Any, Any, None]]] = {
+            ListGuests: self._list
+        }
+
+    async def _list(self, command: ListGuests) -> None:
+        book = getattr(self._services, "hooks", None)
+        servers = getattr(self._services, "servers", None)
+        if book is not None:
+            await book.load()
+        if servers and command.connect:
+            await servers.restart()
+        hooks = book.status() if book is not None else ()
+        known = servers.status() if servers else ()
+        self._desk.publish(
+            OutcomeNotice(
+                id=command.id,
+                hooks=tuple(
+                    HookRow(
+                        name=one.name,
+                        label=one.label,
+                        origin=one.origin,
+                        calls=one.calls,
+                        failures=one.failures,
+                        problem=one.problem,
+                    )
+                    for one in hooks
+                ),
+                servers=tuple(
+                    ServerRow(
+                        name=one.name,
+                        state=one.state,
+                        origin=one.origin,
+                        tools=one.tools,
+                        problem=one.problem,
+                    )
+                    for one in known
+                ),
+            )
+        )
