@@ -341,7 +341,7 @@ async def test_asks_for_no_longer_an_answer_than_the_window_holds(tmp_path: Path
     session = await studio.session()
 
     await ask(session, "Hi")
-    await ask(session, "word " * 40_000)
+    await ask(session, "word " * 25_000)
 
     short, long = (event.request for event in requested(await studio.records(session)))
     assert short.parameters["max_tokens"] == 32_000
