@@ -372,3 +372,17 @@ async def test_snapshots_go_with_the_sessions_that_name_them(tmp_path: Path) -> 
 
     assert gone.unneeded > 0
     assert not list(layout.snapshots.glob("*.pack"))
+
+
+async def test_a_step_that_changed_more_files_than_it_names_is_taken_back_whole(
+    tmp_path: Path,
+) -> None:
+    made = studio(tmp_path, calls("bash", command="for n in $(seq 600); do echo $n > f$n; done"))
+    session = await made.session()
+    await ask(session, "go", yes=True)
+    part = next(p for m in session.snapshot().messages for p in m.parts if p.type == "patch")
+
+    assert (len(part.files), part.more) == (500, 100)
+    assert len(await session.undoing.diff()) == 600
+    await session.undoing.revert()
+    assert files(tmp_path) == {}

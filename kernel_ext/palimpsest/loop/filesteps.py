@@ -24,6 +24,8 @@ from palimpsest.transcript.reverts import FileDiff
 TURN_PATCH_CHARS = 60_000
 """Of all files of a turn; a person reads less, and every page is told all of it."""
 MOST_DIFFS = 200
+MOST_OF_SESSION = 1_000
+"""Files that ``session.diff`` names; it is written anew after each turn that changed files."""
 SUMMARY_SECONDS = 2.0
 """How long the end of a turn waits for what it changed; a longer one is told when it is known."""
 
@@ -155,7 +157,8 @@ def net_diffs(snapshots: Snapshots, patches: Iterable[PatchPart]) -> tuple[FileD
     for patch in patches:
         if patch.after is None:
             continue
-        for one in diffs(snapshots, patch.hash, patch.after, patch.files):
+        files = patch.files if not patch.more else None
+        for one in diffs(snapshots, patch.hash, patch.after, files):
             older = found.pop(one.file, None)
             both = joined(older, one, snapshots) if older is not None else one
             if both is not None:
@@ -173,7 +176,8 @@ def merged(
         both = joined(older, one, snapshots) if older is not None else one
         if both is not None:
             whole[one.file] = both
-    kept = [whole[name].model_copy(update={"patch": None}) for name in sorted(whole)]
+    named = sorted(whole)[:MOST_OF_SESSION]
+    kept = [whole[name].model_copy(update={"patch": None}) for name in named]
     return tuple(one.model_dump(mode="json", exclude_none=True) for one in kept)
 
 

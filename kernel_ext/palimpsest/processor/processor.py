@@ -50,6 +50,8 @@ from palimpsest.transcript.parts import (
 )
 
 ABORTED = "Tool execution aborted"
+MOST_FILES = 500
+"""Files that a step's patch part names; an unpacked archive has thousands."""
 KNOWN_REASONS = {"stop", "tool-calls", "length", "content-filter", "error", "unknown"}
 
 
@@ -288,7 +290,14 @@ class Processor:
         """Note the snapshot behind the step, and which files it changed."""
         self._after = after
         if before is not None and after is not None and files:
-            self._patch = PatchPart(**self._base(), hash=before, after=after, files=files)
+            named, more = files[:MOST_FILES], len(files) - MOST_FILES
+            self._patch = PatchPart(
+                **self._base(),
+                hash=before,
+                after=after,
+                files=named,
+                more=more if more > 0 else None,
+            )
 
     def _put_patch(self) -> None:
         patch, self._patch = self._patch, None

@@ -13,6 +13,7 @@ from palimpsest.store.snapshots import Snapshots
 from palimpsest.store.trees import Entry, Tree
 from palimpsest.transcript.errors import NotFound
 from palimpsest.transcript.messages import Messages
+from palimpsest.transcript.parts import PatchPart
 from palimpsest.transcript.reverts import Revert, RevertedFile
 
 GONE = "the snapshot that held it is no longer kept"
@@ -49,7 +50,7 @@ def wanted_files(
     disturbed: set[str] = set()
     for patch in plan.patches:
         behind = left_by(messages, patch)
-        for path in patch.files:
+        for path in _paths(snapshots, patch, behind):
             if path in left and left[path] != trees.entry(patch.hash, path):
                 disturbed.add(path)
             first.setdefault(path, patch.hash)
@@ -60,6 +61,16 @@ def wanted_files(
             if standing.snapshot is not None:
                 first.setdefault(path, standing.snapshot)
     return _wanted(trees, first, left, disturbed)
+
+
+def _paths(snapshots: Snapshots, patch: PatchPart, behind: str | None) -> tuple[str, ...]:
+    """Return every file that a step changed, also where its part does not name them all."""
+    if not patch.more or behind is None:
+        return patch.files
+    try:
+        return snapshots.changed(patch.hash, behind)
+    except NotFound:
+        return patch.files
 
 
 def wanted_back(

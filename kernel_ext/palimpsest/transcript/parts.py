@@ -175,6 +175,8 @@ class PatchPart(PartBase):
     """The snapshot before the step."""
     files: tuple[str, ...] = ()
     """Paths below the project's directory."""
+    more: int | None = None
+    """So many other files changed, too; the two snapshots say which."""
     after: str | None = None
     """The snapshot behind the step."""
 
