@@ -175,6 +175,7 @@ class App:
     def preload(self) -> None:
         """Begin to import what the first answer will need, in the background."""
         preload()
+        self.servers.preload()
 
     def info(self, model_id: str, variant: str | None = None) -> ModelInfo:
         """Return what is known of a model; raises ConfigError for a name that cannot be one."""

@@ -6,6 +6,7 @@ those that begin, goes on without them, and the next one tries again.
 """
 
 import asyncio
+import threading
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -26,7 +27,7 @@ from palimpsest.tools.registry import Registry
 
 T = TypeVar("T")
 
-WAIT_SECONDS = 5.0
+WAIT_SECONDS = 10.0
 """How long a turn waits for servers that begin: longer than most take, shorter than patience."""
 GRACE_SECONDS = 0.5
 """Given to the connection itself to say what is wrong, in better words."""
@@ -276,15 +277,17 @@ class Servers:
             if not server.spec.refused:
                 server.begin(anew=anew)
 
+    def preload(self) -> None:
+        """Import the package in the background, where a server will need it."""
+        if self._servers and self._installed():
+            threading.Thread(target=mcp.load, daemon=True, name="palimpsest-mcp-import").start()
+
     async def turn_began(self) -> tuple[str, ...]:
         """Make ready for a turn; returns a sentence for each problem that was not told yet."""
         if not any(server.spec.enabled for server in self._servers):
             return ()
         self.begin()
-        settling = [asyncio.ensure_future(server.settled()) for server in self._servers]
-        await asyncio.wait(settling, timeout=WAIT_SECONDS)
-        for one in settling:
-            one.cancel()
+        await self._wait(WAIT_SECONDS)
         await asyncio.gather(*(server.freshen() for server in self._servers))
         clashes = self._register()
         return tuple(self._news(clashes))
@@ -315,10 +318,19 @@ class Servers:
         )
 
     async def restart(self) -> tuple[ServerStatus, ...]:
-        """Try everything anew that is not connected, and wait for it as a turn does."""
+        """Try everything anew that is not connected, and wait until it is or has failed."""
         self.begin(anew=True)
+        await self._wait(mcp.CONNECT_SECONDS + GRACE_SECONDS)
         await self.turn_began()
         return self.status()
+
+    async def _wait(self, seconds: float) -> None:
+        """Wait for servers that begin, at most so long."""
+        settling = [asyncio.ensure_future(server.settled()) for server in self._servers]
+        if settling:
+            await asyncio.wait(settling, timeout=seconds)
+        for one in settling:
+            one.cancel()
 
     async def close(self) -> None:
         """End every connection and the programs behind them."""
