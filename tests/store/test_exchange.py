@@ -5,7 +5,9 @@ import json
 from pathlib import Path
 from typing import Any
 
+import hypothesis
 import pytest
+from hypothesis import strategies as st
 from tests.golden.data import load
 from tests.store.samples import sample
 
@@ -15,7 +17,14 @@ from palimpsest.store.jsonl import JsonlStore
 from palimpsest.store.layout import prepare
 from palimpsest.store.lease import this_owner
 from palimpsest.store.memory import MemoryStore
-from palimpsest.store.opencode import info_json, part_json, read_info, read_part
+from palimpsest.store.opencode import (
+    differences,
+    info_json,
+    part_json,
+    read_info,
+    read_part,
+    restored,
+)
 from palimpsest.store.sources import in_order
 from palimpsest.store.store import Store
 from palimpsest.transcript.errors import NotFound, UserError
@@ -445,3 +454,49 @@ def test_a_file_that_is_there_is_not_written_over(store: Store, source: Path) ->
 
     with pytest.raises(UserError, match="there already"):
         export_storage(store, FIRST, source, same)
+
+
+def test_messages_and_parts_of_one_id_are_named(store: Store, tmp_path: Path) -> None:
+    first, second = prompt("msg_1", 10, "Hello"), prompt("msg_1", 20, "Again")
+    third = prompt("msg_2", 30, "Other")
+    third["parts"] *= 2
+    given = {"info": session(), "messages": [first, second, third]}
+
+    report = bring(store, written(tmp_path / "given.json", given))
+
+    assert [problem.where for problem in report.problems] == [
+        "given.json, msg_1",
+        "given.json, msg_2, prt_msg_2",
+    ]
+    out = exported(store, "ses_one")["messages"]
+    assert out == [first, {**third, "parts": third["parts"][:1]}]
+
+
+def plain(value: Any) -> str:
+    """Return JSON in which a number is a number, whole or not."""
+    return json.dumps(value, sort_keys=True).replace(".0", "").replace("-0", "0")
+
+
+JSON = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-9, 9)
+    | st.floats(allow_nan=False)
+    | st.text(max_size=3),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=2), inner, max_size=3)
+    ),
+    max_leaves=8,
+)
+OBJECTS = st.dictionaries(st.sampled_from("abcd"), JSON, max_size=4)
+
+
+@hypothesis.given(ours=OBJECTS, theirs=OBJECTS)
+def test_what_is_kept_makes_ours_theirs_again(ours: dict[str, Any], theirs: dict[str, Any]) -> None:
+    """Whatever two objects differ in, the list of differences leads from one to the other."""
+    kept = json.loads(json.dumps(differences(ours, theirs)))
+
+    made = restored(copy.deepcopy(ours), kept)
+
+    assert plain(made) == plain(theirs)
+    assert differences(made, theirs) == []

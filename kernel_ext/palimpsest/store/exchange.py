@@ -9,8 +9,7 @@ import base64
 import binascii
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -18,9 +17,9 @@ from uuid import uuid4
 
 from pydantic import ValidationError
 
-from palimpsest.store.blobs import keep_attachment, keep_output
 from palimpsest.store.export import EXPORT_VERSION, imported, lasts
 from palimpsest.store.lease import this_owner
+from palimpsest.store.merging import changes, lightened, said
 from palimpsest.store.opencode import (
     Unfit,
     read_info,
@@ -30,15 +29,9 @@ from palimpsest.store.opencode import (
 from palimpsest.store.sources import Found, Given, sessions_at
 from palimpsest.store.state import State, fold
 from palimpsest.store.store import Problem, Store
-from palimpsest.transcript.decisions import Decision
 from palimpsest.transcript.errors import NotFound, SessionHeld, UserError
 from palimpsest.transcript.events import (
-    DecisionMade,
     Event,
-    MessageRemoved,
-    MessageUpdated,
-    PartRemoved,
-    PartUpdated,
     Record,
     SessionCreated,
     SessionDiff,
@@ -47,23 +40,19 @@ from palimpsest.transcript.events import (
     parse_record,
 )
 from palimpsest.transcript.messages import Message
-from palimpsest.transcript.parts import FilePart, Part, ToolCompleted, ToolPart
-from palimpsest.transcript.policies import PrunePolicy
+from palimpsest.transcript.parts import Part
 from palimpsest.transcript.sessions import Session
 from palimpsest.transcript.values import Todo
 
 Json = dict[str, Any]
 Outcome = Literal["new", "same", "updated", "copy"]
 
-RULE = "import"
-"""The rule of an output that was cleared where the session comes from."""
 OPEN = (
     "Session {id} is open in a kernel, so what changed at its source was not brought in; close that kernel "
     "and import it again."
 )
 NO_WORK = frozenset({"session.checkpoint", "session.status"})
 """Records that come by only opening a session."""
-CHARS_PER_TOKEN = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,7 +193,7 @@ class _Import:
             session = self._session(session_id)
             events: list[Event] = [SessionCreated(session=session)]
             for message in self._messages(session):
-                events += _said(message)
+                events += said(message)
             events += self._rest(State())
             records = [self._record(at, event) for at, event in enumerate(events, start=1)]
         seq = (records[-1].seq if records else 0) + 1
@@ -244,21 +233,37 @@ class _Import:
 
     def _messages(self, session: Session) -> Iterator[Message]:
         answers = _answers(self._given)
+        seen: set[str] = set()
         for info, parts in self._given.messages:
             where = f"{self._given.name}, {info['id']}"
+            if info["id"] in seen:
+                self._found.report(where, "Another message has this id; the first one was kept.")
+                continue
+            seen.add(info["id"])
             try:
                 read = read_info(info, session.id, answers.get(info["id"]))
             except Unfit as error:
                 self._found.report(where, f"It is no message: {error}.")
                 continue
-            kept = []
-            for part in parts:
-                try:
-                    kept.append(_lightened(self._store, read_part(part, session.id, read.id)))
-                except Unfit as error:
-                    name = part.get("id") or part.get("type")
-                    self._found.report(f"{where}, {name}", f"It is no part: {error}.")
-            yield Message(info=read, parts=tuple(kept))
+            kept = tuple(self._parts(parts, session.id, read.id, where))
+            yield Message(info=read, parts=kept)
+
+    def _parts(
+        self, parts: Iterable[Json], session_id: str, message_id: str, where: str
+    ) -> Iterator[Part]:
+        seen: set[str] = set()
+        for given in parts:
+            name = f"{where}, {given.get('id') or given.get('type')}"
+            try:
+                part = read_part(given, session_id, message_id)
+            except Unfit as error:
+                self._found.report(name, f"It is no part: {error}.")
+                continue
+            if part.id in seen:
+                self._found.report(name, "Another part has this id; the first one was kept.")
+                continue
+            seen.add(part.id)
+            yield lightened(self._store, part)
 
     def _rest(self, here: State) -> Iterator[Event]:
         todos = []
@@ -276,7 +281,7 @@ class _Import:
         """Bring a session up to date that was only read here."""
         session = self._session(self._given.id)
         new = tuple(self._messages(session))
-        events = [*_changes(here, new), *self._rest(here)]
+        events = [*changes(here, new), *self._rest(here)]
         seq = here.seq + len(events) + 1
         events.append(SessionUpdated(session=self._marked(session, "updated", seq)))
         owner = this_owner(f"import-{uuid4().hex}")
@@ -343,89 +348,3 @@ def _answers(given: Given) -> dict[str, tuple[str, Json]]:
     if fallback is None:
         return {}
     return {str(info["id"]): found.get(str(info["id"]), fallback) for info, _ in given.messages}
-
-
-def _lightened(store: Store, part: Part) -> Part:
-    """Put what is long where the log keeps long things."""
-    if isinstance(part, FilePart):
-        return part.model_copy(update={"url": _kept_url(store, part.url, part.mime)})
-    if not isinstance(part, ToolPart) or not isinstance(part.state, ToolCompleted):
-        return part
-    output, blob = keep_output(store, part.state.output)
-    attachments = tuple(
-        one.model_copy(update={"url": _kept_url(store, one.url, one.mime)})
-        for one in part.state.attachments
-    )
-    changes = {"output": output, "blob": blob, "attachments": attachments}
-    return part.model_copy(update={"state": part.state.model_copy(update=changes)})
-
-
-def _kept_url(store: Store, url: str, mime: str) -> str:
-    """Keep an attachment apart when it can be written again to the letter."""
-    head, comma, encoded = url.partition(",")
-    if comma and head == f"data:{mime};base64":
-        with suppress(binascii.Error, ValueError):
-            if base64.b64encode(base64.b64decode(encoded)).decode() == encoded:
-                return keep_attachment(store, url)
-    return url
-
-
-def _said(message: Message) -> Iterator[Event]:
-    yield MessageUpdated(info=message.info)
-    for part in message.parts:
-        yield PartUpdated(part=part)
-        if _cleared_at(part) is not None:
-            yield DecisionMade(decision=_clearing(part))
-
-
-def _cleared_at(part: Part | None) -> Any:
-    state = part.state if isinstance(part, ToolPart) else None
-    return getattr(state.time, "compacted", None) if isinstance(state, ToolCompleted) else None
-
-
-def _clearing(part: Part) -> Decision:
-    output = (
-        part.state.output
-        if isinstance(part, ToolPart) and isinstance(part.state, ToolCompleted)
-        else ""
-    )
-    placeholder = PrunePolicy().placeholder
-    return Decision(
-        id=f"dec_{hashlib.sha256(part.id.encode()).hexdigest()[:26]}",
-        action="clear",
-        rule=RULE,
-        message_id=part.message_id,
-        part_id=part.id,
-        numbers={"text": placeholder},
-        tokens_before=len(output) // CHARS_PER_TOKEN,
-        tokens_after=len(placeholder) // CHARS_PER_TOKEN,
-    )
-
-
-def _changes(here: State, new: tuple[Message, ...]) -> Iterator[Event]:
-    """Yield what makes the messages here the new ones, in their order."""
-    old = here.messages()
-    same = 0
-    while same < min(len(old), len(new)) and old[same].id == new[same].id:
-        same += 1
-    for message in old[same:]:
-        yield MessageRemoved(message_id=message.id)
-    for before, after in zip(old[:same], new[:same], strict=True):
-        yield from _changed(before, after)
-    for message in new[same:]:
-        yield from _said(message)
-
-
-def _changed(before: Message, after: Message) -> Iterator[Event]:
-    if before.info != after.info:
-        yield MessageUpdated(info=after.info)
-    known = {part.id: part for part in before.parts}
-    stay = {part.id for part in after.parts}
-    for part_id in known:
-        if part_id not in stay:
-            yield PartRemoved(message_id=before.id, part_id=part_id)
-    for part in after.parts:
-        if known.get(part.id) != part:
-            yield PartUpdated(part=part)
-            if _cleared_at(part) is not None and _cleared_at(known.get(part.id)) is None:
-                yield DecisionMade(decision=_clearing(part))

@@ -80,7 +80,7 @@ def session_json(session: Session) -> Json:
     metadata = {k: v for k, v in (session.metadata or {}).items() if k != "imported"}
     if metadata:
         fields["metadata"] = metadata
-    return _restored(_renamed(fields, OURS_TO_THEIRS), kept)
+    return restored(_renamed(fields, OURS_TO_THEIRS), kept)
 
 
 def info_json(info: MessageInfo) -> Json:
@@ -94,7 +94,7 @@ def info_json(info: MessageInfo) -> Json:
         fields.pop("model")
         if not info.summary:
             fields.pop("summary", None)
-    return _restored(_renamed(fields, OURS_TO_THEIRS), kept)
+    return restored(_renamed(fields, OURS_TO_THEIRS), kept)
 
 
 def _answer_out(info: AssistantMessage) -> Json:
@@ -122,7 +122,7 @@ def part_json(part: Part) -> Json:
     change = _PARTS_OUT.get(part.type)
     if change is not None:
         change(fields)
-    return _restored(_renamed(fields, OURS_TO_THEIRS), kept)
+    return restored(_renamed(fields, OURS_TO_THEIRS), kept)
 
 
 def _tool_out(fields: Json) -> None:
@@ -339,10 +339,16 @@ def differences(ours: Json, theirs: Json, path: tuple[str, ...] = ()) -> list[Js
 
 def _same(one: Any, other: Any) -> bool:
     """Tell whether two values are the same JSON; a truth value is no number."""
-    return isinstance(one, bool) is isinstance(other, bool) and bool(one == other)
+    match one, other:
+        case dict(), dict():
+            return one.keys() == other.keys() and all(_same(one[name], other[name]) for name in one)
+        case list(), list():
+            return len(one) == len(other) and all(map(_same, one, other))
+        case _:
+            return isinstance(one, bool) is isinstance(other, bool) and bool(one == other)
 
 
-def _restored(fields: Json, kept: Any) -> Json:
+def restored(fields: Json, kept: Any) -> Json:
     """Put what was kept in its place, wherever ours did not change since."""
     for entry in kept if isinstance(kept, list) else ():
         _restore(fields, entry)
@@ -356,8 +362,9 @@ def _restore(fields: Json, entry: Json) -> None:
         if not isinstance(inner, dict):
             return
         fields = inner
-    unchanged = fields[name] == entry.get("ours") if name in fields else "ours" not in entry
-    if not unchanged or (name in fields and "ours" not in entry):
+    if ("ours" in entry) is not (name in fields):
+        return
+    if name in fields and not _same(fields[name], entry["ours"]):
         return
     if "theirs" in entry:
         fields[name] = entry["theirs"]
