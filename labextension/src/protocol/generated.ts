@@ -1025,6 +1025,10 @@ export interface PatchPart {
    */
   files: string[];
   /**
+   * So many other files changed, too; the two snapshots say which.
+   */
+  more?: number;
+  /**
    * The snapshot behind the step.
    */
   after?: string;
