@@ -426,7 +426,17 @@ def test_a_page_learns_what_can_be_chosen(page: Kernel) -> None:
     page.request(type="choices", id="what")
 
     choices = outcome(page, "what")["choices"]
-    assert {"models", "agents", "model", "agent", "modes", "mode", "waits"} == set(choices)
+    assert {
+        "models",
+        "agents",
+        "model",
+        "agent",
+        "modes",
+        "mode",
+        "waits",
+        "commands",
+        "helpers",
+    } == set(choices)
 
 
 def test_a_question_waits_until_a_page_is_back(page: Kernel) -> None:

@@ -14,6 +14,7 @@ from palimpsest.frontends import allowing, parts, policy, reverting
 from palimpsest.frontends.giving import giving_lines
 from palimpsest.frontends.giving_words import COMMANDS as GIVING
 from palimpsest.frontends.guests import Guests
+from palimpsest.frontends.library import LibraryWords
 from palimpsest.frontends.options import Request, policy_words
 from palimpsest.frontends.shelf import Said, Shelf
 from palimpsest.frontends.shelf_words import COMMANDS as SHELF
@@ -55,6 +56,7 @@ class Commands:
         self._pages = pages
         shelf = Shelf(services, pages)
         guests = Guests(services)
+        library = LibraryWords(services)
         self._by_name: Mapping[str, Callable[[str, Place], Text]] = {
             "status": self._status,
             "use": functools.partial(self._told, shelf.open),
@@ -78,6 +80,9 @@ class Commands:
             "permissions": functools.partial(self._allow, "permissions"),
             "budget": functools.partial(self._allow, "budget"),
             "policy": self._policy,
+            "agents": functools.partial(self._told, library.agents),
+            "commands": functools.partial(self._told, library.commands),
+            "skills": functools.partial(self._told, library.skills),
             "models": self._models,
             "config": self._config,
             "hooks": functools.partial(self._told, guests.hooks),

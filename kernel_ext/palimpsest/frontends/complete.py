@@ -62,11 +62,19 @@ class Completions:
         if words and words[0] == "policy":
             name, equals, _ = current.partition("=")
             return self._values(f"policy={name}" if equals else "policy")
+        if current[:1] in ("/", "@"):
+            return self._prompted(current, is_first=not words)
         if current.startswith("-"):
             return [option.long for option in OPTIONS]
         if not words and "%%" not in line:
             return list(COMMANDS)
         return ()
+
+    def _prompted(self, current: str, *, is_first: bool) -> Sequence[str]:
+        """Return what a prompt can name: a command at its beginning, an agent anywhere."""
+        if current.startswith("/"):
+            return [f"/{name}" for name in self._values("own command")] if is_first else ()
+        return self._values("mention")  # the completer counts the at sign as a separator
 
     def _values(self, field: str) -> Sequence[str]:
         """Return the values of an option that are known without asking anybody."""

@@ -18,6 +18,7 @@ from palimpsest.frontends.protocol import (
     SessionHead,
 )
 from palimpsest.frontends.turn import Services
+from palimpsest.session.agents import helpers
 from palimpsest.session.api import LiveSession, Snapshot
 
 NOTICE_CHARS = 250_000
@@ -43,12 +44,22 @@ def _head(session: LiveSession, picture: Snapshot) -> SessionHead:
     )
 
 
+def _named(library: Any, kind: str) -> tuple[AgentChoice, ...]:
+    """Return what a prompt can name, with what it is for."""
+    if library is None:
+        return ()
+    library.refresh()
+    found = library.commands if kind == "commands" else helpers(library.agents)
+    return tuple(AgentChoice(name=name, description=one.description) for name, one in found.items())
+
+
 def choices_of(services: Services) -> Choices:
     """Ask the application what there is; a test's has less of it."""
     models = getattr(services, "models", None)
     agents = getattr(services, "agents", None)
     default = getattr(services, "default_model", None)
     named = tuple(agents()) if callable(agents) else ()
+    known = getattr(services, "library", None)
     return Choices(
         models=tuple(
             ModelChoice(id=name, window=window, because=because)
@@ -57,6 +68,8 @@ def choices_of(services: Services) -> Choices:
         agents=tuple(AgentChoice(name=name, description=words) for name, words in named),
         model=default() if callable(default) else "",
         agent=named[0][0] if named else "",
+        commands=_named(known, "commands"),
+        helpers=_named(known, "helpers"),
         **allow_choices(services),
     )
 

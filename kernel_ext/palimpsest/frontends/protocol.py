@@ -513,6 +513,10 @@ class Choices(Value):
     model: str = ""
     """The model that answers when nobody chose one."""
     agent: str = ""
+    commands: tuple[AgentChoice, ...] = ()
+    """Commands of the person's own; ``/name arguments`` is the prompt."""
+    helpers: tuple[AgentChoice, ...] = ()
+    """Agents to whom work can be handed; ``@name task`` is the prompt."""
     modes: tuple[ModeChoice, ...] = ()
     mode: str = ""
     """The mode of sessions for which nobody chose one."""

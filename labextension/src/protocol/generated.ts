@@ -412,6 +412,14 @@ export interface Choices {
    */
   model: string;
   agent: string;
+  /**
+   * Commands of the person's own; ``/name arguments`` is the prompt.
+   */
+  commands: AgentChoice[];
+  /**
+   * Agents to whom work can be handed; ``@name task`` is the prompt.
+   */
+  helpers: AgentChoice[];
   modes: ModeChoice[];
   /**
    * The mode of sessions for which nobody chose one.
