@@ -336,12 +336,12 @@ async def test_the_step_limit_is_told_in_the_name_that_the_policy_says(
 
 async def test_asks_for_no_longer_an_answer_than_the_window_holds(tmp_path: Path) -> None:
     info = ModelInfo(ref=ModelRef(provider="x", name="y"), window=60_000, output_limit=50_000)
-    model = ScriptedModel(says("a").reports(input=4_000), says("b"))
+    model = ScriptedModel(says("a").reports_nothing(), says("b"))
     studio = Studio(tmp_path, model, info=info)
     session = await studio.session()
 
     await ask(session, "Hi")
-    await ask(session, "word " * 25_000)
+    await ask(session, "word " * 30_000)
 
     short, long = (event.request for event in requested(await studio.records(session)))
     assert short.parameters["max_tokens"] == 32_000
