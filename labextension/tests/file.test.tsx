@@ -14,7 +14,9 @@ const KEPT = `blob:${'a'.repeat(64)}`;
 const SHOWN = 'data:image/png;base64,iVBORw0K';
 
 function draw(file: Partial<Attachment>, answer: string) {
-  const picture = vi.fn((_url: string) => Promise.resolve(answer));
+  const picture = vi.fn<(url: string) => Promise<string>>(() =>
+    Promise.resolve(answer)
+  );
   const actions = { reply: vi.fn(), picture };
   render(
     <HostProvider value={HOST}>

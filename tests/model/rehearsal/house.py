@@ -110,6 +110,7 @@ class House:
     ) -> None:
         self.folder = folder
         self.refuse = refuse
+        self.extra: dict[str, Any] = {}
         self.namespace: dict[str, Any] = {"__builtins__": __builtins__, **variables}
         self.messages: list[dict[str, Any]] = [{"role": "system", "content": "You are an agent."}]
         self.registry = Registry(builtin_tools())
@@ -169,6 +170,7 @@ class House:
             ask=ask,
             python=kernel,
             namespace=kernel,
+            extra=self.extra,
         )
         try:
             with contextlib.chdir(self.folder):

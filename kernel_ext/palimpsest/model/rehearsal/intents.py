@@ -8,6 +8,12 @@ import re
 from dataclasses import dataclass, replace
 
 from palimpsest.model.rehearsal.acting import Answer, Desk, Plan
+from palimpsest.model.rehearsal.asking import (
+    question_plan,
+    todo_plan,
+    wants_question,
+    wants_todos,
+)
 from palimpsest.model.rehearsal.conversation import COMPACTED
 from palimpsest.model.rehearsal.data import data_plan
 from palimpsest.model.rehearsal.files import list_plan, read_plan, search_plan, search_term
@@ -59,7 +65,15 @@ class Intent:
 
 def read_intent(prompt: Prompt, topic: Spec | None = None) -> Intent:
     """Return which rule a prompt fires."""
-    return _talk(prompt) or _code(prompt) or _files(prompt) or _data(prompt, topic)
+    return (
+        _asking(prompt) or _talk(prompt) or _code(prompt) or _files(prompt) or _data(prompt, topic)
+    )
+
+
+def _asking(prompt: Prompt) -> Intent | None:
+    if wants_question(prompt):
+        return Intent("question")
+    return Intent("todo") if wants_todos(prompt) else None
 
 
 def _talk(prompt: Prompt) -> Intent | None:
@@ -278,6 +292,10 @@ def plan_for(desk: Desk, intent: Intent) -> Plan:
 
 
 def _other_plan(desk: Desk, intent: Intent) -> Plan:
+    if intent.kind == "question":
+        return question_plan(desk)
+    if intent.kind == "todo":
+        return todo_plan(desk)
     if intent.kind == "variables":
         return variables_plan(desk)
     if intent.kind == "data" and intent.wish:

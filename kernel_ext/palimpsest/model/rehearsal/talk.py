@@ -92,6 +92,7 @@ def help_answer(desk: Desk) -> Answer:
         "- variables: list them, or describe one (tables, Series, arrays, lists, dicts, text, numbers)\n"
         "- files: list, find, read, summarise, search, create, replace text\n"
         "- code: run Python that you give, calculate, run a shell command\n"
+        "- questions and lists: ask me which one: a, b or c; todo list: load the data, plot it\n"
         '- follow-ups: "and by sex?", "now as a bar chart", "only the large ones"\n\n'
         f"For example:\n\n{_listed(examples(desk))}"
     )
