@@ -1,0 +1,109 @@
+"""The list of sessions in the panel: found, named, put away, forked and deleted by a person."""
+
+import re
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+from tests.e2e.lab import Lab, Seen, choose_theme, photograph
+from tests.e2e.test_panel import AXE, VIOLATIONS, at_rest, room, send, story
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300), pytest.mark.usefixtures("patient")]
+
+ANSWERS = ", ".join(f"says('Answer {n}.')" for n in range(9))
+
+
+@pytest.fixture
+def panel(page: Page, lab: Lab, request: pytest.FixtureRequest) -> Locator:
+    """Two sessions, of which the second is shown."""
+    panel = room(page, lab, f"shelf-{len(request.node.name)}.ipynb", ANSWERS)
+    send(panel, "Count the penguins by island")
+    expect(story(panel).get_by_text("Answer 0.")).to_be_visible()
+    at_rest(panel)
+    panel.locator(".plm-Panel-choose").click()
+    panel.get_by_role("button", name="New session").first.click()
+    expect(story(panel).get_by_text("Write below, or begin a cell")).to_be_visible()
+    send(panel, "Plot a very long title of weather in all of the cities that we know of")
+    expect(story(panel).get_by_text("Answer 1.")).to_be_visible()
+    at_rest(panel)
+    panel.locator(".plm-Panel-choose").click()
+    expect(rows(panel)).to_have_count(2)
+    return panel
+
+
+def rows(panel: Locator) -> Locator:
+    return panel.locator(".plm-Sessions-row")
+
+
+def unfold(panel: Locator, title: str) -> None:
+    panel.get_by_role("button", name=f"What to do with {title}").click()
+
+
+def test_a_session_is_found_named_and_put_away(page: Page, panel: Locator, seen: Seen) -> None:
+    field = panel.get_by_role("searchbox")
+    field.fill("penguins ISLAND")
+    expect(rows(panel)).to_have_count(1)
+    expect(panel.get_by_text("1 session", exact=True)).to_be_visible()
+    field.fill("")
+    expect(rows(panel)).to_have_count(2)
+
+    unfold(panel, "Count the penguins")
+    photograph(page, "sessions-light")
+    panel.get_by_role("button", name="Rename", exact=True).click()
+    panel.get_by_role("textbox", name="New title").fill("Penguins")
+    panel.get_by_role("textbox", name="New title").press("Enter")
+    expect(rows(panel).filter(has_text="Penguins")).to_have_count(1)
+
+    unfold(panel, "Penguins")
+    panel.locator(".plm-Sessions-deeds").get_by_role("button", name="Put away").click()
+    expect(rows(panel)).to_have_count(1)
+    panel.get_by_role("checkbox", name="Put away").check()
+    expect(rows(panel)).to_have_text(re.compile("Penguins"))
+    unfold(panel, "Penguins")
+    panel.get_by_role("button", name="List again").click()
+    expect(panel.get_by_text("No session was put away.")).to_be_visible()
+    assert seen.errors == []
+
+
+def test_a_session_is_forked_and_deleted_after_a_second_press(
+    page: Page, panel: Locator, seen: Seen
+) -> None:
+    unfold(panel, "Count the penguins")
+    panel.get_by_role("button", name="Fork", exact=True).click()
+    expect(panel.locator(".plm-Panel-name")).to_have_text("Count the penguins by island (fork #1)")
+    expect(story(panel).get_by_text("Answer 0.")).to_be_visible()
+
+    panel.locator(".plm-Panel-choose").click()
+    expect(rows(panel)).to_have_count(3)
+    choose_theme(page, "JupyterLab Dark")
+    unfold(panel, "Count the penguins by island (fork #1)")
+    panel.locator(".plm-Sessions-deeds").get_by_role("button", name="Delete").click()
+    expect(panel.get_by_role("button", name="Keep it")).to_be_focused()
+    photograph(page, "sessions-dark")
+    page.add_script_tag(path=AXE)
+    assert page.evaluate(VIOLATIONS, "#jupyter-palimpsest-panel") == []
+    panel.get_by_role("button", name="Delete for good").click()
+
+    expect(rows(panel)).to_have_count(2)
+    panel.get_by_role("searchbox").press("Escape")
+    expect(panel.locator(".plm-Panel-name")).not_to_contain_text("fork")
+    assert seen.errors == []
+
+
+def test_it_is_used_by_keyboard_in_a_narrow_panel(page: Page, panel: Locator) -> None:
+    page.set_viewport_size({"width": 720, "height": 700})
+    unfold(panel, "Plot a very long title")
+    photograph(page, "sessions-narrow")
+    box = panel.bounding_box()
+    deeds = panel.locator(".plm-Deed")
+    assert box is not None
+    for number in range(deeds.count()):
+        found = deeds.nth(number).bounding_box()
+        assert found is not None
+        assert found["x"] + found["width"] <= box["x"] + box["width"] + 0.5
+    page.keyboard.press("Tab")
+    expect(deeds.first).to_be_focused()
+    page.keyboard.press("Escape")
+    expect(deeds).to_have_count(0)
+    expect(rows(panel)).to_have_count(2)
+    page.keyboard.press("Escape")
+    expect(rows(panel)).to_have_count(0)
