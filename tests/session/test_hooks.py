@@ -13,8 +13,10 @@ from tests.loop.studio import Studio, ask, requested
 
 from palimpsest.model.script import calls, says
 from palimpsest.model.scripted import ScriptedModel
+from palimpsest.model.tokenizer import counter
 from palimpsest.review.redecide import redecide
 from palimpsest.review.requests import rebuild
+from palimpsest.review.weighing import weigh_recorded
 from palimpsest.session.hooks import HookBook, HookSource
 from palimpsest.session.live import LiveSession
 from palimpsest.tools.permissions import from_config
@@ -375,3 +377,53 @@ async def test_hooks_are_loaded_from_where_the_settings_say(
     assert "there is no 'nothing' in 'my_hooks_for_test'" in said[1]
     assert "No module named 'no_such_module_here'" in said[2]
     assert "not of the form 'package.module:function'" in said[3]
+
+
+async def test_the_window_of_an_opaque_request_says_whose_it_is(tmp_path: Path) -> None:
+    def rewrite(event: Any) -> list[dict[str, Any]]:
+        return [event.messages[0], {"role": "user", "content": "Say boo."}]
+
+    model = ScriptedModel(says("Boo."))
+    house = studio(tmp_path, model, ("request", rewrite))
+    session = await house.session()
+    await ask(session, "Hello")
+    (event,) = requested(await house.records(session))
+
+    found = weigh_recorded(house.store, session.id, event.request.id, counter)
+
+    assert found.opaque_by == "hook/rewrite"
+    assert [item.words for item in found.items if item.kind == "user"] == ["Say boo."]
+    assert "hook/rewrite wrote this request: it is stored whole" in found.text
+    assert abs(found.used - event.request.tokens) <= 2
+
+
+async def test_a_request_that_would_not_be_accepted_is_not_sent(tmp_path: Path) -> None:
+    bad: list[Any] = [
+        [],
+        "words",
+        [{"role": "robot", "content": "x"}],
+        [{"role": "user", "content": ""}],
+        [{"role": "system", "content": "only this"}],
+        [{"role": "user", "content": "x"}, {"role": "tool", "tool_call_id": "1", "content": "y"}],
+        [{"role": "user", "content": {1, 2}}],
+        [{"role": "user", "content": "word " * 200_000}],
+        [
+            {"role": "user", "content": "x"},
+            {
+                "role": "assistant",
+                "content": None,
+                "tool_calls": [{"id": "1", "function": {"name": "read", "arguments": "{}"}}],
+            },
+        ],
+    ]
+    answers = iter(bad)
+    model = ScriptedModel(*(says("Fine.") for _ in bad))
+    house = studio(tmp_path, model, ("request", lambda _: next(answers)))
+    session = await house.session()
+
+    for number in range(len(bad)):
+        await ask(session, f"Prompt {number}")
+
+    assert all(event.request.opaque is None for event in requested(await house.records(session)))
+    assert len(notices(session)) == len(bad)
+    assert await all_rebuilt(house, session, model)

@@ -1,0 +1,26 @@
+"""A notice is told to a person, in every form, and never as words of the answer."""
+
+from tests.builders import Builder
+
+from palimpsest.render import html, markdown, text
+from palimpsest.transcript.notices import notice, notice_of
+
+build = Builder()
+WORDS = "The hook <b>careful</b> failed. It was skipped."
+PART = notice("prt_1", "ses_1", "msg_1", "hook", WORDS)
+
+
+def test_stands_in_every_form_of_the_story() -> None:
+    parts = [PART, build.text("Done.")]
+
+    assert text.render_parts(parts) == f"! {WORDS}\n\nDone."
+    assert "<b>" not in markdown.render_parts(parts)
+    assert "It was skipped" in markdown.render_parts(parts)
+    assert "<b>careful" not in html.render_message(build.assistant(*parts))
+    assert "It was skipped" in html.render_message(build.assistant(*parts))
+
+
+def test_is_no_other_part() -> None:
+    assert notice_of(PART) == WORDS
+    assert notice_of(build.text("Done.")) is None
+    assert notice_of(build.text("Note.", synthetic=True, ignored=True)) is None
