@@ -5,7 +5,7 @@ same as coroutines, for scripts that have a loop of their own.
 """
 
 import asyncio
-from collections.abc import Callable, Coroutine, Iterable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import Future
 from typing import Any, TypeVar
 
@@ -194,16 +194,17 @@ class Running:
         """
         return self._session.reply(ask_id, reply)
 
-    def answer(self, question_id: str, answers: Iterable[Sequence[str]] | None) -> bool:
-        """Answer what the model asks: for each question the labels chosen, or own words.
+    def answer(self, question_id: str, *answers: str | Sequence[str]) -> bool:
+        """Answer what the model asks: for each question a label, own words, or a list of labels.
 
-        None declines. The first answer wins.
+        Without answers it is told to go on with its best judgement. The first answer wins, whoever
+        gives it; false when it was answered already.
 
-        >>> session.answer("que_1", [["yes"]])
+        >>> session.answer("que_1", "yes", ["mass", "year"])
         False
         """
-        given = None if answers is None else tuple(tuple(one) for one in answers)
-        return self._session.answer(question_id, given)
+        given = [[one] if isinstance(one, str) else list(one) for one in answers]
+        return self._session.answer(question_id, given or None)
 
     def subscribe(self, callback: Callable[[Sequence[Record]], None]) -> Callable[[], None]:
         """Be told every record after it was written, on the writer's thread; returns a way out.
