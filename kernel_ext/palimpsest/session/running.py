@@ -194,17 +194,17 @@ class Running:
         """
         return self._session.reply(ask_id, reply)
 
-    def answer(self, question_id: str, *answers: str | Sequence[str]) -> bool:
+    def answer(self, question_id: str, *answers: str | Sequence[str] | None) -> bool:
         """Answer what the model asks: for each question a label, own words, or a list of labels.
 
-        Without answers it is told to go on with its best judgement. The first answer wins, whoever
-        gives it; false when it was answered already.
+        None leaves that question open; without any answer the agent goes on with its best
+        judgement. The first answer wins, whoever gives it; false when it was answered already.
 
         >>> session.answer("que_1", "yes", ["mass", "year"])
         False
         """
-        given = [[one] if isinstance(one, str) else list(one) for one in answers]
-        return self._session.answer(question_id, given or None)
+        given = [[one] if isinstance(one, str) else list(one or ()) for one in answers]
+        return self._session.answer(question_id, given if any(given) else None)
 
     def subscribe(self, callback: Callable[[Sequence[Record]], None]) -> Callable[[], None]:
         """Be told every record after it was written, on the writer's thread; returns a way out.
