@@ -70,7 +70,7 @@ class Places:
     @property
     def own(self) -> Path | None:
         """The folder in which what this person decided is kept."""
-        return self.user[-1] if self.user else None
+        return self.user[0] if self.user else None
 
     @classmethod
     def usual(cls, environment: Mapping[str, str]) -> "Places":

@@ -89,7 +89,11 @@ function AlwaysAllowed() {
         {found.map(one => (
           <li key={one.number}>
             <span className="plm-Allowed-rule">
-              <code>{one.pattern}</code>
+              {one.pattern === '*' ? (
+                <span>{words.__('Everything')}</span>
+              ) : (
+                <code>{one.pattern}</code>
+              )}
               <span className="plm-Muted">
                 {`${one.permission} · ${one.where}`}
               </span>
