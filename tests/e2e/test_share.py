@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
-from tests.e2e.lab import photograph
-from tests.e2e.test_panel import AXE, VIOLATIONS
+from tests.e2e.lab import READY, Lab, Seen, open_notebook, photograph
+from tests.e2e.test_panel import AXE, RUN, VIOLATIONS, at_rest, book, open_panel, send
 from tests.session.telling import everything
 
 from palimpsest.session.sharing import write_page
@@ -90,3 +90,38 @@ def test_its_text_is_printed_also_where_it_is_folded(quiet: Page, path: Path) ->
         expect(quiet.get_by_text(words)).to_be_visible()
     ground = quiet.locator("body").evaluate("node => getComputedStyle(node).backgroundColor")
     assert ground == "rgb(255, 255, 255)", "paper is white"
+
+
+@pytest.mark.usefixtures("patient")
+def test_the_panel_makes_a_page_and_takes_it_back(page: Page, lab: Lab, seen: Seen) -> None:
+    setting = "%env PALIMPSEST_REHEARSAL_DELAY=0\n%load_ext palimpsest"
+    open_notebook(page, lab, book(lab, "share.ipynb", setting))
+    page.evaluate(READY)
+    panel = open_panel(page)
+    page.evaluate(RUN, 0)
+    send(panel, "Say hello to the penguins")
+    at_rest(panel)
+    panel.locator(".plm-Panel-choose").click()
+    panel.get_by_role("button", name="What to do with Say hello").click()
+    panel.get_by_role("button", name="Share", exact=True).click()
+    expect(panel.get_by_role("button", name="Make the page")).to_be_focused()
+    photograph(page, "panel-share")
+    page.add_script_tag(path=AXE)
+    assert page.evaluate(VIOLATIONS, "#jupyter-palimpsest-panel") == []
+
+    panel.get_by_role("button", name="Make the page").click()
+    keep = panel.get_by_role("button", name="Save a copy")
+    expect(keep).to_be_focused()
+    photograph(page, "panel-shared")
+    with page.expect_download() as download:
+        keep.click()
+    saved = download.value
+    assert saved.suggested_filename == "session.html"
+    (kept,) = (lab.folder / ".palimpsest" / "share").glob("*.html")
+    assert saved.path().read_bytes() == kept.read_bytes()
+    assert "Say hello to the penguins" in kept.read_text(encoding="utf-8")
+
+    panel.get_by_role("button", name="Delete the page").click()
+    expect(panel.get_by_text("The page is deleted.")).to_be_visible()
+    assert not kept.exists()
+    assert seen.errors == []
