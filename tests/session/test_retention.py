@@ -8,6 +8,7 @@ from tests.loop.studio import Studio, ask
 
 from palimpsest.model.script import says
 from palimpsest.model.scripted import ScriptedModel
+from palimpsest.session.config import load
 from palimpsest.session.live import LiveSession
 from palimpsest.session.retention import DAY_MS, Family, Limits, parse_size, plan
 from palimpsest.store.jsonl import JsonlStore
@@ -168,3 +169,30 @@ async def test_the_folder_is_weighed_to_the_byte(studio: Studio, tmp_path: Path)
     everything = (tmp_path / ".palimpsest").rglob("*")
     assert found.total == sum(path.stat().st_size for path in everything if path.is_file())
     assert measure(prepare(tmp_path)).total == found.total
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("retention = 30", (None, None, 30.0)),
+        ('[retention]\ndays = 90\nsize = "2.5 GB"', (90.0, "2.5 GB", 1.0)),
+        ("", (None, None, 1.0)),
+    ],
+)
+def test_limits_are_read_from_the_settings(
+    tmp_path: Path, text: str, expected: tuple[float | None, str | None, float]
+) -> None:
+    (tmp_path / "palimpsest.toml").write_text(text)
+
+    kept = load(tmp_path, {}).value.retention
+
+    assert (kept.days, kept.size, kept.texts) == expected
+
+
+def test_a_size_that_is_none_is_named_with_its_key(tmp_path: Path) -> None:
+    (tmp_path / "palimpsest.toml").write_text('[retention]\nsize = "much"')
+
+    loaded = load(tmp_path, {})
+
+    assert loaded.value.retention.size is None
+    assert any("retention.size" in problem for problem in loaded.problems)

@@ -276,7 +276,12 @@ class Workspace:
     async def _resume(self, session_id: str) -> LiveSession:
         """Open the session of a task again; raises NotFound or SessionHeld."""
         async with self._lock:
+            before = self._current.get(None)
             found = await self._opened(self._full_id(session_id), None)
+            # The session of a task is nobody's current one, a console's neither.
+            self._current.pop(None, None)
+            if before is not None:
+                self._current[None] = before
         if isinstance(found, LiveSession):
             return found
         raise SessionHeld(found.reason)
