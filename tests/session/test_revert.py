@@ -12,6 +12,7 @@ from palimpsest.model.script import calls, says, stalls
 from palimpsest.model.scripted import ScriptedModel
 from palimpsest.session.live import LiveSession
 from palimpsest.session.revert import standing
+from palimpsest.session.sharing import page
 from palimpsest.store.jsonl import JsonlStore
 from palimpsest.store.layout import prepare
 from palimpsest.store.snapshot_sweep import sweep_snapshots
@@ -386,3 +387,15 @@ async def test_a_step_that_changed_more_files_than_it_names_is_taken_back_whole(
     assert len(await session.undoing.diff()) == 600
     await session.undoing.revert()
     assert files(tmp_path) == {}
+
+
+async def test_what_is_taken_back_leaves_the_project_in_no_page(tmp_path: Path) -> None:
+    made, session = await three_turns(tmp_path)
+    await session.undoing.revert()
+    await session.journal.flush()
+
+    shared = "".join(page(made.store, session.id, {}))
+
+    assert "Second." in shared
+    assert "Third." not in shared
+    assert "Third." in words(session)

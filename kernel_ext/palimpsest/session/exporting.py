@@ -17,6 +17,7 @@ from palimpsest.render.escape import inline
 from palimpsest.render.markdown import render_message
 from palimpsest.render.notebook import NOTEBOOK_CAPS, Prompts, notebook
 from palimpsest.render.story import Notes
+from palimpsest.session.hiding import hide_taken_back
 from palimpsest.session.sharing import (
     Attachments,
     clean_json,
@@ -171,7 +172,7 @@ def _without_keys(environment: Mapping[str, str]) -> Callable[[str], str]:
 
 
 def _opened(store: Store, session_id: str) -> tuple[State, Session]:
-    state = store.load(session_id)
+    state = hide_taken_back(store.load(session_id))
     if state.session is None:
         raise NotFound(f"Session {session_id!r} has no readable beginning.")
     return state, state.session

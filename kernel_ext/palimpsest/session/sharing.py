@@ -22,6 +22,7 @@ from palimpsest import __version__
 from palimpsest.render.sharing import Embedded, Front, share_page
 from palimpsest.render.story import Notes
 from palimpsest.render.words import count, money, size
+from palimpsest.session.hiding import hide_taken_back
 from palimpsest.store.export import whole_output
 from palimpsest.store.jsonl import JsonlStore
 from palimpsest.store.state import State
@@ -180,7 +181,7 @@ def write_page(
 
 def page(store: Store, session_id: str, environment: Mapping[str, str]) -> Iterator[str]:
     """Yield the page of a session in pieces; one message at a time is held."""
-    state = store.load(session_id)
+    state = hide_taken_back(store.load(session_id))
     session = state.session
     if session is None:
         raise NotFound(f"Session {session_id!r} has no readable beginning.")

@@ -1,0 +1,18 @@
+"""Leave out of a folded session what is taken back, for what leaves the project: pages and exports."""
+
+from palimpsest.session.revert import removal, standing
+from palimpsest.store.state import State
+from palimpsest.transcript.events import PartRemoved, Record
+
+
+def hide_taken_back(state: State) -> State:
+    """Take out of a state of one's own what a revert hides; returns it."""
+    revert = standing(state.session)
+    if revert is None:
+        return state
+    gone = removal(state.messages(), revert)
+    state.drop(set(gone.messages))
+    for message_id, part_id in gone.parts:
+        event = PartRemoved(message_id=message_id, part_id=part_id)
+        state.apply(Record(seq=state.seq + 1, ts=0, event=event))
+    return state
