@@ -12,8 +12,8 @@ from palimpsest.model.scripted import ScriptedModel
 from palimpsest.session.approvals import Approvals
 from palimpsest.session.live import LiveSession
 from palimpsest.session.permitting import Permitting
-from palimpsest.session.purse import NO_PRICE
-from palimpsest.transcript.budgets import Budget
+from palimpsest.session.purse import NO_PRICE, spent_words
+from palimpsest.transcript.budgets import Budget, Spent
 from palimpsest.transcript.errors import ConfigError, NotFound, UnknownError
 from palimpsest.transcript.events import PermissionAsked
 from palimpsest.transcript.messages import Message
@@ -380,3 +380,14 @@ async def test_the_configured_mode_is_shown_in_the_session_and_follows_the_setti
     picture = session.snapshot().session
     assert picture is not None
     assert picture.mode == session.control.mode == "ask"
+
+
+def test_what_was_spent_is_never_said_to_be_less_than_it_may_be() -> None:
+    assert spent_words(Spent(), "usd") == "$0"
+    assert spent_words(Spent(cost=1.5), "usd") == "$1.50"
+    assert (
+        spent_words(Spent(cost=1.5, unpriced=1), "usd") == "$1.50, with 1 request of unknown price"
+    )
+    assert (
+        spent_words(Spent(unpriced=2), "usd") == "an unknown sum, with 2 requests of unknown price"
+    )

@@ -28,9 +28,7 @@ REVOKE = "%agent permissions revoke NUMBER takes one back, revoke all every one.
 NO_LIMIT = (
     "This session has no spending limit. %agent budget 2usd or %agent budget 500k tokens sets one."
 )
-UNKNOWN = (
-    "The price of some models is not known; with a limit in dollars they ask before they answer."
-)
+UNKNOWN = "A model whose price is not known asks before it answers."
 
 
 def run(name: str, argument: str, control: Control, table: Table) -> Said:

@@ -184,8 +184,8 @@ def spent_words(spent: Spent, measure: Measure) -> str:
     """Return what was spent; what nobody knows is said, not left out."""
     if measure == "tokens":
         return f"{count(spent.all_tokens)} tokens"
-    known = money(spent.cost)
     if not spent.unpriced:
-        return known
+        return money(spent.cost or 0.0)
+    known = money(spent.cost) if spent.cost is not None else "an unknown sum"
     requests = "1 request" if spent.unpriced == 1 else f"{count(spent.unpriced)} requests"
-    return f"{known} and {requests} of unknown price"
+    return f"{known}, with {requests} of unknown price"

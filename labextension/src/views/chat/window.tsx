@@ -75,7 +75,9 @@ function spent(session: Session | undefined, words: IWords): string {
   const { cost, limit, tokens, unpriced, usd } = spending(session);
   const known =
     cost === undefined
-      ? words.__('cost unknown')
+      ? usd !== undefined && unpriced === 0
+        ? dollars(0)
+        : words.__('cost unknown')
       : unpriced > 0
         ? words.__('%1 and more', dollars(cost))
         : dollars(cost);
