@@ -30,7 +30,7 @@ from tests.loop.studio import Studio, until
 
 from palimpsest.model.model import ModelRequest, StreamEvent
 from palimpsest.model.script import Answer as Said
-from palimpsest.model.script import calls, fails, says, thinks
+from palimpsest.model.script import calls, fails, says, thinks, writes
 from palimpsest.model.scripted import ScriptedModel
 from palimpsest.session.api import Answer, PromptOptions
 from palimpsest.session.live import LiveSession
@@ -55,6 +55,7 @@ ANSWERS: dict[str, Said] = {
     "two calls": calls("list").calls("hold"),
     "hold": calls("hold"),
     "nonsense": calls("no_such_tool", x=1).writes("list", '{"path": '),
+    "cut call": writes("list", '{"path": ').finishes("length"),
     "failure": fails(400, "The request makes no sense."),
     "nothing": says(""),
     "summary": says(SUMMARY),
