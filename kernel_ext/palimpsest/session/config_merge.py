@@ -245,7 +245,12 @@ def _entry_type(annotation: Any) -> type[BaseModel] | None:
 def _complaint(error: ValidationError) -> str:
     """Return in words what was expected."""
     first = error.errors(include_url=False, include_input=False)[0]
-    words = first["msg"].replace("Input ", "", 1).replace("a valid integer", "a whole number")
+    words = (
+        first["msg"]
+        .replace("Input ", "", 1)
+        .replace("Value error, ", "", 1)
+        .replace("a valid integer", "a whole number")
+    )
     where = ".".join(str(one) for one in first["loc"] if isinstance(one, int))
     return f"at position {where} {words}" if where else words
 

@@ -4,13 +4,14 @@ Border: values only; where they are written and how layers are laid over each ot
 ``config_files``, ``config_merge`` and ``config``.
 """
 
+import re
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from palimpsest.tools.modes import Mode
 from palimpsest.transcript.hooks import HookName
 from palimpsest.transcript.policies import Policy
 from palimpsest.transcript.values import Action
-from pydantic import BaseModel, ConfigDict, Field, create_model
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, create_model
 
 Count = Annotated[int, Field(gt=0)]
 Tokens = Annotated[int, Field(ge=0)]
@@ -20,7 +21,15 @@ Cost = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 Dollars = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Seconds = Annotated[float, Field(gt=0, le=86_400, allow_inf_nan=False)]
 Days = Annotated[float, Field(ge=0, allow_inf_nan=False)]
-SizeText = Annotated[str, Field(pattern=r"^\d+(\.\d+)?\s*([kKmMgGtT]?[bB])?$")]
+
+
+def _sized(text: str) -> str:
+    if re.fullmatch(r"\d+(\.\d+)?\s*([kKmMgGtT]?[bB])?", text) is None:
+        raise ValueError("must be a size such as 500MB or 2GB")
+    return text
+
+
+SizeText = Annotated[str, AfterValidator(_sized)]
 PermissionTable = Action | dict[str, Action | dict[str, Action]]
 """A word for everything, or by permission, or by permission and pattern; the last match wins."""
 
