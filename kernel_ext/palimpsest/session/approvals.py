@@ -229,11 +229,9 @@ def _write(path: Path, data: dict[str, Any]) -> None:
 @contextlib.contextmanager
 def _alone(path: Path) -> Iterator[None]:
     """Keep other kernels from writing meanwhile."""
-    if fcntl is None:
-        yield
-        return
     with path.with_name(f".{path.name}.lock").open("a") as file:
         # Some network homes know no locks; there the atomic replacement alone has to do.
-        with contextlib.suppress(OSError):
-            fcntl.lockf(file, fcntl.LOCK_EX)
+        if fcntl is not None:
+            with contextlib.suppress(OSError):
+                fcntl.lockf(file, fcntl.LOCK_EX)
         yield
