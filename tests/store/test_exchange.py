@@ -375,13 +375,13 @@ def test_ids_that_wrapped_do_not_order_parts(store: Store, tmp_path: Path) -> No
 
 def test_rules_of_an_imported_session_allow_nothing(store: Store, tmp_path: Path) -> None:
     rules = [{"permission": "bash", "pattern": "*", "action": "allow"}]
-    given = {"info": session(permission=rules), "messages": []}
+    given = {"info": session(permission=rules, mode="bypass", notebook="a.ipynb"), "messages": []}
     bring(store, written(tmp_path / "given.json", given))
     ours = store.load("ses_one").session
 
     assert ours is not None
-    assert ours.permission == ()
-    assert exported(store, "ses_one")["info"]["permission"] == rules
+    assert (ours.permission, ours.mode, ours.notebook) == ((), None, None)
+    assert exported(store, "ses_one")["info"] == given["info"]
 
 
 def test_an_output_that_was_cleared_there_is_cleared_here(store: Store, tmp_path: Path) -> None:
@@ -431,7 +431,9 @@ def test_an_export_of_ours_gives_the_same_session_elsewhere(store: Store, tmp_pa
     bring(store, written(tmp_path / "given.json", given))
     ours = store.load("ses_one").session
     assert ours is not None
-    allowed = ours.model_copy(update={"permission": (Rule(permission="*", action="allow"),)})
+    revert = {"message_id": "msg_1", "snapshot": "abc", "files": ["a.py"]}
+    rules = (Rule(permission="*", action="allow"),)
+    allowed = ours.model_copy(update={"permission": rules, "mode": "bypass", "revert": revert})
     append(store, "ses_one", SessionUpdated(session=allowed.model_copy(update={"title": "Mine"})))
     path = tmp_path / "ours.json"
     path.write_text("".join(export_json(store, "ses_one", same)), encoding="utf-8")
@@ -443,7 +445,8 @@ def test_an_export_of_ours_gives_the_same_session_elsewhere(store: Store, tmp_pa
     assert elsewhere.load("ses_one").messages() == store.load("ses_one").messages()
     there = elsewhere.load("ses_one").session
     assert there is not None
-    assert (there.title, there.permission, there.project_id) == ("Mine", (), elsewhere.project_id)
+    assert (there.title, there.permission, there.mode) == ("Mine", (), None)
+    assert (there.project_id, there.revert) == (elsewhere.project_id, {"message_id": "msg_1"})
     assert exported(elsewhere, "ses_one")["messages"] == given["messages"]
     assert outcomes(bring(elsewhere, path)) == [("ses_one", "same")]
     assert outcomes(bring(store, path)) == [("ses_one", "same")], "it never left"

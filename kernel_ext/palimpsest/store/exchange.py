@@ -51,6 +51,8 @@ OPEN = (
     "Session {id} is open in a kernel, so what changed at its source was not brought in; close that kernel "
     "and import it again."
 )
+OURS_KEPT = frozenset({"policy", "policy_choice", "unpriced", "limits"})
+"""Of a session's own record: what an export of ours brings besides; nothing of it allows anything."""
 NO_WORK = frozenset({"session.checkpoint", "session.status"})
 """Records that come by only opening a session."""
 
@@ -329,8 +331,14 @@ def _renamed(record: Record, session_id: str, project_id: str) -> Record:
     event = record.event
     if not isinstance(event, SessionCreated | SessionUpdated):
         return record
-    changes: Json = {"id": session_id, "project_id": project_id, "permission": ()}
-    changes |= dict.fromkeys(("share", "revert", "forked_from", "notebook"))
+    stays = Session.model_fields.keys() - SHARED_FIELDS - OURS_KEPT
+    changes: Json = {
+        name: Session.model_fields[name].get_default(call_default_factory=True) for name in stays
+    }
+    changes |= {"id": session_id, "project_id": project_id}
+    if event.session.revert is not None:
+        kept = ("message_id", "part_id")
+        changes["revert"] = {n: event.session.revert[n] for n in kept if n in event.session.revert}
     session = event.session.model_copy(update=changes)
     return record.model_copy(update={"event": event.model_copy(update={"session": session})})
 

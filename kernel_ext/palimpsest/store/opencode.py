@@ -52,6 +52,13 @@ ERROR_FIELDS_BACK = {theirs: ours for ours, theirs in ERROR_FIELDS.items()}
 REVERT_FIELDS = {"message_id": "messageID", "part_id": "partID"}
 NOT_OURS = ("share", "permission")
 """Of a session: an address at somebody else's server, and rules that nobody agreed to here."""
+SHARED_FIELDS = frozenset(
+    {
+        *("id", "project_id", "directory", "parent_id", "title", "version", "time"),
+        *("agent", "model", "cost", "tokens", "revert", "summary", "metadata"),
+    }
+)
+"""Of a session: what both know. Others of ours, such as its mode, a file from elsewhere does not set."""
 FALSE_UNLESS_SAID = ("synthetic", "ignored", "pinned", "overflow", "summary")
 
 INFO: TypeAdapter[MessageInfo] = TypeAdapter(MessageInfo)
@@ -184,7 +191,7 @@ def _error_out(error: Json) -> Json:
 def read_session(source: Json, project_id: str) -> Session:
     """Read a session's own record; raises Unfit."""
     fields = _renamed(source, THEIRS_TO_OURS)
-    for name in NOT_OURS:
+    for name in Session.model_fields.keys() - SHARED_FIELDS:
         fields.pop(name, None)
     _put(fields, "model", _model_in)
     _put(fields, "tokens", _tokens_in)
