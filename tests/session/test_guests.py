@@ -181,7 +181,7 @@ def test_wrong_settings_are_named(tmp_path: Path) -> None:
         """
 hooks = { tool_befor = "a:b" }
 [mcp.demo]
-comand = "x"
+command_ = "x"
 timeout = 0
 """,
     )

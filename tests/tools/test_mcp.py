@@ -213,6 +213,20 @@ async def test_a_slow_server_does_not_hold_a_turn(
         assert "demo_add" in bench.registry.names
 
 
+async def test_a_server_that_failed_is_not_waited_for_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(mcp, "CONNECT_SECONDS", 2.0)
+    async with servers(tmp_path, stdio("silent")) as (found, _bench, said):
+        assert len(said) == 1
+        began = time.monotonic()
+
+        await found.turn_began()
+
+        assert found.status()[0].state == "connecting"
+        assert time.monotonic() - began < 1.0
+
+
 async def test_a_program_that_is_not_there_is_named(tmp_path: Path) -> None:
     spec = ServerSpec("demo", command="no-such-program")
     async with servers(tmp_path, spec) as (_found, _bench, said):

@@ -6,6 +6,7 @@ it sends is data, how long it takes is limited, and whatever goes wrong becomes 
 """
 
 import importlib.util
+import logging
 import os
 import shutil
 import sys
@@ -88,6 +89,9 @@ def installed() -> bool:
 def load() -> None:
     """Import the package; in a thread, since it takes a second."""
     import mcp  # noqa: F401  all of it is used by whoever comes after
+
+    # It logs what servers do wrong with tracebacks, which would stand in the user's cells.
+    logging.getLogger("mcp").addHandler(logging.NullHandler())
 
 
 def environment_for(spec: ServerSpec, environment: Mapping[str, str]) -> dict[str, str]:

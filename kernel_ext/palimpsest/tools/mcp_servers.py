@@ -64,6 +64,8 @@ class Server:
         self.instructions = ""
         self.has_resources = False
         self.failures = 0
+        self.awaited = True
+        """It is worth waiting for: it was never tried, or it worked when it was."""
         self._environment = environment
         self._root = root
         self._connection: mcp.Connection | None = None
@@ -197,6 +199,7 @@ class Server:
         self.has_resources = connection.has_resources
         self._connection = connection
         self.state, self.problem, self.failures = "connected", "", 0
+        self.awaited = True
         self._settled.set()
         listening = asyncio.ensure_future(self._listen(connection))
         try:
@@ -223,6 +226,7 @@ class Server:
         if end is not self._end or end.is_set():
             return
         self._connection = None
+        self.awaited = self.state == "connected"
         self.failures += 1
         self.state, self.problem = "failed", words
         end.set()
@@ -287,7 +291,7 @@ class Servers:
         if not any(server.spec.enabled for server in self._servers):
             return ()
         self.begin()
-        await self._wait(WAIT_SECONDS)
+        await self._wait(WAIT_SECONDS, [one for one in self._servers if one.awaited])
         await asyncio.gather(*(server.freshen() for server in self._servers))
         clashes = self._register()
         return tuple(self._news(clashes))
@@ -320,13 +324,13 @@ class Servers:
     async def restart(self) -> tuple[ServerStatus, ...]:
         """Try everything anew that is not connected, and wait until it is or has failed."""
         self.begin(anew=True)
-        await self._wait(mcp.CONNECT_SECONDS + GRACE_SECONDS)
+        await self._wait(mcp.CONNECT_SECONDS + GRACE_SECONDS, self._servers)
         await self.turn_began()
         return self.status()
 
-    async def _wait(self, seconds: float) -> None:
+    async def _wait(self, seconds: float, servers: Sequence[Server]) -> None:
         """Wait for servers that begin, at most so long."""
-        settling = [asyncio.ensure_future(server.settled()) for server in self._servers]
+        settling = [asyncio.ensure_future(server.settled()) for server in servers]
         if settling:
             await asyncio.wait(settling, timeout=seconds)
         for one in settling:
@@ -347,7 +351,7 @@ class Servers:
 
     def _news(self, clashes: Sequence[str]) -> list[str]:
         found = [self._problem(server) for server in self._servers if server.spec.enabled]
-        late = [one for one in self._servers if one.state == "connecting"]
+        late = [one for one in self._servers if one.state == "connecting" and one.awaited]
         found += [
             f"The MCP server {one.name!r} is not ready yet; its tools come with a later prompt."
             for one in late
