@@ -4,4 +4,5 @@ import './asked.css';
 import './revert.css';
 import './sessions.css';
 import './permits.css';
+import './task.css';
 import './forced.css';

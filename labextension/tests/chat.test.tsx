@@ -46,7 +46,9 @@ const CHOICES: Choices = {
     { name: 'plan', description: 'looks and proposes' }
   ],
   mode: 'ask',
-  waits: []
+  waits: [],
+  commands: [],
+  helpers: []
 };
 
 const waitingPrompt = {

@@ -48,6 +48,8 @@ def input_text(part: ToolPart) -> tuple[str, str]:
 def _own_words(part: ToolPart) -> str | None:
     """Return the input of a call whose JSON nobody wants to read; None for any other."""
     given = part.state.input
+    if part.tool == "task" and isinstance(given.get("prompt"), str):
+        return str(given["prompt"])
     if part.tool == "todowrite" and isinstance(given.get("todos"), list):
         # The list that came out is the list that went in.
         done = isinstance(part.state, ToolCompleted)
@@ -80,6 +82,8 @@ def output_text(part: ToolPart) -> str:
     match part.state:
         case ToolCompleted():
             output = part.state.output
+            if part.tool == "task":
+                return _result(output)
             return _without_labels(output) if part.tool == "python" else output
         case ToolFailed():
             printed = part.state.metadata.get("output")
@@ -88,6 +92,12 @@ def output_text(part: ToolPart) -> str:
             return str(part.state.metadata.get("output", ""))
         case _:
             return ""
+
+
+def _result(output: str) -> str:
+    """Return what another agent answered, without what is said to the model about it."""
+    found = re.search(r"^<result>\n(.*)\n</result>\Z", output, re.DOTALL | re.MULTILINE)
+    return found[1] if found is not None else output
 
 
 def sections(output: str) -> list[tuple[str, str]] | None:

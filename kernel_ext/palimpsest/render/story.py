@@ -347,6 +347,11 @@ class _Teller:
 
     def _texts(self, part: ToolPart, ask: Ask | None) -> tuple[Piece | None, Piece | None]:
         text, language = input_text(part)
+        if ask and _is_open(part) and ask.tool not in (None, part.tool):
+            # Another agent asks in the card of the call for which it works.
+            asking = ToolPending(input=ask.input)
+            update = {"tool": ask.tool, "state": asking}
+            text, language = input_text(part.model_copy(update=update))
         if ask and ask.diff and _is_open(part):
             text, language = ask.diff, "diff"
         given = self.scrub(clean(text))

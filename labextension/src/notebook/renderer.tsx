@@ -116,6 +116,9 @@ function Live({ segment, link }: { segment: ISegment; link: ILink }) {
           answers: answers ?? undefined
         });
       },
+      open: session => {
+        void link.outcome('open', { session });
+      },
       stop: () => {
         void link.command('cancel', { session: segment.session });
       },

@@ -24,7 +24,8 @@ const SUBJECTS = [
 /** The input that holds the tool's whole work, and the language it is written in. */
 const CODE: Record<string, [string, string]> = {
   python: ['code', 'python'],
-  bash: ['command', 'bash']
+  bash: ['command', 'bash'],
+  task: ['prompt', 'markdown']
 };
 
 /** Returns the tool's own title, else the input that says most, on one line. */
@@ -62,9 +63,10 @@ export function output(part: ToolPart): string {
   const { state } = part;
   switch (state.status) {
     case 'completed':
-      return state.output;
+      return part.tool === 'task' ? result(state.output) : state.output;
     case 'error': {
-      const printed = state.metadata.output;
+      // The card of a task lists what was done.
+      const printed = part.tool === 'task' ? '' : state.metadata.output;
       return typeof printed === 'string' ? printed : '';
     }
     case 'running': {
@@ -74,6 +76,11 @@ export function output(part: ToolPart): string {
     default:
       return '';
   }
+}
+
+/** Returns what another agent answered, without what is said to the model about it. */
+function result(text: string): string {
+  return /^<result>\n([\s\S]*)\n<\/result>$/m.exec(text)?.[1] ?? text;
 }
 
 /** Returns the figures and files of a call that are not outputs of the cell already. */

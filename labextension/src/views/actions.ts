@@ -20,6 +20,8 @@ export interface IActions {
   answer?: (questionId: string, answers: string[][] | null) => void;
   /** Shows a picture that the log keeps; resolves to its address, or to nothing. */
   picture?: (url: string) => Promise<string>;
+  /** Goes to another session, such as that of a task. */
+  open?: (session: string) => void;
   /** Stops the turn; offered under the answer that is being written. */
   stop?: () => void;
   /** Sends the request that failed again; resolves to what hindered it, or to nothing. */

@@ -19,7 +19,7 @@ import { modeNamed } from './modes';
 import { Question } from './question';
 import { Step } from './step';
 import { Text } from './text';
-import { Reads, Tool } from './tool';
+import { AskInput, Reads, Tool } from './tool';
 import { Wished } from './wish';
 
 export interface ISegmentProps {
@@ -102,6 +102,7 @@ export function Segment({
       )}
       {stray.map(ask => (
         <div key={ask.id} className="plm-Stray">
+          {ask.call_id !== undefined && <AskInput ask={ask} />}
           <Question ask={ask} />
         </div>
       ))}

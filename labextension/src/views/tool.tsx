@@ -34,6 +34,7 @@ import { Answered, Interview } from './interview';
 import { Question } from './question';
 import { Scraped, trimmed } from './scraped';
 import { Sign, type State } from './sign';
+import { Task, taskOf } from './task';
 import { Todos } from './todos';
 import { Wish } from './wish';
 
@@ -120,10 +121,12 @@ export function Tool({
     <Fold className="plm-Tool" head={head} open={open || state === 'error'}>
       <div className="plm-Tool-card" data-state={state}>
         {!asksByDiff && (own ?? <Input part={part} />)}
+        <Task part={part} over={over} />
+        {state === 'waiting' && isOthers(ask, part) && <AskInput ask={ask} />}
         {ask !== undefined && state === 'waiting' && (
           <Question ask={ask} above={!asksByDiff} />
         )}
-        {(own === null || state === 'error') && (
+        {(own === null || state === 'error') && !shows(part) && (
           <Output part={part} state={state} />
         )}
         {reduction !== null && <Scraped decision={reduction} />}
@@ -190,6 +193,36 @@ export function Reads({
       ))}
     </Fold>
   );
+}
+
+/** Draws what would run, of a question that another call or no call at all asks. */
+export function AskInput({ ask }: { ask: Ask }) {
+  const { id, tool = '' } = ask;
+  const state = { status: 'pending' as const, input: ask.input, raw: '' };
+  return (
+    <Input
+      part={{
+        id,
+        session_id: '',
+        message_id: '',
+        type: 'tool',
+        call_id: '',
+        tool,
+        state,
+        pinned: false
+      }}
+    />
+  );
+}
+
+/** Tells whether another agent asks here, in the card of the call for which it works. */
+function isOthers(ask: Ask | undefined, part: ToolPart): ask is Ask {
+  return ask?.tool !== undefined && ask.tool !== part.tool;
+}
+
+/** Says whether its list shows all that the card of a task has to show. */
+function shows(part: ToolPart): boolean {
+  return taskOf(part) !== '' && part.state.status === 'running';
 }
 
 function Input({ part }: { part: ToolPart }) {

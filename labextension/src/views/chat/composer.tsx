@@ -99,9 +99,11 @@ export function Composer({
           id={hint}
         >
           {readOnly
-            ? words.__(
-                'Another kernel writes this session. Begin a new one to go on here.'
-              )
+            ? session?.parent_id === undefined
+              ? words.__(
+                  'Another kernel writes this session. Begin a new one to go on here.'
+                )
+              : words.__('An agent worked here on a task; it is here to read.')
             : sendKey === 'Enter'
               ? words.__('Enter sends, Shift+Enter begins a line')
               : words.__('Ctrl+Enter sends')}
@@ -112,6 +114,17 @@ export function Composer({
           readOnly={readOnly}
           session={session}
         />
+        {readOnly && session?.parent_id !== undefined && (
+          <button
+            type="button"
+            className="plm-Button"
+            onClick={() => {
+              chat.open(session.parent_id ?? '');
+            }}
+          >
+            {words.__('Back')}
+          </button>
+        )}
         <button
           type="submit"
           className="plm-Button"
