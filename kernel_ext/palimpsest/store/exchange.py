@@ -21,6 +21,7 @@ from palimpsest.store.export import EXPORT_VERSION, imported, lasts
 from palimpsest.store.lease import this_owner
 from palimpsest.store.merging import changes, lightened, said
 from palimpsest.store.opencode import (
+    SHARED_FIELDS,
     Unfit,
     read_info,
     read_part,
