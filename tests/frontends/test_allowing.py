@@ -83,7 +83,7 @@ def test_a_typed_question_offers_what_it_can_mean() -> None:
     assert "4 always in this project" in question_text(with_always, str)
     assert "always" not in question_text(ask, str)
     limit = ask.model_copy(update={"permission": "budget"})
-    assert "1 go on   3 stop" in question_text(limit, str)
+    assert question_text(limit, str) == "ls\n1 go on   3 stop\n> "
 
 
 @pytest.fixture(scope="module")

@@ -174,6 +174,8 @@ def question_text(ask: Ask, scrub: Callable[[str], str]) -> str:
     """Put a question into plain words: the tool, its exact input, the diff, the answers."""
     name = ask.tool or ask.permission
     lines = [f"The agent wants to use {name}: {ask.title}" if ask.title else f"May {name} run?"]
+    if ask.permission == "budget":
+        lines = [ask.title]  # nothing is to be used: the session as a whole is asked about
     for key, value in ask.input.items():
         lines.append(_value(key, value))
     if ask.diff:
