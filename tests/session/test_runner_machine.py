@@ -231,8 +231,34 @@ class Runs(RuleBasedStateMachine):
 
         self.do(self.within(let()))
 
+    @precondition(lambda self: self.gate.waiting)
+    @rule(kinds=st.lists(st.sampled_from(sorted(ANSWERS)), min_size=1, max_size=6))
+    def answer_on(self, kinds: list[str]) -> None:
+        """Answer several requests in a row."""
+        for kind in kinds:
+            if self.gate.waiting:
+                self.answer(kind)
+            elif self.hold.held:
+                self.let_go()
+
+    @rule(kinds=st.lists(st.sampled_from(sorted(ANSWERS)), min_size=1, max_size=4))
+    def whole_turn(self, kinds: list[str]) -> None:
+        """Ask, and answer until nothing is asked any more."""
+        self.prompt("queue")
+        if self.gate.waiting:
+            self.answer_on(kinds)
+        while self.gate.waiting or self.hold.held:
+            if self.gate.waiting:
+                self.answer("words")
+            else:
+                self.let_go()
+
+    @precondition(lambda self: self.gate.waiting or self.hold.held)
     @rule()
     def cancel(self) -> None:
+        self.stop()
+
+    def stop(self) -> None:
         async def stop() -> None:
             was = self.session.runner.busy
             assert self.session.cancel() or not was
@@ -374,7 +400,7 @@ class Runs(RuleBasedStateMachine):
             shutil.rmtree(self.root, ignore_errors=True)
 
     def finish(self) -> None:
-        self.cancel()
+        self.stop()
         self.the_live_view_is_the_folded_log()
         self.nothing_runs_in_an_idle_session()
         for task in [*self.asked.values(), *self.others]:
