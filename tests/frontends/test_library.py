@@ -11,6 +11,9 @@ from palimpsest.frontends.complete import Completions
 from palimpsest.frontends.notices import choices_of
 from palimpsest.frontends.options import parse
 from palimpsest.frontends.turn import Place
+from palimpsest.model.script import calls, says
+from palimpsest.model.scripted import ScriptedModel
+from palimpsest.public import open_session
 
 
 def write(path: Path, text: str) -> None:
@@ -94,3 +97,30 @@ def test_the_model_is_offered_the_tools_only_where_there_is_something_for_them(
         assert json.dumps(spec.parameters)
     finally:
         other.close()
+
+
+def test_a_command_and_a_task_run_from_the_python_api(tmp_path: Path) -> None:
+    write(tmp_path / "p/.palimpsest/commands/hi.md", "Greet $1 and nobody else.")
+    model = ScriptedModel(
+        says("Hello Ada."),
+        calls("task", description="Look", prompt="Look around.", agent="explore"),
+        says("All is well."),
+        says("Done."),
+    )
+    app = App(
+        start=tmp_path / "p",
+        environment={"HOME": str(tmp_path), "PALIMPSEST_CONFIG_CONTENT": "titles = false"},
+        model=lambda _info: model,
+    )
+    try:
+        session = open_session(app)
+
+        assert session.prompt("/hi Ada").text == "Hello Ada."
+        assert session.prompt("Go.").text == "Done."
+
+        assert "Greet Ada and nobody else." in str(model.requests[0].messages)
+        (child,) = app.engine.submit(app.workspace.children(session.id)).result()
+        assert child.title == "Look (@explore subagent)"
+        assert "of Palimpsest that explores" in str(model.requests[2].messages[0])
+    finally:
+        app.close()
