@@ -35,19 +35,19 @@ SUMMARY = (
 
 
 def studio(
-    tmp_path: Path, *answers: Scripted, policy: Policy | None = None
+    tmp_path: Path, *answers: Scripted, policy: Policy | None = None, few: bool = True
 ) -> tuple[Studio, ScriptedModel]:
     model = ScriptedModel(*answers)
-    room = Studio(tmp_path, model, info=INFO)
+    room = Studio(tmp_path, model, info=INFO, few=few)
     object.__setattr__(room.services, "policy", policy or DEFAULT)
     return room, model
 
 
 async def talked(
-    tmp_path: Path, *answers: Scripted, policy: Policy | None = None
+    tmp_path: Path, *answers: Scripted, policy: Policy | None = None, few: bool = True
 ) -> tuple[Studio, ScriptedModel, LiveSession]:
     """Return a session whose window is nearly full of two long answers."""
-    room, model = studio(tmp_path, says(LONG), says(LONG), *answers, policy=policy)
+    room, model = studio(tmp_path, says(LONG), says(LONG), *answers, policy=policy, few=few)
     session = await room.session()
     await ask(session, "First question")
     await ask(session, "Second question")

@@ -21,14 +21,25 @@ from palimpsest.store.memory import MemoryStore
 from palimpsest.store.store import Store
 from palimpsest.tools.permissions import DEFAULT_RULES, Rules
 from palimpsest.tools.registry import Registry, builtin_tools
+from palimpsest.tools.tool import Tool
 from palimpsest.transcript.errors import ConfigError
 from palimpsest.transcript.events import Record, StepRequested
 from palimpsest.transcript.ids import Ids
 from palimpsest.transcript.values import ModelInfo, ModelRef
 
+FEW = frozenset({"bash", "edit", "glob", "grep", "list", "read", "recall", "write"})
+
+
+def tools(*, few: bool) -> tuple[Tool, ...]:
+    """Return the tools that need no kernel, or the few whose room the windows here are made for."""
+    return tuple(one for one in builtin_tools(kernel=False) if not few or one.name in FEW)
+
 
 class Studio:
-    """Opens sessions of one project with one model."""
+    """Opens sessions of one project with one model.
+
+    Who says how large the window is gets few tools: a new one would make it smaller.
+    """
 
     def __init__(
         self,
@@ -40,6 +51,7 @@ class Studio:
         info: ModelInfo | None = None,
         kernel_id: str = "kernel-test",
         policy: str = "palimpsest",
+        few: bool | None = None,
         **more: Any,
     ) -> None:
         self.clock = Clock()
@@ -52,7 +64,7 @@ class Studio:
             jitter=lambda: 0.0,
             root=root,
             cwd=root,
-            registry=Registry(builtin_tools(kernel=False)),
+            registry=Registry(tools(few=info is not None if few is None else few)),
             model=lambda _: model,
             info=self.info,
             default_model=lambda: "scripted/model",

@@ -56,7 +56,7 @@ async def test_goes_on_with_what_is_open_on_the_todo_list(tmp_path: Path) -> Non
 async def test_goes_on_with_the_list_that_the_model_wrote_itself(tmp_path: Path) -> None:
     todos = [{"content": "Plot the masses", "status": "in_progress"}, {"content": "Read it"}]
     answers = [calls("todowrite", todos=todos), says("One."), FULL, says(SUMMARY), says("Plotted.")]
-    room, model = studio(tmp_path, *answers, policy=reported())
+    room, model = studio(tmp_path, *answers, policy=reported(), few=False)
     session = await room.session()
     await ask(session, "First question")
 

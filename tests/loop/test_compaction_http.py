@@ -32,7 +32,8 @@ class Small(House):
         self.studio.narrow(info.model_copy(update={"window": window, "output_limit": 1_000}))
         object.__setattr__(self.studio.services, "policy", policy)
         if self.opened is not None:
-            self.opened._configured = type(self.opened._configured)(policy, {})
+            made = type(self.opened._configured)(policy, {})
+            self.opened._configured = self.opened._outfit._configured = made
 
     async def grow(self, turns: int = TURNS) -> None:
         """Say so much that one request cannot tell it."""

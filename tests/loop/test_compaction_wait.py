@@ -301,7 +301,7 @@ async def test_the_limit_waits_no_second_time(tmp_path: Path) -> None:
     for number in range(10):
         await ask(session, f"Question {number} " + "word " * 700)
     object.__setattr__(room.services, "policy", policy)
-    session._configured = type(session._configured)(policy, {})
+    session._configured = session._outfit._configured = type(session._configured)(policy, {})
     room.narrow(INFO)
 
     answer = await ask(session, "And now?")
