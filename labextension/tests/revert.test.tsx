@@ -10,7 +10,10 @@ import {
 } from '@testing-library/react';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { FileDiff, RevertPreview } from '../src/protocol/generated';
+import { drawn } from '../src/state/live';
 import { changesOf, takenBack, takenOf } from '../src/state/reverted';
+import { NOTHING, type IKernelView } from '../src/state/store';
+import { EMPTY } from '../src/state/transcript';
 import { Changes } from '../src/views/changes';
 import {
   RevertProvider,
@@ -19,6 +22,8 @@ import {
   type Revert
 } from '../src/views/chat/revert';
 import { HostProvider } from '../src/views/host';
+import { Segment } from '../src/views/segment';
+import * as build from './builders';
 import { HOST } from './host';
 
 afterEach(cleanup);
@@ -197,5 +202,61 @@ describe('the banner', () => {
     draw(<TakenBack taken={taken} />, null);
 
     expect(screen.queryByRole('button')).toBeNull();
+  });
+});
+
+describe('a cell', () => {
+  const SAVED = build.segment([build.assistant([build.text('Done.')])], {
+    session: 'ses_1',
+    turn: 'u1',
+    open: false,
+    start: { part: 0, offset: 0, joint: '' }
+  });
+  const info = {
+    ...build.user([build.text('go')]).info,
+    id: 'u1',
+    summary: { diffs: [DIFF] }
+  };
+  const view = (revert?: object) =>
+    ({
+      ...NOTHING,
+      link: 'ready',
+      sessions: new Map([
+        [
+          'ses_1',
+          {
+            known: true,
+            head: { read_only: false },
+            transcript: {
+              ...EMPTY,
+              session: { revert },
+              places: [
+                { id: 'u1', message: { info, parts: [] } },
+                ...SAVED.messages.map(message => ({
+                  id: message.info.id,
+                  message
+                }))
+              ]
+            }
+          }
+        ]
+      ])
+    }) as unknown as IKernelView;
+
+  it('says what its turn changed, and is drawn from what is told', () => {
+    const shown = drawn(SAVED, view());
+
+    expect(shown.segment.changes).toEqual([DIFF]);
+    expect(shown.taken).toBeUndefined();
+    draw(<Segment segment={shown.segment} />, null);
+    expect(screen.getByRole('button', { name: /1 file changed/ })).toBeTruthy();
+  });
+
+  it('is marked while its turn is taken back', () => {
+    const shown = drawn(SAVED, view({ message_id: 'u1' }));
+
+    draw(<Segment segment={shown.segment} taken={shown.taken} />, null);
+
+    expect(screen.getByText('Taken back')).toBeTruthy();
   });
 });

@@ -50,14 +50,24 @@ export function drawn(saved: ISegment, view: IKernelView): IDrawn {
   const isLast = saved.end === undefined && saved.start !== undefined;
   const told =
     isLast && changes.length > 0 && found.segment.changes !== changes;
-  return taken === undefined && !told
-    ? found
-    : {
-        ...found,
-        ...(taken === undefined ? {} : { taken }),
-        segment: told ? { ...found.segment, changes } : found.segment
-      };
+  if (taken === undefined && !told) {
+    return found;
+  }
+  const before = marked.get(found);
+  if (before?.taken === taken && before?.segment.changes === changes) {
+    return before;
+  }
+  const now = {
+    ...found,
+    ...(taken === undefined ? {} : { taken }),
+    segment: told ? { ...found.segment, changes } : found.segment
+  };
+  marked.set(found, now);
+  return now;
 }
+
+/** What was drawn before: an ended segment is not drawn again for every word elsewhere. */
+const marked = new WeakMap<IDrawn, IDrawn>();
 
 function asTold(saved: ISegment, view: IKernelView): IDrawn {
   const session = view.sessions.get(saved.session);
