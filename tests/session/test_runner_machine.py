@@ -464,7 +464,7 @@ def run_machine(machine: type[Runs], examples: int, steps: int) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("machine", [InMemory, OnDisk])
 def test_every_order_of_operations_keeps_the_laws(machine: type[Runs]) -> None:
-    run_machine(machine, 15, 20)
+    run_machine(machine, 8, 20)
 
 
 @pytest.mark.soak
