@@ -23,6 +23,7 @@ from palimpsest.tools.registry import Registry
 from palimpsest.transcript.errors import Aborted, UserError
 
 DEMO = Path(__file__).with_name("mcp_demo.py")
+OLDER = Path(__file__).with_name("mcp_older.py")
 ENVIRONMENT = {
     **os.environ,
     "OPENAI_API_KEY": "sk-0123456789abcdefghij",
@@ -260,6 +261,37 @@ async def test_tools_that_come_later_are_offered_from_the_next_turn_on(tmp_path:
         await found.turn_began()
 
         assert (await bench.call("demo_multiply", a=3, b=4)).output == "12"
+
+
+async def test_a_server_of_an_older_protocol_works_whatever_its_schemas_say(
+    tmp_path: Path,
+) -> None:
+    spec = ServerSpec("old", command=sys.executable, args=(str(OLDER),))
+    async with servers(tmp_path, spec) as (found, bench, said):
+        assert said == ()
+        names = bench.registry.names
+        specs = {
+            name: bench.registry.spec(tool)
+            for name in names
+            if not isinstance(tool := bench.registry.resolve(name), str)
+        }
+        assert len(specs) == 4
+        assert max(map(len, names)) == 64
+        assert all(one.parameters["type"] == "object" for one in specs.values())
+        assert (await bench.call("old_refers", a=1)).output == '{"a": 1}'
+        await asyncio.sleep(0.2)
+
+        await found.turn_began()
+
+        assert "old_learnt" in bench.registry.names
+
+
+async def test_a_list_of_tools_that_breaks_the_protocol_costs_a_sentence(tmp_path: Path) -> None:
+    spec = ServerSpec("old", command=sys.executable, args=(str(OLDER), "wrong"))
+    async with servers(tmp_path, spec) as (found, _bench, said):
+        assert len(said) == 1
+        assert said[0].startswith("The MCP server 'old' did not list its tools: 1 validation error")
+        assert found.status()[0].state == "failed"
 
 
 async def test_resources_are_listed_and_read_with_the_permission_to_read(tmp_path: Path) -> None:

@@ -255,6 +255,9 @@ async def connect(
         raise ServerFailed(f"The MCP server {spec.name!r} {words}.", lost=True) from None
     except Exception as error:  # noqa: BLE001  as above
         if opened:
+            failed = _first(error)
+            if isinstance(failed, ServerFailed):
+                raise failed from None
             return
         words = f"cannot be used: {_told(error)}{stderr.last()}"
         raise ServerFailed(f"The MCP server {spec.name!r} {words}.", lost=True) from None
@@ -393,9 +396,14 @@ class _Stderr:
 
 def _told(error: BaseException) -> str:
     """Return what the first error of a group says, in one line."""
+    first = _first(error)
+    return in_one_line(str(first).strip() or type(first).__name__).rstrip(".")
+
+
+def _first(error: BaseException) -> BaseException:
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
-    return in_one_line(str(error).strip() or type(error).__name__).rstrip(".")
+    return error
 
 
 def _resource(one: Any, uri: str) -> RemoteResource:

@@ -23,6 +23,7 @@ from palimpsest.tools.mcp_values import (
     ServerFailed,
     sanitize,
 )
+from palimpsest.tools.schema import cleaned
 from palimpsest.tools.threads import aborted
 from palimpsest.tools.tool import Tool, ToolContext, ToolOutcome
 from palimpsest.transcript.errors import Aborted, NotFound
@@ -209,7 +210,7 @@ def _line(one: RemoteResource) -> str:
 
 def _arguments(name: str, schema: Mapping[str, Any]) -> type[BaseModel]:
     """Return a model that takes what the schema allows, and says the schema as its own."""
-    shown = {**schema, "type": "object", "properties": dict(schema.get("properties") or {})}
+    shown = _shown(schema)
     validate = validator(shown)
 
     class Given(BaseModel):
@@ -231,3 +232,16 @@ def _arguments(name: str, schema: Mapping[str, Any]) -> type[BaseModel]:
             return shown
 
     return create_model(name, __base__=Given)
+
+
+def _shown(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a schema as models are told it; of one that makes no sense, that it is an object."""
+    try:
+        properties = dict(schema.get("properties") or {})
+        required = [one for one in schema.get("required") or () if one in properties]
+        shown = {**schema, "type": "object", "properties": properties, "required": required}
+        if not required:
+            del shown["required"]
+        return cleaned(shown)
+    except (KeyError, TypeError, ValueError, AttributeError, RecursionError):
+        return {"type": "object", "properties": {}}

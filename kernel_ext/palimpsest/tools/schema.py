@@ -14,11 +14,15 @@ DROPPED = frozenset({"title", "$defs"})
 
 def clean_schema(model: type[BaseModel]) -> dict[str, Any]:
     """Return an object schema without titles, references and optional-null unions."""
-    schema = model.model_json_schema()
-    cleaned: dict[str, Any] = _clean(schema, schema.get("$defs", {}), ())
-    cleaned.pop("description", None)
-    cleaned.setdefault("properties", {})
-    return cleaned
+    return cleaned(model.model_json_schema())
+
+
+def cleaned(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a schema of anybody's in the same form; raises KeyError for a reference that leads nowhere."""
+    found: dict[str, Any] = _clean(dict(schema), schema.get("$defs", {}), ())
+    found.pop("description", None)
+    found.setdefault("properties", {})
+    return found
 
 
 def _clean(schema: Any, definitions: Mapping[str, Any], open_: tuple[str, ...]) -> Any:

@@ -1,0 +1,48 @@
+"""A server of an older protocol, by hand: it greets the old way, and offers what a strange server may."""
+
+import json
+import sys
+from typing import Any
+
+STRANGE: list[Any] = [
+    {
+        "name": "refers",
+        "inputSchema": {"type": "object", "properties": {"a": {"$ref": "#/definitions/A"}}},
+    },
+    {"name": "bare", "inputSchema": {"type": "object"}},
+    {"name": "x" * 90, "inputSchema": {"type": "object"}},
+]
+TOOLS: list[Any] = [{"name": "learn", "inputSchema": {"type": "object"}}, *STRANGE]
+
+
+if sys.argv[1:] == ["wrong"]:
+    TOOLS.append({"name": "lists", "inputSchema": {"type": "object", "required": "a"}})
+
+
+def out(**words: Any) -> None:
+    sys.stdout.write(json.dumps({"jsonrpc": "2.0", **words}) + "\n")
+    sys.stdout.flush()
+
+
+def main() -> None:
+    for line in sys.stdin:
+        message = json.loads(line)
+        name, number = message.get("method"), message.get("id")
+        if name == "initialize":
+            server = {"name": "older", "version": "1"}
+            offers = {"tools": {"listChanged": True}}
+            found = {"protocolVersion": "2025-06-18", "capabilities": offers, "serverInfo": server}
+            out(id=number, result=found)
+        elif name == "tools/list":
+            out(id=number, result={"tools": TOOLS})
+        elif name == "tools/call":
+            TOOLS.append({"name": "learnt", "inputSchema": {"type": "object"}})
+            out(method="notifications/tools/list_changed")
+            content = [{"type": "text", "text": json.dumps(message["params"]["arguments"])}]
+            out(id=number, result={"content": content})
+        elif number is not None:
+            out(id=number, error={"code": -32601, "message": "There is no such method."})
+
+
+if __name__ == "__main__":
+    main()
