@@ -6,11 +6,18 @@ It owns model streams, sessions and journals; no engine code runs on the main th
 
 import asyncio
 import threading
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from concurrent.futures import Future
 from typing import Any, TypeVar
 
 T = TypeVar("T")
+
+
+async def off_loop(call: Callable[[], T]) -> T:
+    """Run a blocking call in a thread; in this one while the interpreter ends and pools take no more."""
+    if threading.main_thread().is_alive():
+        return await asyncio.to_thread(call)
+    return call()
 
 
 class EngineThread:

@@ -19,6 +19,7 @@ from palimpsest.session.archive import SessionArchive
 from palimpsest.session.asks import Asks
 from palimpsest.session.calling import Calling
 from palimpsest.session.control import Control
+from palimpsest.session.engine import off_loop
 from palimpsest.session.errands import Errands
 from palimpsest.session.expanding import Expander
 from palimpsest.session.family import is_child, writable
@@ -228,7 +229,7 @@ class LiveSession:
         self.runner.cancel("The session is closed.")
         await self.runner.wait_idle()
         await self.sharing.settle()
-        await asyncio.to_thread(self.journal.close)
+        await off_loop(self.journal.close)
 
     def _on_loop(self, call: Callable[..., T], *arguments: Any) -> T:
         """Run a short call on the engine's loop and return what it says."""

@@ -1,0 +1,33 @@
+"""A script that ends without a word has its session closed: no traceback, and a checkpoint."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from palimpsest.store.opening import open_store
+from palimpsest.transcript.events import Checkpoint
+
+SCRIPT = """\
+from palimpsest.app import App
+from palimpsest.model.script import says
+from palimpsest.model.scripted import ScriptedModel
+from palimpsest.public import open_session
+
+model = ScriptedModel(says("Hello."))
+app = App(model=lambda _: model, environment={}, overrides={"model": "a/b", "titles": False})
+print(open_session(app).prompt("Hi.").text)
+"""
+
+
+@pytest.mark.slow
+def test_a_script_that_closes_nothing_ends_in_silence(tmp_path: Path) -> None:
+    ran = subprocess.run(
+        [sys.executable, "-c", SCRIPT], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+
+    assert (ran.stdout, ran.stderr) == ("Hello.\n", "")
+    store, _ = open_store(tmp_path)
+    [session] = store.list()
+    assert isinstance(list(store.read(session.id))[-1].event, Checkpoint)
