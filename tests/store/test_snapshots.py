@@ -164,6 +164,8 @@ def test_ignored_files_the_own_folder_and_git_are_left_out_and_listed(project: P
     (project / ".ipynb_checkpoints").mkdir()
     (project / ".ipynb_checkpoints" / "n.ipynb").write_text("{}")
     (project / "own.ipynb").write_text("{}")
+    (project / ".ipython").mkdir()
+    (project / ".ipython" / "history.sqlite").write_text("every cell")
     shots = snapshots(project)
 
     tree = shots.read(shots.take(frozenset({"own.ipynb"})))

@@ -37,6 +37,12 @@ COARSE_NS = 2_000_000_000
 TREES_KEPT = 8
 """Snapshots that are kept read: those of the newest steps."""
 
+OF_PROGRAMS = frozenset(
+    {".ipython", ".jupyter", ".local", ".config", ".conda", ".npm", ".ssh", ".gnupg", ".aws"}
+)
+"""Folders of programs and of keys, where the project is a home directory: they change by themselves,
+IPython's history with every cell, and keys are not to be copied."""
+
 Stamp = tuple[int, ...]
 
 
@@ -101,7 +107,7 @@ class Snapshots:
         self.root = root
         self.objects = Objects(folder)
         self._rules = rules
-        self._never = never
+        self._never = never | OF_PROGRAMS
         self._limits = limits or Limits()
         self._lock = threading.Lock()
         self._hashes: dict[str, tuple[Stamp, str]] = {}
