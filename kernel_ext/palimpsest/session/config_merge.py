@@ -15,6 +15,8 @@ from pathlib import Path
 from typing import Any, get_args, get_origin
 from urllib.parse import urlsplit
 
+from pydantic import BaseModel, TypeAdapter, ValidationError
+
 from palimpsest.context.changes import check, preset
 from palimpsest.render.escape import one_line
 from palimpsest.session.config_files import Layer
@@ -23,7 +25,6 @@ from palimpsest.session.policies import check_estimator, spellings
 from palimpsest.session.settings import Config, HookTable, PermissionTable, Settings
 from palimpsest.transcript.errors import ConfigError
 from palimpsest.transcript.scrub import looks_secret
-from pydantic import BaseModel, TypeAdapter, ValidationError
 
 SECRET_KEY = re.compile(
     r"(^|[_-])(api|access|auth|private|secret)?[_-]?(key|token)$|secret|password|passwd|credential"

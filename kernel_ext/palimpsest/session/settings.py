@@ -7,11 +7,12 @@ Border: values only; where they are written and how layers are laid over each ot
 import re
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, create_model
+
 from palimpsest.tools.modes import Mode
 from palimpsest.transcript.hooks import HookName
 from palimpsest.transcript.policies import Policy
 from palimpsest.transcript.values import Action
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, create_model
 
 Count = Annotated[int, Field(gt=0)]
 Tokens = Annotated[int, Field(ge=0)]
