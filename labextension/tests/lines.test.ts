@@ -39,9 +39,9 @@ describe('lines', () => {
       'notice',
       'text'
     ]);
-    expect(
-      kinds([user([]), assistant([told], { summary: true } as never)])
-    ).toContain('notice');
+    expect(kinds([user([]), assistant([told], { summary: true })])).toContain(
+      'notice'
+    );
   });
 
   it('show the words of the user that joined while the turn ran', () => {

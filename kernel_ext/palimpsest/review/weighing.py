@@ -19,7 +19,6 @@ from palimpsest.context.texts import load_texts
 from palimpsest.context.view import View
 from palimpsest.render.escape import one_line
 from palimpsest.review.ledger import Item, Ledger, Moment, Shown
-from palimpsest.review.opaque import opaque
 from palimpsest.review.moments import TYPES, moments
 from palimpsest.review.opaque import opaque
 from palimpsest.review.reductions import Scrub, decisions_to_date, named, reductions

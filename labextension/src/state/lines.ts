@@ -142,7 +142,7 @@ function partLine(part: Part, role: string): Line | null {
 
 /** Whether a text is a sentence for a person about what failed beside the answer. */
 export function isNotice(part: TextPart): boolean {
-  return part.ignored === true && part.metadata?.notice !== undefined;
+  return part.ignored && part.metadata?.notice !== undefined;
 }
 
 function errorLines(info: Message['info']): Line[] {

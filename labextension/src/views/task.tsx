@@ -26,7 +26,7 @@ export function Task({ part, over }: { part: ToolPart; over: boolean }) {
   const { words } = useHost();
   const open = useActions()?.open;
   const session = taskOf(part);
-  const metadata = 'metadata' in part.state ? (part.state.metadata ?? {}) : {};
+  const metadata = 'metadata' in part.state ? part.state.metadata : {};
   const calls = callsOf(metadata.calls);
   const earlier = Number(metadata.count ?? 0) - calls.length;
   const agent = typeof metadata.agent === 'string' ? metadata.agent : '';

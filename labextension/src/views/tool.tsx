@@ -292,7 +292,7 @@ function stateOf(
 
 /** Names the hooks that changed what a call was given, or what it returned. */
 function changedBy(part: ToolPart): string[] {
-  const told = 'metadata' in part.state ? (part.state.metadata ?? {}) : {};
+  const told = 'metadata' in part.state ? part.state.metadata : {};
   const names = [told.changed_by, told.output_changed_by];
   return [...new Set(names.filter(name => typeof name === 'string'))];
 }
