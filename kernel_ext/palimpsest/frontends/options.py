@@ -221,6 +221,12 @@ def _command(rest: str) -> Request | None:
     if words == ["mcp", "connect"]:
         return Request(command="mcp", argument="connect")
     found = _with_argument(word, words, rest)
+    if found is None and word in COMMANDS and words[1:2] and _LOOKS_LIKE_OPTION.match(words[1]):
+        # Nobody begins a prompt so, and a slip must not cost a request.
+        raise OptionError(
+            f"%agent {word} takes no option {words[1]}. It is for: {COMMANDS[word]}. "
+            f"To send the line as a prompt, write %agent -- {rest}"
+        )
     if found is not None or len(words) > 1:
         return found
     for name in COMMANDS:

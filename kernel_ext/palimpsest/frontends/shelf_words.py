@@ -29,8 +29,10 @@ def shelf_argument(words: list[str], rest: str) -> str | None:
     name, given = words[0], words[1:]
     argument = rest.partition(name)[2].strip()
     match name:
-        case "sessions" | "title":
+        case "sessions":
             return argument
+        case "title":
+            return argument if not argument.startswith("--") else None
         case "storage":
             return argument if not given or given[0] == "prune" else None
         case "fork":
