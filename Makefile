@@ -20,7 +20,7 @@ FRONT_SOURCES := $(shell find $(EXTENSION)/src $(EXTENSION)/style $(EXTENSION)/s
 	$(wildcard $(EXTENSION)/tsconfig*.json) $(wildcard $(EXTENSION)/vite.*.mts) $(EXTENSION)/package.json
 PYTEST_ARGS ?=
 # Two processes: one has the browser, the other begins with the rest.
-BESIDE := -n 2 --dist loadgroup --no-loadscope-reorder
+BESIDE := -n 2 --no-loadscope-reorder
 
 # The environment's own Node and tools come first, whatever else is on the machine.
 export PATH := $(BIN):$(PATH)

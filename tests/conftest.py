@@ -1,13 +1,11 @@
 """What all tests share: how generated examples are drawn, and who runs beside whom."""
 
 import os
-from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
-
-TESTS = Path(__file__).parent
-BROWSER = TESTS / "e2e"
+from xdist.scheduler import LoadScopeScheduling
 
 # How long an example takes says more about what else the machine does than about the code.
 settings.register_profile("here", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -15,9 +13,19 @@ settings.register_profile("ci", settings.get_profile("here"), derandomize=True)
 settings.load_profile("ci" if os.environ.get("CI") == "true" else "here")
 
 
+class Companions(LoadScopeScheduling):  # type: ignore[misc]  # xdist comes without types
+    """Gives one process the browser, and keeps the tests of a file together."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        path = nodeid.partition("::")[0]
+        return "browser" if path.startswith("tests/e2e/") else path
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Companions:
+    """Say who runs beside whom, where tests run in several processes."""
+    return Companions(config, log)
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Let one process have the browser and begin with it; the tests of a file stay together."""
-    items.sort(key=lambda item: not item.path.is_relative_to(BROWSER))
-    for item in items:
-        group = "browser" if item.path.is_relative_to(BROWSER) else str(item.path)
-        item.add_marker(pytest.mark.xdist_group(group))
+    """Begin with the browser: what takes longest must not begin last."""
+    items.sort(key=lambda item: not item.nodeid.startswith("tests/e2e/"))
