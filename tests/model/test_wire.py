@@ -1,5 +1,6 @@
 """Neutral messages are written as each provider wants them, and always the same way."""
 
+import json
 from typing import Any
 
 import pytest
@@ -8,6 +9,7 @@ from hypothesis import strategies as st
 
 from palimpsest.model.wire import (
     can_think,
+    canonical,
     clean,
     convert,
     message_hash,
@@ -329,3 +331,28 @@ def test_thinking_that_no_json_can_carry_stays_behind() -> None:
     (written,) = to_provider((FlatMessage(role="assistant", blocks=blocks),), ANTHROPIC)
 
     assert [one["thinking"] for one in written["thinking_blocks"]] == ["whole"]
+
+
+TEXT = st.text(max_size=5)
+CALL = st.fixed_dictionaries(
+    {
+        "id": TEXT | st.none(),
+        "type": TEXT,
+        "function": st.fixed_dictionaries(
+            {"name": TEXT, "arguments": TEXT | st.integers()}, optional={"more": TEXT}
+        )
+        | st.none(),
+    },
+    optional={"index": st.integers()},
+)
+BODY = st.fixed_dictionaries(
+    {"role": TEXT, "content": TEXT | st.none() | st.lists(TEXT, max_size=2)},
+    optional={"tool_calls": st.none() | st.lists(CALL, max_size=2), "name": TEXT},
+)
+
+
+@given(BODY)
+def test_the_short_ways_to_write_a_message_lead_to_the_same_json(body: dict[str, object]) -> None:
+    plain = json.dumps(body, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+
+    assert canonical(body) == clean(plain).encode()

@@ -34,7 +34,7 @@ def apply(messages: Messages, view: View) -> Messages:
     named = {name for one in view.decisions for name in (one.part_id, one.message_id)}
     shown = tuple(
         _message(message, holding, view.texts, is_newest=message is newest)
-        if message.id in named or any(part.id in named for part in message.parts)
+        if named and (message.id in named or any(part.id in named for part in message.parts))
         else _undecided(message, view.texts)
         for message in messages
     )
@@ -74,10 +74,18 @@ def _message(
 
 
 def _undecided(message: Message, texts: Mapping[str, str]) -> Message:
-    parts = tuple(_part(part, None, texts) for part in message.parts)
-    if all(map(is_, parts, message.parts)):
+    if not any(map(_is_kept_apart, message.parts)):
         return message
+    parts = tuple(_part(part, None, texts) for part in message.parts)
     return message.model_copy(update={"parts": parts})
+
+
+def _is_kept_apart(part: Part) -> bool:
+    """Tell whether some of an output lies in a blob."""
+    # Types are asked for by name where every part of a session passes: that is twice as fast.
+    if part.type != "tool" or part.state.status != "completed":
+        return False
+    return part.state.blob is not None or bool(part.state.attachments)
 
 
 def _says_something(parts: list[Part]) -> bool:
@@ -91,7 +99,7 @@ def _part(part: Part, decision: Decision | None, texts: Mapping[str, str]) -> Pa
     if not isinstance(part, ToolPart) or not isinstance(part.state, ToolCompleted):
         return part
     state = part.state
-    if decision is None and state.blob is None and not state.attachments:
+    if decision is None and not _is_kept_apart(part):
         return part
     whole = whole_output(part, texts)
     attachments = tuple(

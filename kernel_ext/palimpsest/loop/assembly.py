@@ -78,14 +78,19 @@ def write(
     hashes = tuple(message_hash(one.body) for one in provider)
     known = _known(provider, hashes, recorded) if recorded else {}
     weights = tuple(_weights(message, known, count) for message in messages)
-    by_part = _by_part(messages, weights)
+    items = [
+        _recorded_item(one, sha256, known) for one, sha256 in zip(provider, hashes, strict=True)
+    ]
+    if None in items:
+        by_part = _by_part(messages, weights)
+        items = [
+            item or _item(one, sha256, by_part, count)
+            for item, one, sha256 in zip(items, provider, hashes, strict=True)
+        ]
     return Written(
         sent=tuple(one.body for one in provider),
         hashes=hashes,
-        items=tuple(
-            _item(one, sha256, known, by_part, count)
-            for one, sha256 in zip(provider, hashes, strict=True)
-        ),
+        items=tuple(item for item in items if item is not None),
         tokens=tuple(MESSAGE_TOKENS + sum(weighed) for weighed in weights),
         kinds=by_kind(messages, weights, tools_tokens, of_compactions),
     )
@@ -154,18 +159,17 @@ def _by_part(
     return found
 
 
+def _recorded_item(one: ProviderMessage, sha256: str, known: Known) -> ContextItem | None:
+    """Return what was recorded of this very message."""
+    same = known.get((str(one.body["role"]), one.part_ids))
+    return same if same is not None and same.sha256 == sha256 else None
+
+
 def _item(
-    one: ProviderMessage,
-    sha256: str,
-    known: Known,
-    by_part: Mapping[tuple[bool, str], int],
-    count: Count,
+    one: ProviderMessage, sha256: str, by_part: Mapping[tuple[bool, str], int], count: Count
 ) -> ContextItem:
     """Say of a provider message where it came from and what it weighs."""
     role = str(one.body["role"])
-    same = known.get((role, one.part_ids))
-    if same is not None and same.sha256 == sha256:
-        return same
     tokens = sum(by_part.get((role == "tool", part), 0) for part in one.part_ids)
     if role == "system":
         tokens = count(prompt_text((one.body,)))

@@ -83,7 +83,8 @@ class Piece:
 class Pile:
     """The pieces of a request, the newest on top."""
 
-    def __init__(self, terms: Terms, recorded: Recorded) -> None:
+    def __init__(self, terms: Terms, recorded: Recorded, tools: int | None = None) -> None:
+        """Begin with the system prompt; ``tools`` is what the tools weigh, where that is known."""
         self.shown: set[str] = set()
         """The parts of which something is shown."""
         self._terms = terms
@@ -92,7 +93,7 @@ class Pile:
         self._pieces: list[Piece] = []
         self._calls: set[str] = {LEAD_ID}
         self._length = 0
-        self._tools_tokens = tools_tokens(terms.tools, terms.count)
+        self._tools_tokens = tools_tokens(terms.tools, terms.count) if tools is None else tools
         first = head(terms.system)
         # Something else is said, or a provider's words for nothing would be put behind it.
         written = write(first + LEAD[:1], terms.model, terms.count, frozenset())
@@ -123,7 +124,7 @@ class Pile:
             cleaned, terms.model, terms.count, summaries(messages), recorded=self._recorded
         )
         if _ids_sent(written) != {
-            block.call_id for one in cleaned for block in one.blocks if isinstance(block, CallBlock)
+            block.call_id for one in cleaned for block in one.blocks if block.type == "call"
         }:
             raise Unsure
         if self._pieces and not self._may_follow(cleaned, written):
@@ -176,8 +177,8 @@ class Pile:
     def _checked(self, flat: FlatMessages) -> tuple[str, ...]:
         """Return the ids of the calls: each its own, and its results are here."""
         blocks = [block for message in flat for block in message.blocks]
-        calls = tuple(block.call_id for block in blocks if isinstance(block, CallBlock))
-        results = {block.call_id for block in blocks if isinstance(block, ResultBlock)}
+        calls = tuple(block.call_id for block in blocks if block.type == "call")
+        results = {block.call_id for block in blocks if block.type == "result"}
         own = set(calls)
         if (
             len(own) < len(calls)

@@ -55,6 +55,7 @@ class Memory:
         terms: Terms,
         read: Read,
         recorded: Callable[[], Recorded] = dict,
+        tools: Callable[[], int | None] = lambda: None,
     ) -> Assembly | None:
         """Return the request of a session; None where only the whole session can tell.
 
@@ -66,7 +67,7 @@ class Memory:
             self._rest = max(0, self._rest - 1)
             return None
         if past is None or not past.goes_on(terms, decisions):
-            past = _Past(terms, recorded())
+            past = _Past(terms, recorded(), tools())
         try:
             found = past.assembly(messages, decisions, read)
         except Unsure:
@@ -79,9 +80,9 @@ class Memory:
 class _Past:
     """A session as it was at its newest request, and the pile that was made of it."""
 
-    def __init__(self, terms: Terms, recorded: Recorded) -> None:
+    def __init__(self, terms: Terms, recorded: Recorded, tools: int | None) -> None:
         self._terms = terms
-        self._pile = Pile(terms, recorded)
+        self._pile = Pile(terms, recorded, tools)
         self._messages: Messages = ()
         self._folded: Messages = ()
         self._names: dict[str, int] = {}

@@ -158,17 +158,26 @@ def _kept(stage: Stage, name: str, value: Policy | tuple[str | ToolSpec, ...]) -
 def _remembered(stage: Stage, setup: Setup, messages: Messages) -> Assembly | None:
     state = stage.log.state
 
-    def known() -> Recorded:
+    def alike() -> StepRequest | None:
+        """Return the newest request if it was counted as this one will be."""
         request = state.request
-        same = (
-            request is not None
-            and request.model.ref == setup.info.ref
-            and request.facts.estimator == setup.policy.estimator
-        )
-        return recorded(state.items) if same else {}
+        if request is None or request.model.ref != setup.info.ref:
+            return None
+        return request if request.facts.estimator == setup.policy.estimator else None
+
+    def known() -> Recorded:
+        return recorded(state.items) if alike() is not None else {}
+
+    def tools() -> int | None:
+        request = alike()
+        if request is None or request.tools != _kept(stage, "tools", setup.specs):
+            return None
+        return request.kinds.get("tools")
 
     terms = Terms(setup.system, setup.specs, setup.info, setup.policy, setup.count)
-    return stage.memory.assembly(messages, state.decisions, terms, stage.blobs.get_blob, known)
+    return stage.memory.assembly(
+        messages, state.decisions, terms, stage.blobs.get_blob, known, tools
+    )
 
 
 def _view(stage: Stage, messages: Messages) -> View:
