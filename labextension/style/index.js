@@ -1,5 +1,6 @@
 import './base.css';
 import './panel.css';
+import './complete.css';
 import './asked.css';
 import './revert.css';
 import './sessions.css';

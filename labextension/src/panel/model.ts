@@ -206,8 +206,9 @@ export class PanelModel implements IChatActions, IReadable<IChatState> {
     return { rows, total, cursor: outcome?.cursor };
   }
 
-  fork(session: string): void {
-    void this._front.link?.outcome('fork', { session }).then(this._note);
+  fork(session: string, message?: string): void {
+    const fields = message === undefined ? { session } : { session, message };
+    void this._front.link?.outcome('fork', fields).then(this._note);
   }
 
   retitle(session: string, title: string): Promise<string> {

@@ -6,6 +6,7 @@ import type { KeyboardEvent } from 'react';
 import type { Choices, Session } from '../../protocol/generated';
 import { useHost } from '../host';
 import { Choose } from './choose';
+import { Completions, listed, useCompletion, wordAt } from './complete';
 import type { IDrafts } from './drafts';
 import { useChat, type SendKey } from './model';
 import { Mode, Waits } from './permits';
@@ -35,6 +36,20 @@ export function Composer({
   const { text: draft, chosen } = drafts.draft;
   const field = useRef<HTMLTextAreaElement>(null);
   const hint = useId();
+  const [caret, setCaret] = useState<number | null>(null);
+  const word = caret === null || readOnly ? null : wordAt(draft, caret);
+  // A file that was written since is offered too: what there is, is asked for with each sign.
+  const [choices, look] = useChoices(`${draftKey} ${word?.sign ?? ''}`);
+  const { list, onKey } = useCompletion(
+    field,
+    draft,
+    (text, at) => {
+      drafts.write(text);
+      setCaret(at);
+    },
+    word,
+    choices
+  );
   useLayoutEffect(() => {
     const area = field.current;
     if (area !== null) {
@@ -58,6 +73,10 @@ export function Composer({
     if (event.nativeEvent.isComposing) {
       return;
     }
+    if (onKey(event)) {
+      event.stopPropagation();
+      return;
+    }
     if (event.key === 'Escape') {
       event.preventDefault();
       chat.leave();
@@ -75,12 +94,14 @@ export function Composer({
         send();
       }}
     >
+      {list !== null && <Completions list={list} />}
       <textarea
         ref={field}
         className="plm-Field plm-Composer-field"
         rows={2}
         aria-label={words.__('Prompt for the agent')}
         aria-describedby={hint}
+        {...listed(list)}
         placeholder={
           busy
             ? words.__('Say what comes next; it waits its turn')
@@ -90,6 +111,13 @@ export function Composer({
         value={draft}
         onChange={event => {
           drafts.write(event.target.value);
+          setCaret(event.target.selectionStart);
+        }}
+        onSelect={event => {
+          setCaret(event.currentTarget.selectionStart);
+        }}
+        onBlur={() => {
+          setCaret(null);
         }}
         onKeyDown={onKeyDown}
       />
@@ -109,7 +137,8 @@ export function Composer({
               : words.__('Ctrl+Enter sends')}
         </span>
         <Answering
-          draftKey={draftKey}
+          choices={choices}
+          onTrusted={look}
           drafts={drafts}
           readOnly={readOnly}
           session={session}
@@ -138,20 +167,11 @@ export function Composer({
   );
 }
 
-/** Draws which agent and model will answer, and lets a person choose others. */
-function Answering({
-  draftKey,
-  drafts,
-  readOnly,
-  session
-}: Pick<IComposerProps, 'draftKey' | 'drafts' | 'readOnly' | 'session'>) {
-  const { words } = useHost();
+/** Returns what there is to choose, asked for anew when the key is another one, and how to ask. */
+function useChoices(key: string): [Choices | null, () => void] {
   const chat = useChat();
   const [choices, setChoices] = useState<Choices | null>(null);
   const [looks, setLooks] = useState(0);
-  const look = () => {
-    setLooks(looks + 1);
-  };
   useEffect(() => {
     let wanted = true;
     void chat.choices().then(found => {
@@ -162,7 +182,27 @@ function Answering({
     return () => {
       wanted = false;
     };
-  }, [chat, draftKey, looks]);
+  }, [chat, key, looks]);
+  return [
+    choices,
+    () => {
+      setLooks(looks + 1);
+    }
+  ];
+}
+
+/** Draws which agent and model will answer, and lets a person choose others. */
+function Answering({
+  choices,
+  drafts,
+  onTrusted,
+  readOnly,
+  session
+}: Pick<IComposerProps, 'drafts' | 'readOnly' | 'session'> & {
+  choices: Choices | null;
+  onTrusted: () => void;
+}) {
+  const { words } = useHost();
   if (readOnly) {
     return null;
   }
@@ -171,7 +211,7 @@ function Answering({
   const kept = model === undefined ? '' : `${model.provider}/${model.name}`;
   return (
     <>
-      <Waits waits={choices?.waits ?? []} onTrusted={look} />
+      <Waits waits={choices?.waits ?? []} onTrusted={onTrusted} />
       <span className="plm-Composer-chips">
         <Choose
           label={words.__('Agent')}

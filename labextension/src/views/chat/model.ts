@@ -100,8 +100,8 @@ export interface IChatActions extends IActions {
   /** Finds sessions, newest first; a page of them. */
   sessions(wanted: IWanted): Promise<ISessionPage>;
   open(session: string): void;
-  /** Begins a session with all of another one, and goes on with it. */
-  fork(session: string): void;
+  /** Begins a session with all of another one, or all before a message, and goes on with it. */
+  fork(session: string, message?: string): void;
   /** Calls a session otherwise; resolves to what hindered it, or to nothing. As do these: */
   retitle(session: string, title: string): Promise<string>;
   /** Puts a session away, or fetches it back. */

@@ -31,6 +31,7 @@ import { Question } from '../question';
 import { Segment } from '../segment';
 import { Wished } from '../wish';
 import { Begin } from './notice';
+import { ForkHere } from './fork';
 import { RevertTo } from './revert';
 
 /** So near to the end, in pixels, a person is taken to look at the newest. */
@@ -156,7 +157,12 @@ const Turn = memo(
               <span className="plm-Hidden">{words.__('You said')} </span>
               {where}
               {taken === 'whole' && <strong>{words.__('Taken back')}</strong>}
-              {taken !== 'whole' && !live && <RevertTo target={turn.key} />}
+              {taken !== 'whole' && !live && (
+                <span className="plm-Said-deeds">
+                  <ForkHere session={session} target={turn.key} />
+                  <RevertTo target={turn.key} />
+                </span>
+              )}
             </div>
             <div className="plm-Said-words">{turn.prompt}</div>
             {turn.files.map(file => (

@@ -1,0 +1,31 @@
+/**
+ * Trying otherwise: a button on each prompt that begins a session with all that came before it.
+ */
+import { useHost } from '../host';
+import { useChat } from './model';
+
+/** Draws the button of a prompt. */
+export function ForkHere({
+  session,
+  target
+}: {
+  session: string;
+  target: string;
+}) {
+  const { words } = useHost();
+  const chat = useChat();
+  return (
+    <button
+      type="button"
+      className="plm-Link plm-ForkHere"
+      title={words.__(
+        'Begin a new session with all that came before this prompt; this one stays as it is'
+      )}
+      onClick={() => {
+        chat.fork(session, target);
+      }}
+    >
+      {words.__('Fork here')}
+    </button>
+  );
+}
