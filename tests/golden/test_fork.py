@@ -22,9 +22,11 @@ from palimpsest.store.layout import prepare
 from palimpsest.store.lease import this_owner
 from palimpsest.store.memory import MemoryStore
 from palimpsest.store.store import Store
+from palimpsest.transcript.budgets import Spent
 from palimpsest.transcript.events import Event, MessageUpdated, PartUpdated, Record, SessionCreated
 from palimpsest.transcript.messages import Message, Messages
 from palimpsest.transcript.sessions import Session, SessionTime
+from palimpsest.transcript.values import Usage
 
 OURS = Session(
     id="ses_parent",
@@ -34,6 +36,10 @@ OURS = Session(
     version="0",
     time=SessionTime(created=1, updated=1),
     metadata={"kept": "by forks"},
+    cost=1.5,
+    tokens=Usage(input=10),
+    unpriced=1,
+    below=Spent(cost=0.5),
 )
 
 
@@ -157,4 +163,6 @@ def test_a_fork_is_a_session_of_its_own(store: Store) -> None:
 
     assert (first.title, second.title) == (f"{OURS.title} (fork #1)", f"{OURS.title} (fork #2)")
     assert first.metadata == OURS.metadata
-    assert (first.parent_id, first.cost, first.share, first.time.created) == (None, None, None, 77)
+    assert (first.parent_id, first.share, first.time.created) == (None, None, 77)
+    # What was spent before it, it did not spend.
+    assert (first.cost, first.tokens, first.unpriced, first.below) == (None, Usage(), None, None)

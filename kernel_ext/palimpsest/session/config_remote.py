@@ -11,6 +11,7 @@ import urllib.error
 import urllib.request
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 SECONDS = 5.0
@@ -73,10 +74,22 @@ def _unusable(url: str) -> str:
     return f"{url!r} must begin with https://, so that nobody can change it on the way."
 
 
+class _Redirects(urllib.request.HTTPRedirectHandler):
+    """Follows only to addresses that could have been named themselves."""
+
+    def redirect_request(
+        self, req: urllib.request.Request, fp: Any, code: int, msg: str, headers: Any, newurl: str
+    ) -> urllib.request.Request | None:
+        wrong = _unusable(newurl)
+        if wrong:
+            raise ValueError(f"it leads on to {wrong.removesuffix('.')}")
+        return super().redirect_request(req, fp, code, msg, headers, newurl)
+
+
 def _get(url: str, seconds: float, attempt: _Attempt) -> None:
     try:
         request = urllib.request.Request(url, headers={"User-Agent": "palimpsest"})
-        with urllib.request.urlopen(request, timeout=seconds) as answer:
+        with urllib.request.build_opener(_Redirects).open(request, timeout=seconds) as answer:
             attempt.content = answer.read(LARGEST + 1)
         if len(attempt.content) > LARGEST:
             attempt.problem = "it is larger than 1 MB"

@@ -47,6 +47,8 @@ def fork(
             "metadata": _metadata(parent),
             "cost": None,
             "tokens": Usage(),
+            "unpriced": None,
+            "below": None,
             "share": None,
             "summary": None,
             "revert": _revert(parent, state, before),
