@@ -81,7 +81,8 @@ def test_the_wait_before_the_next_attempt_is_counted_down(page: Page, lab: Lab) 
     with FaultServer(fails(429, retry_after=6), says("Here I am.")) as server:
         setting = (
             f"%env OPENAI_BASE_URL={server.url}/v1\n%env OPENAI_API_KEY=none\n"
-            "%env OPENAI_MODEL=fault\n%load_ext palimpsest"
+            "%env OPENAI_MODEL=fault\n%env PALIMPSEST_CONFIG_CONTENT=titles = false\n"
+            "%load_ext palimpsest"
         )
         open_notebook(page, lab, book(lab, "again-count.ipynb", setting, "%%agent\nHello?"))
         page.evaluate(READY)

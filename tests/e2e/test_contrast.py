@@ -36,7 +36,8 @@ def server() -> Iterator[FaultServer]:
 def begin(page: Page, lab: Lab, server: FaultServer, name: str) -> Locator:
     """Open a notebook whose agent is answered by the server, and the panel beside it."""
     setting = (
-        f"%env OPENAI_BASE_URL={server.url}/v1\n%env OPENAI_API_KEY=none\n%env OPENAI_MODEL=fault"
+        f"%env OPENAI_BASE_URL={server.url}/v1\n%env OPENAI_API_KEY=none\n%env OPENAI_MODEL=fault\n"
+        "%env PALIMPSEST_CONFIG_CONTENT=titles = false"
     )
     cells = (f"{setting}\n%load_ext palimpsest", "%%agent\nHow many?", "%%agent\nAnd now?")
     open_notebook(page, lab, book(lab, name, *cells))

@@ -18,9 +18,13 @@ register_scenario("reads", [calls("bash", command="seq 1 5000"), says("It counts
 
 def test_another_policy_is_compared_in_a_cell(tmp_path: Path) -> None:
     (tmp_path / "palimpsest.toml").write_text(
-        'permission.bash = "allow"\ncontext_tokens = 60000\n[policy.truncate]\nmax_lines = 100\n'
+        "context_tokens = 60000\n[policy.truncate]\nmax_lines = 100\n"
     )
-    env = {"PALIMPSEST_REHEARSAL_DELAY": "0", "JPY_SESSION_NAME": str(tmp_path / "a.ipynb")}
+    env = {
+        "PALIMPSEST_REHEARSAL_DELAY": "0",
+        "PALIMPSEST_PERMISSION": '{"bash": "allow"}',
+        "JPY_SESSION_NAME": str(tmp_path / "a.ipynb"),
+    }
     with Kernel(cwd=tmp_path, env=env) as kernel:
         assert kernel.client.run(SETUP).status == "ok"
         kernel.client.run("%agent --model rehearsal/reads Count.", timeout=60)

@@ -95,6 +95,8 @@ def _get(url: str, seconds: float, attempt: _Attempt) -> None:
             attempt.problem = "it is larger than 1 MB"
     except (OSError, ValueError) as error:
         reason = getattr(error, "reason", None) or error
+        if isinstance(reason, TimeoutError):
+            reason = f"no answer in {seconds:g} seconds"
         attempt.problem = " ".join(str(reason).split())
     attempt.done.set()
 
