@@ -228,3 +228,19 @@ async def test_the_next_compaction_merges_the_summary_before(tmp_path: Path) -> 
     assert "First question" not in asked
     records = await room.records(session)
     assert all(one.matches for one in rebuild_all(room.store, session.id, records))
+
+
+async def test_the_agent_for_summaries_may_have_words_of_its_own(tmp_path: Path) -> None:
+    room, model = studio(tmp_path, says(LONG), says(LONG), says(SUMMARY), says("Done."))
+    scribe = room.services.agents["compaction"].model_copy(update={"prompt": "Sum it up in verse."})
+    object.__setattr__(room.services, "agents", {**room.services.agents, "compaction": scribe})
+    session = await room.session()
+    await ask(session, "First question")
+    await ask(session, "Second question")
+
+    await ask(session, "And now? " + "word " * 1_600)
+
+    [asked] = [one for one in model.requests if one.purpose == "compaction"]
+    assert asked.messages[0] == {"role": "system", "content": "Sum it up in verse."}
+    rebuilt = list(rebuild_all(room.store, session.id, await room.records(session)))
+    assert all(one.matches for one in rebuilt)

@@ -142,3 +142,22 @@ def test_a_small_model_of_the_same_provider_writes_titles() -> None:
     assert small_model("openai/x", {}, info_of, INFO).ref.id == "openai/x"
     assert small_model("openai/x", {"title": agent}, info_of, INFO).ref.id == "mistral/tiny"
     assert small_model(None, {}, info_of, served) is served
+
+
+async def test_the_title_agent_may_have_words_of_its_own(tmp_path: Path) -> None:
+    here = studio(tmp_path, says("PENGUINS"))
+    titler = here.services.agents["title"].model_copy(update={"prompt": "Shout the title."})
+    object.__setattr__(here.services, "agents", {**here.services.agents, "title": titler})
+    session = await here.session()
+
+    await ask(session, "How many penguins?")
+    await session.naming.wait()
+
+    [asked] = [
+        one
+        for one in rebuild_all(here.store, session.id, await here.records(session))
+        if one.record.purpose == "title"
+    ]
+    assert asked.matches
+    assert asked.request.messages[0] == {"role": "system", "content": "Shout the title."}
+    assert title(session) == "PENGUINS"

@@ -126,6 +126,8 @@ class Setup:
     max_steps: int
     summariser: Summariser | None = None
     """Writes summaries, where the policy names a model for them."""
+    scribe: str | None = None
+    """The system prompt of who writes summaries, where somebody wrote another than ours."""
     parameters: Mapping[str, Any] = field(default_factory=dict)
     """What the agent asks of every request, such as a temperature."""
 

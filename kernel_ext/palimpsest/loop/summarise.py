@@ -252,7 +252,7 @@ class Scribe:
 
 def _quiet(setup: Setup, named: Summariser | None) -> Setup:
     """Return how a summary is asked for: without tools, by the session's model or the one named."""
-    quiet = dataclasses.replace(setup, agent=AGENT, system=(SYSTEM,), specs=())
+    quiet = dataclasses.replace(setup, agent=AGENT, system=(setup.scribe or SYSTEM,), specs=())
     if named is None or named.model is None or named.info is None:
         return quiet
     return dataclasses.replace(quiet, model=named.model, info=named.info)

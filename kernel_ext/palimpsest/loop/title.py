@@ -43,9 +43,12 @@ class Titled:
     cost: float | None
 
 
-async def run_title(stage: Stage, setup: Setup) -> Titled:
-    """Ask for the title of a session; raises ModelFailed, or TimeoutError when it takes too long."""
-    quiet = dataclasses.replace(setup, agent="title", system=(SYSTEM,), specs=())
+async def run_title(stage: Stage, setup: Setup, system: str | None = None) -> Titled:
+    """Ask for the title of a session; raises ModelFailed, or TimeoutError when it takes too long.
+
+    ``system`` takes the place of our own words about titles.
+    """
+    quiet = dataclasses.replace(setup, agent="title", system=(system or SYSTEM,), specs=())
     request, record = _request(stage, quiet)
     stage.write(StepRequested(request=record))
     async with asyncio.timeout(SECONDS):

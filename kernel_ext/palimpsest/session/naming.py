@@ -104,7 +104,12 @@ class Naming:
         try:
             info = self._services.small_model(setup.info)
             model = setup.model if info is setup.info else self._services.model(info)
-            titled = await run_title(stage, dataclasses.replace(setup, model=model, info=info))
+            agent = self._services.agents.get("title")
+            titled = await run_title(
+                stage,
+                dataclasses.replace(setup, model=model, info=info),
+                agent.prompt if agent is not None else None,
+            )
         except (PalimpsestError, TimeoutError) as problem:
             LOGGER.debug("No title for session %s: %s", stage.session_id, problem)
         except Exception:

@@ -114,6 +114,7 @@ class Outfit:
         specs = self._specs(offered, info)
         if not any(spec.name == RECALL for spec in specs):
             policy = without_recall(policy)
+        scribe = services.agents.get(AGENT)
         return Setup(
             agent=agent.name,
             model=services.model(info),
@@ -124,7 +125,10 @@ class Outfit:
             specs=specs,
             offer=self.guests.offer(Offered(services.registry, offered)),
             max_steps=user.max_steps or services.max_steps or agent.steps,
-            summariser=self._summariser(policy.compact.model or self._scribe_model()),
+            summariser=self._summariser(
+                policy.compact.model or (scribe.model if scribe is not None else None)
+            ),
+            scribe=scribe.prompt if scribe is not None else None,
             parameters=agent.parameters,
         )
 
@@ -208,11 +212,6 @@ class Outfit:
         except ConfigError as problem:
             return Summariser(name, problem=str(problem))
         return Summariser(name, self._services.model(info), info)
-
-    def _scribe_model(self) -> str | None:
-        """Return the model that the agent for summaries was given."""
-        scribe = self._services.agents.get(AGENT)
-        return scribe.model if scribe is not None else None
 
     def _offered(self, agent: Agent, user: UserMessage) -> tuple[Tool, ...]:
         services = self._services
