@@ -105,3 +105,45 @@ def test_a_second_prompt_waits_behind_it(kernel: Kernel) -> None:
 
     assert "Two." in run.story()
     assert kernel.client.value("first.answer.text") == "'One.'"
+
+
+def test_a_prompt_is_steered_into_the_turn_that_runs(kernel: Kernel) -> None:
+    kernel.client.run(
+        "room.script(says('Hm.').pauses(1.5).calls('python', code='1'), says('In log scale.'))"
+    )
+    kernel.client.run("first = %agent --bg Plot it.")
+
+    kernel.client.run("second = %agent --steer Use a log scale.")
+
+    assert kernel.client.value("second.wait().text") == "'In log scale.'"
+    sent = kernel.client.value("str(room.model.requests[-1].messages)")
+    assert "Use a log scale." in sent
+    assert kernel.client.value("len(room.model.requests)") == "2"
+
+
+def test_waiting_prompts_are_taken_back(kernel: Kernel) -> None:
+    kernel.client.run("room.script(says('One.').pauses(2.0), says('Two.'))")
+    kernel.client.run("first = %agent --bg First.")
+    kernel.client.run("second = %agent --bg Second.")
+    kernel.client.run("third = %agent --bg Third.")
+
+    assert "Taken back." in kernel.client.run("%agent withdraw").story()
+    assert "Taken back." in kernel.client.run("%agent withdraw all").story()
+    assert "No prompt was waiting." in kernel.client.run("%agent withdraw").story()
+
+    assert kernel.client.value("first.wait().text") == "'One.'"
+    assert kernel.client.value("len(room.model.requests)") == "1"
+
+
+def test_a_turn_that_failed_is_tried_again(kernel: Kernel) -> None:
+    kernel.client.run(
+        "from palimpsest.model.script import fails\n"
+        "room.script(fails(401, 'No such key.'), says('Here I am.'))"
+    )
+    kernel.client.run("%agent Hello?")
+
+    again = kernel.client.run("%agent retry")
+
+    assert "Here I am." in again.story()
+    nothing = kernel.client.run("%agent retry").reply["content"]
+    assert "nothing to try again" in str(nothing.get("evalue"))

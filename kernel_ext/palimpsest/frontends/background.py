@@ -253,6 +253,7 @@ def _chosen(options: Options, place: Place) -> PromptOptions:
         tools=options.tools,
         max_steps=options.max_steps,
         yes=options.yes,
+        delivery="steer" if options.steer else "queue",
         origin=origin,
         prompt_id=f"pmt_{uuid.uuid4().hex}",
     )

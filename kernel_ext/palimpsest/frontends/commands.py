@@ -66,6 +66,7 @@ class Commands:
                 if name != "storage"
             },
             "stop": self._stop,
+            "withdraw": self._withdraw,
             "context": self._context,
             "pin": functools.partial(self._wish, "pin"),
             "unpin": functools.partial(self._wish, "unpin"),
@@ -127,6 +128,15 @@ class Commands:
     def _stop(self, _argument: str, place: Place) -> Text:
         stopped = self._current(place).cancel("Stopped.")
         return sentence("Stopped." if stopped else "Nothing was running.")
+
+    def _withdraw(self, argument: str, place: Place) -> Text:
+        session = self._current(place)
+        waiting = [one.prompt_id for one in session.snapshot().inbox]
+        named = waiting if argument == "all" else waiting[-1:]
+        gone = sum(session.withdraw(one) for one in named)
+        if not gone:
+            return sentence("No prompt was waiting.")
+        return sentence("Taken back." if gone == 1 else f"{gone} prompts were taken back.")
 
     def _revert(self, name: str, argument: str, place: Place) -> Text:
         session = self._current(place)

@@ -50,12 +50,12 @@ class Front:
 
     def ask(self, request: Request, place: Place) -> AgentAnswer | Background | None:
         """Run a line of the magic, blocking; a prompt for the background returns its handle."""
-        if request.options.bg or request.command == "wait":
+        if _apart(request) or request.command == "wait":
             self._refuse_nested()
             self._warn()
             given = self.services, self.pump, self.channel
-            return send(*given, request, place) if request.options.bg else join(*given, place)
-        if request.command == "compact":
+            return send(*given, request, place) if _apart(request) else join(*given, place)
+        if request.command in {"compact", "retry"}:
             self._turn(request, place).run()
             return None
         if request.command is not None:
@@ -67,7 +67,7 @@ class Front:
         self, request: Request, place: Place
     ) -> "Coroutine[Any, Any, AgentAnswer | Background | None]":
         """Run a prompt, awaited by its cell."""
-        if request.options.bg:
+        if _apart(request):
             return _there(self.ask(request, place))
         return self._turn(request, place).run_awaiting()
 
@@ -114,6 +114,11 @@ class Front:
         close = getattr(self.services, "close", None)
         if callable(close):
             close()
+
+
+def _apart(request: Request) -> bool:
+    """Tell whether no cell waits for the answer."""
+    return request.options.bg or request.options.steer
 
 
 async def _there(value: AgentAnswer | Background | None) -> AgentAnswer | Background | None:

@@ -29,6 +29,8 @@ Command = Literal[
     "use",
     "stop",
     "wait",
+    "retry",
+    "withdraw",
     "compact",
     "context",
     "pin",
@@ -65,6 +67,8 @@ COMMANDS: dict[str, str] = {
     "use": "go on with another session: %agent use ID",
     "stop": "stop the turn that runs",
     "wait": "wait for the turn that runs, and show its answer",
+    "retry": "send the newest turn's request again, because it failed",
+    "withdraw": "take waiting prompts back: the newest, or %agent withdraw all",
     "compact": "put a summary in the place of what was said: %agent compact [focus on ...]",
     "context": "what fills the model's window, and what is gone from it, since when and why",
     "pin": "keep a part in every request: %agent pin ID; without an ID, list what there is",
@@ -122,6 +126,7 @@ class Options:
     yes: bool = False
     quiet: bool = False
     bg: bool = False
+    steer: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,6 +162,13 @@ OPTIONS: tuple[Option, ...] = (
     Option("yes", "--yes", "-y", None, "answer permission questions of this turn with yes"),
     Option("quiet", "--quiet", "-q", None, "show only the final text"),
     Option("bg", "--bg", None, None, "send the prompt and end the cell; the agent goes on"),
+    Option(
+        "steer",
+        "--steer",
+        None,
+        None,
+        "like --bg, and into the turn that runs, before its next request",
+    ),
 )
 
 _BY_NAME = {option.long: option for option in OPTIONS} | {
@@ -218,8 +230,8 @@ def _command(rest: str) -> Request | None:
     if not words:
         return Request(command="help")
     word = words[0]
-    if words == ["mcp", "connect"]:
-        return Request(command="mcp", argument="connect")
+    if words in (["mcp", "connect"], ["withdraw", "all"]):
+        return Request(command=word, argument=words[1])  # type: ignore[arg-type]  # both are
     found = _with_argument(word, words, rest)
     if found is None and word in COMMANDS and words[1:2] and _LOOKS_LIKE_OPTION.match(words[1]):
         # Nobody begins a prompt so, and a slip must not cost a request.

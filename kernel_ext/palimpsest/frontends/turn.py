@@ -176,6 +176,8 @@ class CellTurn:
     async def _answer(self, session: LiveSession) -> Answer:
         if self._request.command == "compact":
             return await session.compact(self._request.argument or None, self._origin)
+        if self._request.command == "retry":
+            return await session.retry()
         return await session.prompt(self._request.prompt, self._prompt_options())
 
     async def _session(self) -> LiveSession:
