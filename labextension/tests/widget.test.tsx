@@ -7,7 +7,7 @@ import { HOST } from '../src/widget/host';
 import view from '../src/widget/index';
 import { colour, drawMarkdown } from '../src/widget/markdown';
 import type { IModel } from '../src/widget/model';
-import { assistant, text } from './builders';
+import { assistant, text, user } from './builders';
 
 type Heard = (content: unknown) => void;
 
@@ -70,14 +70,14 @@ const head = (seq: number) => ({
 });
 
 function picture(words: string, resync: string): PictureNotice {
-  const message = assistant([text(words)]);
+  const messages = [user([text('How many?')]), assistant([text(words)])];
   return {
     kind: 'picture',
     session: 'ses_1',
     resync,
     seq: 3,
     head: head(3),
-    messages: [message],
+    messages,
     todos: [],
     inbox: [],
     replies: {},
@@ -141,6 +141,9 @@ describe('the view of a session', () => {
 
     expect(page.querySelector('.plm-View')?.textContent).toContain('three');
     expect(page.querySelector('strong')?.textContent).toBe('three');
+    expect(page.textContent).toContain('How many?');
+    // It is for looking: nothing of the session can be changed here.
+    expect(page.querySelector('.plm-Said button')).toBeNull();
   });
 
   it('asks sooner again while the kernel does not answer', async () => {

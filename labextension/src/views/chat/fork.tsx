@@ -2,9 +2,9 @@
  * Trying otherwise: a button on each prompt that begins a session with all that came before it.
  */
 import { useHost } from '../host';
-import { useChat } from './model';
+import { useChatIfAny } from './model';
 
-/** Draws the button of a prompt. */
+/** Draws the button of a prompt; nothing where a session is only shown. */
 export function ForkHere({
   session,
   target
@@ -13,7 +13,10 @@ export function ForkHere({
   target: string;
 }) {
   const { words } = useHost();
-  const chat = useChat();
+  const chat = useChatIfAny();
+  if (chat === null) {
+    return null;
+  }
   return (
     <button
       type="button"

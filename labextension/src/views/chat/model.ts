@@ -119,9 +119,14 @@ const ChatContext = createContext<IChatActions | null>(null);
 
 export const ChatProvider = ChatContext.Provider;
 
+/** Returns what a person can do in the panel around; null where there is only something to see. */
+export function useChatIfAny(): IChatActions | null {
+  return useContext(ChatContext);
+}
+
 /** Returns what a person can do in the panel around. */
 export function useChat(): IChatActions {
-  const chat = useContext(ChatContext);
+  const chat = useChatIfAny();
   if (chat === null) {
     throw new Error('A view of the panel was drawn outside of it.');
   }
