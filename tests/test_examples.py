@@ -2,6 +2,7 @@
 
 import doctest
 import importlib
+import inspect
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,10 +10,13 @@ from typing import Any
 
 import pytest
 
+import palimpsest
+from palimpsest import project
 from palimpsest.app import App
 from palimpsest.public import Session, open_session
 
 MODULES = [
+    "palimpsest.project",
     "palimpsest.public",
     "palimpsest.session.keeping",
     "palimpsest.session.running",
@@ -63,6 +67,17 @@ def test_the_example_does_what_it_says(app: App, example: doctest.DocTest) -> No
     failed = doctest.DocTestRunner(optionflags=flags).run(example, out=said.append)
 
     assert failed.failed == 0, "".join(said)
+
+
+def test_every_function_about_the_project_is_offered_explained_and_has_an_example() -> None:
+    own = {
+        name: one
+        for name, one in vars(project).items()
+        if inspect.isfunction(one) and one.__module__ == project.__name__ and name[0] != "_"
+    }
+
+    assert {name: getattr(palimpsest, name) for name in own} == own
+    assert [name for name, one in own.items() if ">>>" not in (one.__doc__ or "")] == []
 
 
 def test_every_method_of_a_session_is_explained_and_typed() -> None:

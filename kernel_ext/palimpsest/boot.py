@@ -9,10 +9,14 @@ import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from palimpsest.frontends.complete import Completions
 from palimpsest.frontends.magic import AgentMagics, Cells, current_notebook
+
+if TYPE_CHECKING:
+    from palimpsest.app import App
+    from palimpsest.public import Session
 
 _ATTRIBUTE = "_palimpsest_extension"
 _WAIT_SECONDS = 0.05
@@ -119,20 +123,30 @@ def extension_of(shell: Any) -> Extension | None:
     return found
 
 
-def current_session(session_id: str | None = None) -> Any:
-    """Return the notebook's session, or the one that begins with this id, to look at.
+def current_app() -> "App":
+    """Return the application of this kernel; in a script, the newest one, or one for its folder.
 
     It waits until the extension is there, so that no second application begins beside it.
     """
     ipython = sys.modules.get("IPython")
     extension = extension_of(ipython.get_ipython()) if ipython is not None else None
     services = extension.front().services if extension is not None else None
-    from palimpsest import public
-    from palimpsest.app import App
+    from palimpsest.app import APPS, App
 
     if isinstance(services, App):
-        return public.open_session(services, session_id)
-    return public.current_session(session_id)
+        return services
+    return APPS[-1] if APPS else App()
+
+
+def current_session(session_id: str | None = None) -> "Session":
+    """Return the notebook's session, or the one that begins with this id, to look at.
+
+    In a script, where no kernel loaded the extension, it belongs to the current folder.
+    """
+    app = current_app()
+    from palimpsest.public import open_session
+
+    return open_session(app, session_id)
 
 
 def _cells_on_the_stack() -> int:

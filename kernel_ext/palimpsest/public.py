@@ -5,10 +5,9 @@ The same things that the magic and the panel can do, as a Python object (docs/ap
 
 import functools
 from collections.abc import Collection
-from pathlib import Path
 from typing import Any
 
-from palimpsest.app import APPS, App
+from palimpsest.app import App
 from palimpsest.model.tokenizer import counter
 from palimpsest.review.ledger import Ledger
 from palimpsest.review.occasions import Redecision
@@ -22,11 +21,9 @@ from palimpsest.session.control import Control
 from palimpsest.session.handing import Handing
 from palimpsest.session.hooks import HookStatus
 from palimpsest.session.keeping import Keeping
-from palimpsest.session.listing import Page, Query
 from palimpsest.session.policies import policy_from
 from palimpsest.session.running import Running
 from palimpsest.session.wishes import Wish
-from palimpsest.store.exchange import ImportReport
 from palimpsest.tools.mcp_servers import ServerStatus
 from palimpsest.transcript.decisions import StepRequest
 from palimpsest.transcript.policies import Policy
@@ -282,39 +279,6 @@ class Session(Running, Keeping, Handing):
         picture = self._live.snapshot()
         title = picture.session.title if picture.session else "?"
         return f"<Session {self.id} {title!r}, {len(picture.messages)} messages>"
-
-
-def current_session(session_id: str | None = None) -> Session:
-    """Return the notebook's session, or the one that begins with this id, to look at.
-
-    In a script, where no kernel loaded the extension, it belongs to the current folder.
-    """
-    app = APPS[-1] if APPS else App()
-    return open_session(app, session_id)
-
-
-def sessions(words: str = "", **query: Any) -> Page:
-    """List the sessions of the project, newest first; with words, those that hold them all.
-
-    The rest of the query is ``archived``, ``children``, ``limit``, ``number`` and ``cursor``, as in
-    ``palimpsest.session.listing.Query``.
-
-    >>> import palimpsest
-    >>> [found.id for found in palimpsest.sessions("hello").sessions] == [session.id]
-    True
-    """
-    app = APPS[-1] if APPS else App()
-    return app.engine.submit(app.workspace.page(Query(words, **query))).result()
-
-
-def import_session(path: str | Path) -> ImportReport:
-    """Bring sessions in from OpenCode's storage folder, or from the JSON of an exported session.
-
-    Nothing of them is run, and the same again brings nothing. Returns what came, and what could not
-    be read.
-    """
-    app = APPS[-1] if APPS else App()
-    return app.engine.submit(app.workspace.giving.bring(path)).result()
 
 
 def open_session(app: App, session_id: str | None = None) -> Session:

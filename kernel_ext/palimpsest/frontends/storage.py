@@ -4,7 +4,7 @@ Border: words from values; ``commands`` shows them.
 """
 
 import datetime
-from collections.abc import Awaitable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from palimpsest.frontends.policy import Rows, Section
@@ -13,6 +13,7 @@ from palimpsest.frontends.turn import Pages, Services
 from palimpsest.render.words import count, size
 from palimpsest.session.retention import Family, Limits, Plan, families, parse_size
 from palimpsest.session.settings import RetentionSettings
+from palimpsest.session.storing import prune_storage, weigh_storage
 from palimpsest.store.sizes import Sizes
 from palimpsest.store.store import SessionSummary
 from palimpsest.store.sweep import DAY, Sweep, Unneeded
@@ -76,31 +77,26 @@ class Storage:
         config = getattr(self._services, "config", None)
         kept = config.value.retention if config is not None else RetentionSettings()
         if not argument:
-            sizes, summaries = done(workspace.storage()).result()
-            found, _ = done(workspace.sweep(kept.texts)).result()
-            return [*storage_words(sizes, summaries), sweep_words(found, kept.texts, None)]
+            found = done(weigh_storage(workspace, kept)).result()
+            said = storage_words(found.sizes, found.sessions)
+            return [*said, sweep_words(found.unneeded, kept.texts, None)]
         wanted = read_prune(argument.partition(" ")[2])
-        most = parse_size(kept.size) if kept.size is not None else None
-        limits = Limits(
-            wanted.days if wanted.days is not None else kept.days,
-            wanted.most_bytes if wanted.most_bytes is not None else most,
-        )
-        planned, gone = done(
-            workspace.prune(limits) if wanted.yes else _looked(workspace.plan(limits))
+        pruned = done(
+            prune_storage(
+                workspace,
+                kept,
+                days=wanted.days,
+                max_size=wanted.most_bytes,
+                delete=wanted.yes,
+            )
         ).result()
-        for family in gone or ():
+        for family in pruned.sessions_gone or ():
             for one in family.ids:
                 self._pages.forget(one)
-        swept, texts = done(workspace.sweep(kept.texts, delete=wanted.yes)).result()
         return [
-            *plan_words(planned, gone),
-            sweep_words(swept, kept.texts, texts if wanted.yes else None),
+            *plan_words(pruned.plan, pruned.sessions_gone),
+            sweep_words(pruned.unneeded, kept.texts, pruned.texts_gone),
         ]
-
-
-async def _looked(plan: Awaitable[Plan]) -> tuple[Plan, None]:
-    """Return a plan as a prune that deleted nothing."""
-    return await plan, None
 
 
 def storage_words(sizes: Sizes, summaries: Sequence[SessionSummary]) -> Said:

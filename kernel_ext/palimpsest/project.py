@@ -1,0 +1,179 @@
+"""What a person asks of the project, as ``palimpsest.…``: its sessions, who answers, the settings, the folder.
+
+The same as ``%agent sessions``, ``--new``, ``import``, ``agents``, ``commands``, ``skills``, ``models``, ``config`` and ``storage``
+(docs/api.md). Each is about the kernel's project, in a script about the current folder's.
+"""
+
+from pathlib import Path
+from typing import Any
+
+from palimpsest.boot import current_app
+from palimpsest.public import Session
+from palimpsest.session.agents import Agent
+from palimpsest.session.command_files import OwnCommand
+from palimpsest.session.config import LoadedConfig
+from palimpsest.session.config_trust import Held
+from palimpsest.session.library import Library
+from palimpsest.session.listing import Page, Query
+from palimpsest.session.storing import Pruned, Storage, prune_storage, weigh_storage
+from palimpsest.store.exchange import ImportReport
+from palimpsest.tools.skill import Skill
+
+
+def new_session() -> Session:
+    """Begin a new session for the notebook; it is the current one from now on.
+
+    >>> import palimpsest
+    >>> palimpsest.new_session().id == palimpsest.current_session().id
+    True
+    """
+    app = current_app()
+    return Session(app, app.engine.submit(app.workspace.new(app.notebook())).result())
+
+
+def sessions(words: str = "", **query: Any) -> Page:
+    """List the sessions of the project, newest first; with words, those that hold them all.
+
+    The rest of the query is ``archived``, ``children``, ``limit``, ``number`` and ``cursor``, as in
+    ``palimpsest.session.listing.Query``.
+
+    >>> import palimpsest
+    >>> [found.id for found in palimpsest.sessions("hello").sessions] == [session.id]
+    True
+    """
+    app = current_app()
+    return app.engine.submit(app.workspace.page(Query(words, **query))).result()
+
+
+def import_session(path: str | Path) -> ImportReport:
+    """Bring sessions in from OpenCode's storage folder, or from the JSON of an exported session.
+
+    Nothing of them is run, and the same again brings nothing. Returns what came, and what could not
+    be read.
+
+    >>> import palimpsest
+    >>> [one.outcome for one in palimpsest.import_session(session.export("json")).sessions]
+    ['same']
+    """
+    app = current_app()
+    return app.engine.submit(app.workspace.giving.bring(path)).result()
+
+
+def agents() -> tuple[Agent, ...]:
+    """List the agents that can be named: who answers, and to whom work can be handed.
+
+    Each has ``name``, ``description``, ``mode``, ``model`` and ``origin``. Files that changed are read
+    again first.
+
+    >>> import palimpsest
+    >>> [agent.name for agent in palimpsest.agents() if agent.answers]
+    ['build', 'plan']
+    """
+    return tuple(agent for agent in _library().agents.values() if not agent.hidden)
+
+
+def commands() -> tuple[OwnCommand, ...]:
+    """List the commands: prompts of one's own, sent by their name, as in ``session.prompt("/tidy a.py")``.
+
+    >>> import palimpsest
+    >>> palimpsest.commands()
+    ()
+    """
+    return tuple(_library().commands.values())
+
+
+def skills() -> tuple[Skill, ...]:
+    """List the skills: texts that the model loads for one kind of task.
+
+    >>> import palimpsest
+    >>> palimpsest.skills()
+    ()
+    """
+    return tuple(_library().skills.values())
+
+
+def problems() -> tuple[str, ...]:
+    """Say what is wrong with the files of agents, commands and skills, one sentence each.
+
+    >>> import palimpsest
+    >>> palimpsest.problems()
+    ()
+    """
+    return _library().problems
+
+
+def models() -> tuple[tuple[str, str, str], ...]:
+    """List the models that can be used here: id, window, and why it is here.
+
+    >>> import palimpsest
+    >>> "rehearsal/rules" in [name for name, window, because in palimpsest.models()]
+    True
+    """
+    return tuple(current_app().models())
+
+
+def config() -> LoadedConfig:
+    """Return every setting and where it came from: ``rows()``, ``problems``, ``held``, ``value``.
+
+    >>> import palimpsest
+    >>> [row for row in palimpsest.config().rows() if row[0] == "share"]
+    [('share', 'manual', 'built in')]
+    """
+    return current_app().config
+
+
+def trust() -> tuple[Held, ...]:
+    """Believe what this project's files say now about permissions; returns what that is.
+
+    >>> import palimpsest
+    >>> palimpsest.trust()
+    ()
+    """
+    return tuple(current_app().trust())
+
+
+def distrust() -> bool:
+    """Believe it no more; false when it was not trusted.
+
+    >>> import palimpsest
+    >>> palimpsest.distrust()
+    False
+    """
+    return current_app().distrust()
+
+
+def storage() -> Storage:
+    """Weigh what is kept: each session, long texts, snapshots, pages, and what nobody needs any more.
+
+    >>> import palimpsest
+    >>> palimpsest.storage().sizes.total > 0
+    True
+    """
+    app = current_app()
+    kept = app.config.value.retention
+    return app.engine.submit(weigh_storage(app.workspace, kept)).result()
+
+
+def prune(
+    days: float | None = None, max_size: int | str | None = None, *, delete: bool = False
+) -> Pruned:
+    """Say which sessions and texts may go, and with ``delete`` delete them, for good.
+
+    ``days`` is since a session was last used, ``max_size`` is of the whole folder, in bytes or as
+    ``"2GB"``; the settings' limits hold where none is given.
+
+    >>> import palimpsest
+    >>> would = palimpsest.prune(days=90)
+    >>> would.plan.due, would.sessions_gone
+    ((), None)
+    """
+    app = current_app()
+    kept = app.config.value.retention
+    work = prune_storage(app.workspace, kept, days=days, max_size=max_size, delete=delete)
+    return app.engine.submit(work).result()
+
+
+def _library() -> Library:
+    library = current_app().library
+    library.refresh()
+    return library

@@ -1,0 +1,77 @@
+"""Weigh a project's folder, and make room in it, as every front end asks for it.
+
+Border: puts together what the workspace measures, plans and deletes; the words for it are written
+by ``frontends``. Nothing goes without ``delete``.
+"""
+
+from dataclasses import dataclass
+
+from palimpsest.session.api import Workspace
+from palimpsest.session.retention import Family, Limits, Plan, parse_size
+from palimpsest.session.settings import RetentionSettings
+from palimpsest.store.sizes import Sizes
+from palimpsest.store.store import SessionSummary
+from palimpsest.store.sweep import Sweep, Unneeded
+from palimpsest.transcript.errors import UserError
+
+MOST_DAYS = 100_000
+
+
+@dataclass(frozen=True, slots=True)
+class Storage:
+    """What the folder holds."""
+
+    sizes: Sizes
+    sessions: tuple[SessionSummary, ...]
+    unneeded: Sweep
+    """Long texts that no session needs any more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pruned:
+    """What would go, or went."""
+
+    plan: Plan
+    unneeded: Sweep
+    sessions_gone: tuple[Family, ...] | None = None
+    """None where nothing was deleted."""
+    texts_gone: tuple[Unneeded, ...] | None = None
+
+
+async def weigh_storage(workspace: Workspace, kept: RetentionSettings) -> Storage:
+    """Weigh the folder; raises UserError where nothing is kept on a disk."""
+    sizes, sessions = await workspace.storage()
+    found, _ = await workspace.sweep(kept.texts)
+    return Storage(sizes, tuple(sessions), found)
+
+
+async def prune_storage(
+    workspace: Workspace,
+    kept: RetentionSettings,
+    *,
+    days: float | None = None,
+    max_size: int | str | None = None,
+    delete: bool = False,
+) -> Pruned:
+    """Say what may go under limits of age and size, and delete it when asked to.
+
+    A limit that is not given is the configured one. Raises UserError for one that is none.
+    """
+    limits = limits_of(kept, days, max_size)
+    if delete:
+        planned, gone = await workspace.prune(limits)
+    else:
+        planned, gone = await workspace.plan(limits), None
+    swept, texts = await workspace.sweep(kept.texts, delete=delete)
+    return Pruned(planned, swept, gone, tuple(texts) if delete else None)
+
+
+def limits_of(kept: RetentionSettings, days: float | None, max_size: int | str | None) -> Limits:
+    """Return the limits that hold; raises UserError for one that is none."""
+    if days is not None and not 0 <= days < MOST_DAYS:
+        raise UserError(f"{days!r} is not a number of days from 0 on.")
+    wanted = max_size if max_size is not None else kept.size
+    most = parse_size(wanted) if isinstance(wanted, str) else wanted
+    if most is not None and most < 0:
+        raise UserError(f"{most!r} is not a size. Write it as 500MB or 1.5GB.")
+    return Limits(days if days is not None else kept.days, most)
