@@ -435,6 +435,7 @@ def test_a_page_learns_what_can_be_chosen(page: Kernel) -> None:
         "mode",
         "waits",
         "commands",
+        "skills",
         "helpers",
     } == set(choices)
 

@@ -5,7 +5,7 @@ Border: called off the engine's loop, because what is kept for a project is a fi
 
 from typing import Any
 
-from palimpsest.frontends.allowing import allowed_of
+from palimpsest.frontends.allowing import allowed_of, rules_of
 from palimpsest.frontends.protocol import (
     ListAllowed,
     ModeChoice,
@@ -32,7 +32,11 @@ def answer(command: AboutPermissions, session: LiveSession, services: Any) -> Ou
         case ListAllowed():
             if command.revoke is not None:
                 session.control.revoke(*command.revoke)
-            return OutcomeNotice(id=command.id, allowed=allowed_of(session.control))
+            return OutcomeNotice(
+                id=command.id,
+                allowed=allowed_of(session.control),
+                rules=rules_of(session.control),
+            )
         case TrustProject():
             decide = getattr(services, "trust" if command.trusted else "distrust", None)
             if callable(decide):

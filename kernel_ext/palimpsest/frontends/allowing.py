@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from palimpsest.frontends.allow_lines import amounts
-from palimpsest.frontends.protocol import Allowed
+from palimpsest.frontends.protocol import Allowed, AllowedRule
 from palimpsest.render.escape import code_span, inline
 from palimpsest.session.control import Allowance, Control
 from palimpsest.session.purse import limit_words, spent_words
@@ -156,6 +156,16 @@ def allowed_of(control: Control) -> tuple[Allowed, ...]:
             where=origin(one),
         )
         for one in control.allowances
+    )
+
+
+def rules_of(control: Control) -> tuple[AllowedRule, ...]:
+    """Return the rules that hold for every agent, as a page shows them."""
+    return tuple(
+        AllowedRule(
+            permission=rule.permission, pattern=rule.pattern, action=rule.action, origin=where
+        )
+        for rule, where in control.all_rules()
     )
 
 

@@ -22,6 +22,7 @@ from palimpsest.frontends.giving_channel import GivingChannel
 from palimpsest.frontends.guests_channel import GuestsChannel
 from palimpsest.frontends.magic import current_notebook, rename_notebook
 from palimpsest.frontends.notices import choices_of, head_of, in_batches, pictures, records_since
+from palimpsest.frontends.project_channel import ProjectChannel
 from palimpsest.frontends.protocol import (
     COMMAND_TYPES,
     COMMANDS,
@@ -158,6 +159,7 @@ class Channel:
         self._work |= ShelfChannel(services, self).work
         self._work |= GivingChannel(services, self).work
         self._work |= GuestsChannel(services, self).work
+        self._work |= ProjectChannel(services, self).work
         self._work |= RunningChannel(self._session, self._turn, self._publish, self._notebook).work
 
     def fresh(self, session_id: str) -> bool:

@@ -49,7 +49,8 @@ def _named(library: Any, kind: str) -> tuple[AgentChoice, ...]:
     if library is None:
         return ()
     library.refresh()
-    found = library.commands if kind == "commands" else helpers(library.agents)
+    kinds = {"commands": library.commands, "skills": library.skills}
+    found = kinds[kind] if kind in kinds else helpers(library.agents)
     return tuple(AgentChoice(name=name, description=one.description) for name, one in found.items())
 
 
@@ -69,6 +70,7 @@ def choices_of(services: Services) -> Choices:
         model=default() if callable(default) else "",
         agent=named[0][0] if named else "",
         commands=_named(known, "commands"),
+        skills=_named(known, "skills"),
         helpers=_named(known, "helpers"),
         **allow_choices(services),
     )

@@ -203,6 +203,31 @@ class ListChoices(CommandBase):
     type: Literal["choices"] = "choices"
 
 
+class ListSettings(CommandBase):
+    """List every setting and where it came from."""
+
+    type: Literal["config"] = "config"
+
+
+class ShowStorage(CommandBase):
+    """Weigh the project's folder, and say what may go of it, or delete that first."""
+
+    type: Literal["storage"] = "storage"
+    days: float | None = None
+    """Not used for so long; the configured number where nothing is said."""
+    max_size: int | str | None = None
+    """Most that the folder takes: bytes, or words such as ``2GB``."""
+    delete: bool = False
+    """What may go is deleted, for good."""
+
+
+class ShowContext(CommandBase):
+    """Draw what fills the model's window, and what is gone from it."""
+
+    type: Literal["context"] = "context"
+    session: str | None = None
+
+
 class ListGuests(CommandBase):
     """List the hooks and MCP servers of this kernel, and try its servers again first."""
 
@@ -390,6 +415,9 @@ Command = Annotated[
     | Resync
     | CloseSegment
     | ListChoices
+    | ListSettings
+    | ShowStorage
+    | ShowContext
     | ListGuests
     | ListSessions
     | ListChildren
@@ -414,7 +442,7 @@ Command = Annotated[
 ]
 
 COMMANDS: TypeAdapter[Command] = TypeAdapter(Command)
-COMMAND_TYPES = "hello, watch, unwatch, prompt, queue, steer, reply, answer, picture, retry, loop, compact, policy, cancel, withdraw, resync, close, choices, guests, sessions, children, title, archive, delete, fork, open, new, rename, mode, budget, allowed, trust, choose, revert, share, unshare, export, import"
+COMMAND_TYPES = "hello, watch, unwatch, prompt, queue, steer, reply, answer, picture, retry, loop, compact, policy, cancel, withdraw, resync, close, choices, config, storage, context, guests, sessions, children, title, archive, delete, fork, open, new, rename, mode, budget, allowed, trust, choose, revert, share, unshare, export, import"
 
 
 class SessionHead(Value):
@@ -505,6 +533,15 @@ class Allowed(Value):
     """Where and when it was said, in words."""
 
 
+class AllowedRule(Value):
+    """A rule that holds for every agent; of those that match a call, the last one holds."""
+
+    permission: str
+    pattern: str
+    action: Literal["allow", "ask", "deny"]
+    origin: str
+
+
 class Choices(Value):
     """What a person can choose for a prompt."""
 
@@ -515,6 +552,8 @@ class Choices(Value):
     agent: str = ""
     commands: tuple[AgentChoice, ...] = ()
     """Commands of the person's own; ``/name arguments`` is the prompt."""
+    skills: tuple[AgentChoice, ...] = ()
+    """Texts that the model loads for one kind of task."""
     helpers: tuple[AgentChoice, ...] = ()
     """Agents to whom work can be handed; ``@name task`` is the prompt."""
     modes: tuple[ModeChoice, ...] = ()
@@ -595,6 +634,47 @@ class Unreadable(Value):
     what: str
 
 
+class SettingRow(Value):
+    """A setting, its value in words, and where that came from."""
+
+    key: str
+    value: str
+    origin: str
+
+
+class StorageRow(Value):
+    """What a session takes, with those that it began."""
+
+    id: str
+    title: str
+    bytes: int
+    updated: int
+    with_children: int = 1
+    """How many sessions go together."""
+    why: str | None = None
+    """Why it is never taken."""
+
+
+class StorageReport(Value):
+    """What the project's folder takes, in bytes, and what may go of it."""
+
+    total: int
+    logs: int
+    blobs: int
+    snapshots: int
+    share: int
+    other: int
+    sessions: tuple[StorageRow, ...] = ()
+    due: tuple[StorageRow, ...] = ()
+    """What is over the limits of age and size, and may go."""
+    spared: tuple[StorageRow, ...] = ()
+    """What is over them, and never goes."""
+    unneeded: int = 0
+    """Of texts that no session needs any more, and that may go."""
+    gone: tuple[StorageRow, ...] | None = None
+    """What was deleted, where it was asked for."""
+
+
 class HookRow(Value):
     """A hook as a page lists it."""
 
@@ -632,6 +712,12 @@ class OutcomeNotice(Value):
     choices: Choices | None = None
     allowed: tuple[Allowed, ...] | None = None
     """What is always allowed here."""
+    rules: tuple[AllowedRule, ...] | None = None
+    """Beside it: the rules that hold for every agent, lowest first."""
+    settings: tuple[SettingRow, ...] | None = None
+    remarks: tuple[str, ...] | None = None
+    """What is wrong with settings, not used yet, or waits for trust."""
+    storage: StorageReport | None = None
     hooks: tuple[HookRow, ...] | None = None
     servers: tuple[ServerRow, ...] | None = None
     picture: str | None = None

@@ -63,6 +63,7 @@ export type Command =
   | ListChoices
   | ListGuests
   | ListSessions
+  | ListSettings
   | NewSession
   | OpenSession
   | Prompt
@@ -75,7 +76,9 @@ export type Command =
   | SetBudget
   | SetMode
   | Share
+  | ShowContext
   | ShowPicture
+  | ShowStorage
   | Steer
   | TrustProject
   | Unshare
@@ -134,6 +137,15 @@ export interface Allowed {
    * Where and when it was said, in words.
    */
   where: string;
+}
+/**
+ * A rule that holds for every agent; of those that match a call, the last one holds.
+ */
+export interface AllowedRule {
+  permission: string;
+  pattern: string;
+  action: 'allow' | 'ask' | 'deny';
+  origin: string;
 }
 /**
  * Answer a question; the first answer wins.
@@ -416,6 +428,10 @@ export interface Choices {
    * Commands of the person's own; ``/name arguments`` is the prompt.
    */
   commands: AgentChoice[];
+  /**
+   * Texts that the model loads for one kind of task.
+   */
+  skills: AgentChoice[];
   /**
    * Agents to whom work can be handed; ``@name task`` is the prompt.
    */
@@ -964,6 +980,13 @@ export interface ListSessions {
   limit?: number;
 }
 /**
+ * List every setting and where it came from.
+ */
+export interface ListSettings {
+  id: string;
+  type: 'config';
+}
+/**
  * Info and parts, parts in the order in which they first appeared.
  */
 export interface Message {
@@ -1348,6 +1371,16 @@ export interface OutcomeNotice {
    * What is always allowed here.
    */
   allowed?: Allowed[];
+  /**
+   * Beside it: the rules that hold for every agent, lowest first.
+   */
+  rules?: AllowedRule[];
+  settings?: SettingRow[];
+  /**
+   * What is wrong with settings, not used yet, or waits for trust.
+   */
+  remarks?: string[];
+  storage?: StorageReport;
   hooks?: HookRow[];
   servers?: ServerRow[];
   /**
@@ -1393,6 +1426,59 @@ export interface SessionRow {
   parent?: string;
   forked?: boolean;
   shared?: boolean;
+}
+/**
+ * A setting, its value in words, and where that came from.
+ */
+export interface SettingRow {
+  key: string;
+  value: string;
+  origin: string;
+}
+/**
+ * What the project's folder takes, in bytes, and what may go of it.
+ */
+export interface StorageReport {
+  total: number;
+  logs: number;
+  blobs: number;
+  snapshots: number;
+  share: number;
+  other: number;
+  sessions: StorageRow[];
+  /**
+   * What is over the limits of age and size, and may go.
+   */
+  due: StorageRow[];
+  /**
+   * What is over them, and never goes.
+   */
+  spared: StorageRow[];
+  /**
+   * Of texts that no session needs any more, and that may go.
+   */
+  unneeded: number;
+  /**
+   * What was deleted, where it was asked for.
+   */
+  gone?: StorageRow[];
+}
+/**
+ * What a session takes, with those that it began.
+ */
+export interface StorageRow {
+  id: string;
+  title: string;
+  bytes: number;
+  updated: number;
+  /**
+   * How many sessions go together.
+   */
+  with_children: number;
+  /**
+   * Why it is never taken.
+   */
+  why?: string;
 }
 /**
  * An MCP server as a page lists it.
@@ -1990,6 +2076,14 @@ export interface Share {
   session?: string;
 }
 /**
+ * Draw what fills the model's window, and what is gone from it.
+ */
+export interface ShowContext {
+  id: string;
+  type: 'context';
+  session?: string;
+}
+/**
  * Show a picture of the session that its log keeps as a blob.
  */
 export interface ShowPicture {
@@ -2000,6 +2094,25 @@ export interface ShowPicture {
    * As the attachment has it: ``blob:`` and a hash.
    */
   url: string;
+}
+/**
+ * Weigh the project's folder, and say what may go of it, or delete that first.
+ */
+export interface ShowStorage {
+  id: string;
+  type: 'storage';
+  /**
+   * Not used for so long; the configured number where nothing is said.
+   */
+  days?: number;
+  /**
+   * Most that the folder takes: bytes, or words such as ``2GB``.
+   */
+  max_size?: number | string;
+  /**
+   * What may go is deleted, for good.
+   */
+  delete: boolean;
 }
 /**
  * Send a prompt into the turn that runs, before its next request.

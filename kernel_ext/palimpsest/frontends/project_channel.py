@@ -1,0 +1,131 @@
+"""What a page may ask about settings, storage and the window: the same as ``%agent config``, ``storage`` and ``context``.
+
+Border: does the work on the engine and publishes what came of it; ``channel`` takes the commands in.
+"""
+
+import asyncio
+import functools
+import os
+from collections.abc import Callable, Coroutine, Sequence
+from typing import Any, Protocol
+
+from palimpsest.frontends.protocol import (
+    CommandBase,
+    ListSettings,
+    OutcomeNotice,
+    SettingRow,
+    ShowContext,
+    ShowStorage,
+    StorageReport,
+    StorageRow,
+)
+from palimpsest.frontends.turn import Services
+from palimpsest.review.weighing import weigh
+from palimpsest.session.api import LiveSession
+from palimpsest.session.retention import Family, families
+from palimpsest.session.settings import RetentionSettings
+from palimpsest.session.storing import prune_storage, weigh_storage
+from palimpsest.store.sizes import Sizes
+from palimpsest.transcript.scrub import scrub, secret_values
+
+
+class Desk(Protocol):
+    """What ``channel`` does for it."""
+
+    async def session(self, identifier: str | None) -> LiveSession:
+        """Return a session by id, or the notebook's."""
+        ...
+
+    def forget(self, session_id: str) -> None:
+        """Go on without a session that is gone."""
+        ...
+
+    def publish(self, notice: OutcomeNotice) -> None:
+        """Tell the pages."""
+        ...
+
+
+class ProjectChannel:
+    """The commands about settings, storage and the window."""
+
+    def __init__(self, services: Services, desk: Desk) -> None:
+        self._services = services
+        self._desk = desk
+        self.work: dict[type[CommandBase], Callable[[Any], Coroutine[Any, Any, None]]] = {
+            ListSettings: self._settings,
+            ShowStorage: self._storage,
+            ShowContext: self._context,
+        }
+
+    async def _settings(self, command: ListSettings) -> None:
+        config = getattr(self._services, "config", None)
+        rows = config.rows() if config is not None else ()
+        remarks = config.remarks() if config is not None else ()
+        self._desk.publish(
+            OutcomeNotice(
+                id=command.id,
+                settings=tuple(
+                    SettingRow(key=key, value=value, origin=origin) for key, value, origin in rows
+                ),
+                remarks=tuple(f"{title}: {one}" for title, told in remarks for one in told),
+            )
+        )
+
+    async def _storage(self, command: ShowStorage) -> None:
+        config = getattr(self._services, "config", None)
+        kept = config.value.retention if config is not None else RetentionSettings()
+        workspace = self._services.workspace
+        pruned = await prune_storage(
+            workspace, kept, days=command.days, max_size=command.max_size, delete=command.delete
+        )
+        for family in pruned.sessions_gone or ():
+            for one in family.ids:
+                self._desk.forget(one)
+        found = await weigh_storage(workspace, kept)
+        report = StorageReport(
+            **_bytes(found.sizes),
+            sessions=_rows(families(found.sessions, found.sizes)),
+            due=_rows(pruned.plan.due),
+            spared=_rows(pruned.plan.spared),
+            unneeded=sum(one.bytes for one in pruned.unneeded.due),
+            gone=_rows(pruned.sessions_gone) if pruned.sessions_gone is not None else None,
+        )
+        self._desk.publish(OutcomeNotice(id=command.id, storage=report))
+
+    async def _context(self, command: ShowContext) -> None:
+        session = await self._desk.session(command.session)
+        clean = functools.partial(scrub, values=secret_values(os.environ))
+        ledger = await asyncio.to_thread(
+            lambda: weigh(session.basis(), lambda only: session.records_after(0, only), clean)
+        )
+        drawn = {
+            "text/html": ledger.html,
+            "text/markdown": ledger.markdown,
+            "text/plain": ledger.text,
+        }
+        self._desk.publish(OutcomeNotice(id=command.id, bundle=drawn))
+
+
+def _bytes(sizes: Sizes) -> dict[str, int]:
+    return {
+        "total": sizes.total,
+        "logs": sizes.logs,
+        "blobs": sizes.blobs,
+        "snapshots": sizes.snapshots,
+        "share": sizes.share,
+        "other": sizes.other,
+    }
+
+
+def _rows(found: Sequence[Family]) -> tuple[StorageRow, ...]:
+    return tuple(
+        StorageRow(
+            id=one.summary.id,
+            title=one.summary.title,
+            bytes=one.bytes,
+            updated=one.updated,
+            with_children=len(one.ids),
+            why=one.stays or None,
+        )
+        for one in found
+    )

@@ -1,0 +1,67 @@
+"""A page asks what the magic says of settings, storage, the window and rules, and gets it as values."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.frontends.kernel import Kernel
+
+pytestmark = pytest.mark.slow
+
+
+def outcome(kernel: Kernel, **command: Any) -> dict[str, Any]:
+    """Send a command and return what became of it."""
+    reply = kernel.request(**command)
+    assert reply["status"] == "ok", reply
+    message = kernel.wait(
+        lambda m: m["content"].get("kind") == "outcome" and m["content"].get("id") == command["id"]
+    )
+    content: dict[str, Any] = message["content"]
+    return content
+
+
+def test_settings_storage_window_and_rules_come_as_values(tmp_path: Path) -> None:
+    (tmp_path / "palimpsest.toml").write_text('modle = "x"\nshare = "disabled"\n')
+    skill = tmp_path / ".palimpsest" / "skills" / "plots"
+    skill.mkdir(parents=True)
+    (skill / "SKILL.md").write_text("---\nname: plots\ndescription: How we plot.\n---\nIn grey.\n")
+    with Kernel(cwd=tmp_path, env={"PALIMPSEST_REHEARSAL_DELAY": "0"}) as kernel:
+        kernel.client.run("%load_ext palimpsest")
+        kernel.client.run("%agent -m rehearsal/rules Hello.")
+        kernel.request(type="watch", client="page")
+
+        config = outcome(kernel, type="config", id="settings")
+        before = outcome(kernel, type="storage", id="storage", days=0)["storage"]
+        window = outcome(kernel, type="context", id="window")["bundle"]
+        rules = outcome(kernel, type="allowed", id="rules")["rules"]
+        skills = outcome(kernel, type="choices", id="skills")["choices"]["skills"]
+        kernel.client.run("import palimpsest; fork = palimpsest.new_session()")
+        refused = outcome(kernel, type="storage", id="refused", max_size="lots")
+        after = outcome(kernel, type="storage", id="delete", days=0, delete=True)["storage"]
+
+        share = {row["key"]: row for row in config["settings"]}["share"]
+        assert (share["value"], "palimpsest.toml" in share["origin"]) == ("disabled", True)
+        assert any("modle" in remark for remark in config["remarks"])
+        assert before["total"] >= before["logs"] > 0
+        assert [row["why"] for row in before["spared"]] == ["in use"]
+        assert "gone" not in before
+        assert set(window) == {"text/html", "text/markdown", "text/plain"}
+        assert {"allow", "ask"} <= {rule["action"] for rule in rules}
+        assert skills == [{"name": "plots", "description": "How we plot."}]
+        assert refused["error"] == "'lots' is not a size. Write it as 500MB or 1.5GB."
+        assert after["gone"] == []
+
+
+def test_what_python_names_right_after_loading_is_of_the_kernel_and_no_second_application(
+    tmp_path: Path,
+) -> None:
+    with Kernel(cwd=tmp_path, env={"PALIMPSEST_REHEARSAL_DELAY": "0"}) as kernel:
+        run = kernel.client.run(
+            "%load_ext palimpsest\nimport palimpsest\n"
+            "found = palimpsest.sessions()\n"
+            "from palimpsest.app import APPS\n"
+            "print(len(APPS), APPS[0].in_kernel, found.total)\n"
+            "print([agent.name for agent in palimpsest.agents() if agent.answers])"
+        )
+
+        assert run.stream() == "1 True 0\n['build', 'plan']\n"
