@@ -311,7 +311,7 @@ describe('the panel', () => {
     fireEvent.click(await screen.findByText('Title s2'));
 
     expect(actions.open).toHaveBeenCalledWith('s2');
-    expect(document.activeElement).toBe(choose);
+    expect(document.activeElement).toBe(field());
   });
 });
 

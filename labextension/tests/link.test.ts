@@ -171,6 +171,24 @@ describe('the link to a kernel', () => {
     expect(await outcome).toMatchObject({ sessions: [] });
   });
 
+  it('knows what was told before an outcome when the outcome is there', async () => {
+    const kernel = new Kernel();
+    const made = new KernelLink(kernel, {
+      version: '0.1.0',
+      store: askAgain => new KernelStore(askAgain, () => undefined)
+    });
+    await settled();
+    const outcome = made.outcome('new').then(() => {
+      return made.store.getSnapshot().current;
+    });
+    await settled();
+    const id = kernel.asked.at(-1)?.id as string;
+    kernel.onNotice?.({ kind: 'current', session: HEAD });
+    kernel.onNotice?.({ kind: 'outcome', id, late: false });
+
+    expect(await outcome).toBe('ses_1');
+  });
+
   it('answers in one sentence when the kernel is silent or ends', async () => {
     const { kernel, link: made } = link();
     await settled();

@@ -99,6 +99,8 @@ export class KernelLink implements ILink {
     this.store = _options.store?.(askAgain) ?? new KernelStore(askAgain);
     _wire.onNotice = notice => {
       if (notice.kind === 'outcome') {
+        // What was told before it is known to whoever waited for it.
+        this.store.flush();
         this._settle(notice);
       } else {
         this.store.tell(notice);

@@ -5,6 +5,7 @@ import type { JupyterFrontEnd } from '@jupyterlab/application';
 import type { ISessionContext } from '@jupyterlab/apputils';
 import type { INotebookTracker } from '@jupyterlab/notebook';
 import type { TranslationBundle } from '@jupyterlab/translation';
+import type { ILink } from '../kernel/link';
 import type { Links } from '../kernel/links';
 import type { Allowed, Choices, PromptAdmitted } from '../protocol/generated';
 import type { IReadable, ISessionView } from '../state/store';
@@ -23,8 +24,9 @@ import {
 } from '../views/chat/model';
 import { chosenFor } from '../views/chat/drafts';
 import type { Revert } from '../views/chat/revert';
-import type { IShare } from '../views/chat/share';
 import { Front } from './front';
+import { filing, sharing } from './giving';
+import { Moves } from './moves';
 
 /**
  * The panel's model.
@@ -36,6 +38,7 @@ export class PanelModel implements IChatActions, IReadable<IChatState> {
   private readonly _front: Front;
   private readonly _readers = new Set<() => void>();
   private readonly _loading = new Set<string>();
+  private readonly _moves = new Moves();
   private _sendKey: SendKey = 'Enter';
   /** What went wrong, and with whose notebook. */
   private _failure: { key: string; text: string } | null = null;
@@ -97,16 +100,19 @@ export class PanelModel implements IChatActions, IReadable<IChatState> {
   }
 
   async send(text: string, chosen: IChosen): Promise<void> {
-    const before = this._session?.transcript.seq ?? 0;
     const { link } = this._front;
-    const fields = this._named({ ...chosen, text });
-    const outcome = await link?.outcome('prompt', fields);
+    // Words that follow “New session” are meant for the new one.
+    await this._moves.over;
+    const session = link?.store.getSnapshot().current ?? undefined;
+    const seq = () => seqOf(link, session);
+    const before = seq();
+    const outcome = await link?.outcome('prompt', { ...chosen, text, session });
     if (outcome?.error === undefined) {
       return;
     }
     this._fail(outcome.error);
     // A prompt that was taken is in the transcript; only one that was not is given back.
-    if ((this._session?.transcript.seq ?? 0) === before) {
+    if (seq() === before) {
       throw new Error(outcome.error);
     }
   }
@@ -127,12 +133,9 @@ export class PanelModel implements IChatActions, IReadable<IChatState> {
     return (await this._front.link?.outcome('revert', fields)) ?? {};
   };
 
-  readonly share: IShare = {
-    make: async session =>
-      (await this._front.link?.outcome('share', { session })) ?? {},
-    takeBack: async session =>
-      (await this._front.link?.outcome('unshare', { session })) ?? {}
-  };
+  readonly share = sharing(() => this._front.link);
+
+  readonly files = filing(() => this._front.link);
 
   sendNow(prompt: PromptAdmitted): void {
     void this._sendNow(prompt);
@@ -208,7 +211,7 @@ export class PanelModel implements IChatActions, IReadable<IChatState> {
 
   fork(session: string, message?: string): void {
     const fields = message === undefined ? { session } : { session, message };
-    void this._front.link?.outcome('fork', fields).then(this._note);
+    this._go(this._front.link?.outcome('fork', fields));
   }
 
   retitle(session: string, title: string): Promise<string> {
@@ -224,11 +227,11 @@ export class PanelModel implements IChatActions, IReadable<IChatState> {
   }
 
   open(session: string): void {
-    void this._front.link?.outcome('open', { session }).then(this._note);
+    this._go(this._front.link?.outcome('open', { session }));
   }
 
   create(): void {
-    void this._front.link?.outcome('new').then(this._note);
+    this._go(this._front.link?.outcome('new'));
   }
 
   leave(): void {
@@ -246,6 +249,14 @@ export class PanelModel implements IChatActions, IReadable<IChatState> {
   dispose(): void {
     this._front.dispose();
     this._readers.clear();
+  }
+
+  /** Goes to another session; what is sent meanwhile goes there too. */
+  private _go(outcome: Promise<{ error?: string }> | undefined): void {
+    if (outcome !== undefined) {
+      this._moves.begin(outcome);
+      void outcome.then(this._note);
+    }
   }
 
   /** Does something with a kept session; resolves to what hindered it, or to nothing. */
@@ -383,6 +394,12 @@ async function restarted(context: ISessionContext | null): Promise<void> {
     const name = context.prevKernelName || (kernel?.name ?? '');
     await context.changeKernel(name === '' ? {} : { name });
   }
+}
+
+/** Returns the newest record that is known of a session. */
+function seqOf(link: ILink | null, session: string | undefined): number {
+  const known = link?.store.getSnapshot().sessions.get(session ?? '');
+  return known?.transcript.seq ?? 0;
 }
 
 function differ(one: IChatState, other: IChatState): boolean {

@@ -32,3 +32,12 @@ export function dollars(value: number): string {
   }
   return value < 0.01 ? `$${value.toPrecision(2)}` : `$${value.toFixed(3)}`;
 }
+
+/** Writes a size of a file: "640 bytes", "12.3 kB", "4.0 MB". */
+export function size(bytes: number): string {
+  if (bytes < 1000) {
+    return `${bytes} bytes`;
+  }
+  const [unit, of] = bytes < 999_950 ? ['kB', 1000] : ['MB', 1_000_000];
+  return `${(bytes / of).toFixed(1)} ${unit}`;
+}

@@ -22,6 +22,14 @@ export function Head({ transcript }: { transcript: ITranscript }) {
     setChoosing(false);
     button.current?.focus();
   };
+  const write = () => {
+    setChoosing(false);
+    // Whoever chose a session wants to write in it.
+    button.current
+      ?.closest('.plm-Panel')
+      ?.querySelector<HTMLElement>('.plm-Composer-field')
+      ?.focus();
+  };
   return (
     <div className="plm-Panel-head">
       <div className="plm-Panel-row">
@@ -57,7 +65,11 @@ export function Head({ transcript }: { transcript: ITranscript }) {
         )}
       </div>
       {choosing ? (
-        <Sessions current={session?.id ?? ''} onClose={close} />
+        <Sessions
+          current={session?.id ?? ''}
+          onClose={close}
+          onChosen={write}
+        />
       ) : (
         <Window transcript={transcript} />
       )}

@@ -11,6 +11,7 @@ import type {
 import type { ITranscript } from '../../state/transcript';
 import type { IActions } from '../actions';
 import type { Choose } from '../wish';
+import type { IFiles } from './files';
 import type { Revert } from './revert';
 import type { IShare } from './share';
 
@@ -89,6 +90,8 @@ export interface IChatActions extends IActions {
   revert?: Revert;
   /** Makes a session a page that can be passed on, and takes it back. */
   share?: IShare;
+  /** Writes a session to a file, and brings sessions in from one. */
+  files?: IFiles;
   /** Chooses how freely the agent works, from the next call on. */
   useMode(mode: string): void;
   /** Tells what is always allowed here, after taking some of it back; no numbers take back all. */

@@ -4,6 +4,7 @@
 import { useCallback, useEffect, useRef, useState } from 'react';
 import type { SessionRow } from '../../protocol/generated';
 import { useHost, type IWords } from '../host';
+import { Importing } from './files';
 import { useChat, type ISessionPage } from './model';
 import { SessionItem } from './shelf';
 
@@ -11,15 +12,19 @@ export interface ISessionsProps {
   /** Id of the session that is shown. */
   current: string;
   onClose: () => void;
+  /** Somebody chose a session and wants to write in it. */
+  onChosen: () => void;
 }
 
 /** Draws the list; it is asked for anew each time it opens, and while a person searches. */
-export function Sessions({ current, onClose }: ISessionsProps) {
+export function Sessions({ current, onClose, onChosen }: ISessionsProps) {
   const { words } = useHost();
   const chat = useChat();
   const first = useRef<HTMLButtonElement>(null);
   const [wanted, setWanted] = useState('');
   const [away, setAway] = useState(false);
+  const [bringing, setBringing] = useState(false);
+  const brings = useRef<HTMLButtonElement>(null);
   const { page, more, again } = useList(wanted, away);
   useEffect(() => {
     first.current?.focus();
@@ -42,11 +47,24 @@ export function Sessions({ current, onClose }: ISessionsProps) {
           className="plm-Button"
           onClick={() => {
             chat.create();
-            onClose();
+            onChosen();
           }}
         >
           {words.__('New session')}
         </button>
+        {chat.files !== undefined && (
+          <button
+            type="button"
+            ref={brings}
+            className="plm-Button"
+            aria-expanded={bringing}
+            onClick={() => {
+              setBringing(!bringing);
+            }}
+          >
+            {words.__('Import')}
+          </button>
+        )}
         <label className="plm-Sessions-away">
           <input
             type="checkbox"
@@ -58,6 +76,16 @@ export function Sessions({ current, onClose }: ISessionsProps) {
           {words.__('Put away')}
         </label>
       </div>
+      {bringing && chat.files !== undefined && (
+        <Importing
+          files={chat.files}
+          onBack={() => {
+            setBringing(false);
+            brings.current?.focus();
+          }}
+          onChanged={again}
+        />
+      )}
       <input
         type="search"
         className="plm-Field"
@@ -77,7 +105,7 @@ export function Sessions({ current, onClose }: ISessionsProps) {
             key={row.id}
             row={row}
             isCurrent={row.id === current}
-            onClose={onClose}
+            onChosen={onChosen}
             onChanged={again}
           />
         ))}

@@ -4,6 +4,7 @@
 import { useEffect, useId, useRef, useState } from 'react';
 import type { SessionRow } from '../../protocol/generated';
 import { useHost } from '../host';
+import { Exporting } from './files';
 import { useChat } from './model';
 import { about, titled } from './sessions';
 import { Sharing } from './share';
@@ -11,18 +12,20 @@ import { Sharing } from './share';
 interface ISessionItemProps {
   row: SessionRow;
   isCurrent: boolean;
-  onClose: () => void;
+  /** Somebody goes on with another session. */
+  onChosen: () => void;
   /** The list is not what it was. */
   onChanged: () => void;
 }
 
-type Doing = 'nothing' | 'choosing' | 'naming' | 'sharing' | 'deleting';
+type Doing =
+  'nothing' | 'choosing' | 'naming' | 'sharing' | 'exporting' | 'deleting';
 
 /** Draws a session's line; its second button unfolds what can be done with it. */
 export function SessionItem({
   row,
   isCurrent,
-  onClose,
+  onChosen,
   onChanged
 }: ISessionItemProps) {
   const { Icon, words } = useHost();
@@ -65,7 +68,7 @@ export function SessionItem({
             if (!isCurrent) {
               chat.open(row.id);
             }
-            onClose();
+            onChosen();
           }}
         >
           <span className="plm-Sessions-title">{title}</span>{' '}
@@ -78,7 +81,7 @@ export function SessionItem({
           aria-expanded={doing !== 'nothing'}
           aria-controls={id}
           aria-label={words.__('What to do with %1', title)}
-          title={words.__('Rename, fork, share, put away, delete')}
+          title={words.__('Rename, fork, share, export, put away, delete')}
           onClick={() => {
             setDoing(doing === 'nothing' ? 'choosing' : 'nothing');
           }}
@@ -99,7 +102,7 @@ export function SessionItem({
             <Deed
               onDo={() => {
                 chat.fork(row.id);
-                onClose();
+                onChosen();
               }}
             >
               {words.__('Fork')}
@@ -111,6 +114,15 @@ export function SessionItem({
                 }}
               >
                 {words.__('Share')}
+              </Deed>
+            )}
+            {chat.files !== undefined && (
+              <Deed
+                onDo={() => {
+                  setDoing('exporting');
+                }}
+              >
+                {words.__('Export')}
               </Deed>
             )}
             <Deed
@@ -146,6 +158,9 @@ export function SessionItem({
             onBack={back}
             onChanged={onChanged}
           />
+        )}
+        {doing === 'exporting' && chat.files !== undefined && (
+          <Exporting session={row.id} files={chat.files} onBack={back} />
         )}
         {doing === 'deleting' && (
           <Deleting
