@@ -290,3 +290,11 @@ def test_a_picture_that_is_too_much_for_a_page_is_named(
     (cell,) = [one for one in book(told, tmp_path).cells if one.cell_type == "code"]
 
     assert "too many for this page" in json.dumps(cell.outputs)
+
+
+@pytest.mark.parametrize("path", ["a\0b.md", "a" * 5_000 + ".md", "a/" * 3_000 + "b.md"])
+def test_a_path_that_no_disk_can_hold_gets_a_sentence(tmp_path: Path, path: str) -> None:
+    with pytest.raises(UserError) as refused:
+        export(everything(), tmp_path, "md", path)
+
+    assert len(str(refused.value)) < 500

@@ -182,6 +182,56 @@ def test_what_ours_has_no_place_for_travels_beside_it(store: Store, tmp_path: Pa
     assert out["messages"] == given["messages"]
 
 
+def test_what_is_taken_back_goes_out_marked_as_theirs_is(store: Store, tmp_path: Path) -> None:
+    """OpenCode knows a snapshot and a diff as texts, and would refuse lists of ours."""
+    messages = [prompt("msg_1", 10, "Hello"), prompt("msg_2", 20, "Wrong")]
+    bring(store, written(tmp_path / "given.json", {"info": session(), "messages": messages}))
+    here = store.load("ses_one").session
+    assert here is not None
+    ours = {"message_id": "msg_2", "snapshot": "abc", "files": ["a.py"], "diff": [], "kept": []}
+    append(store, "ses_one", SessionUpdated(session=here.model_copy(update={"revert": ours})))
+    folder = tmp_path / "out"
+
+    export_storage(store, "ses_one", folder, same)
+    out = exported(store, "ses_one")
+
+    assert out["info"]["revert"] == {"messageID": "msg_2"}
+    assert [one["info"]["id"] for one in out["messages"]] == ["msg_1", "msg_2"]
+    elsewhere = MemoryStore()
+    assert outcomes(bring(elsewhere, folder)) == [("ses_one", "new")]
+    there = elsewhere.load("ses_one").session
+    assert there is not None
+    assert there.revert == {"message_id": "msg_2"}
+
+
+def test_a_fork_goes_out_as_a_session_of_its_own(store: Store, tmp_path: Path) -> None:
+    given = {"info": session(), "messages": [prompt("msg_1", 10, "Hello")]}
+    bring(store, written(tmp_path / "given.json", given))
+    here = store.load("ses_one").session
+    assert here is not None
+    store.fork("ses_one", here.model_copy(update={"id": "ses_two"}))
+
+    (message,) = exported(store, "ses_two")["messages"]
+
+    assert message["info"]["sessionID"] == "ses_two"
+    assert {part["sessionID"] for part in message["parts"]} == {"ses_two"}
+    assert exported(store, "ses_one")["messages"][0]["info"]["sessionID"] == "ses_one"
+
+
+def test_an_export_that_cannot_be_finished_leaves_nothing(store: Store, tmp_path: Path) -> None:
+    messages = [prompt("msg_1", 10, "Hello"), prompt("msg_2", 20, "Again")]
+    bring(store, written(tmp_path / "given.json", {"info": session(), "messages": messages}))
+    folder = tmp_path / "out"
+    taken = folder / "part" / "msg_2" / "prt_msg_2.json"
+    taken.parent.mkdir(parents=True)
+    taken.write_text("{}")
+
+    with pytest.raises(FileExistsError):
+        export_storage(store, "ses_one", folder, same)
+
+    assert [path for path in folder.rglob("*") if path.is_file()] == [taken]
+
+
 def test_what_changed_here_goes_out_changed(store: Store, tmp_path: Path) -> None:
     given = {"info": session(), "messages": [prompt("msg_1", 10, "Hello")]}
     bring(store, written(tmp_path / "given.json", given))

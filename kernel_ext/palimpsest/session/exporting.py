@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, get_args
 
-from palimpsest.render.escape import inline
+from palimpsest.render.escape import inline, one_line
 from palimpsest.render.markdown import render_message
 from palimpsest.render.notebook import NOTEBOOK_CAPS, Prompts, notebook
 from palimpsest.render.story import Notes
@@ -48,6 +48,8 @@ ENDINGS: Mapping[str, str] = {
 OTHER_NAMES = {"markdown": "md", "notebook": "ipynb", "page": "html", "htm": "html"}
 OWN_FOLDER = ".palimpsest"
 _NAME_CHARS = 60
+LONGEST_NAME = 300
+"""Of a path, in a sentence about it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,8 +88,9 @@ def export_session(
     session = store.load(session_id).session
     if session is None:
         raise NotFound(f"Session {session_id!r} has no readable beginning.")
-    target = _target(path, chosen, session, cwd, within)
+    target = cwd if path is None else Path(path)  # for a sentence about a path that cannot be
     try:
+        target = _target(path, chosen, session, cwd, within)
         if chosen == "opencode":
             keys = _without_keys(environment)
             export_storage(store, session_id, target, clean_json(keys))
@@ -96,10 +99,10 @@ def export_session(
             size = _write(target, _pieces(store, session_id, chosen, environment, prompts))
     except FileExistsError:
         raise UserError(f"{str(target)!r} is there already; name another file.") from None
-    except OSError as error:
-        raise StorageFailed(
-            f"{str(target)!r} cannot be written: {error.strerror or error}."
-        ) from error
+    except (OSError, ValueError) as error:  # a zero character in the name is no OSError
+        why = getattr(error, "strerror", None) or error
+        name = one_line(str(target), LONGEST_NAME)
+        raise StorageFailed(f"{name!r} cannot be written: {why}.") from error
     return Exported(target, chosen, size)
 
 

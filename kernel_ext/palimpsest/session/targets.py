@@ -6,6 +6,7 @@ the end of an id says which one is meant, and so does an unambiguous beginning.
 
 from dataclasses import dataclass
 
+from palimpsest.render.escape import one_line
 from palimpsest.render.words import subject
 from palimpsest.transcript.errors import NotFound, UserError
 from palimpsest.transcript.messages import AssistantMessage, Message, Messages
@@ -56,7 +57,7 @@ def find(messages: Messages, name: str) -> Target:
     if found:
         raise UserError(f"{name!r} could be {len(found)} parts and messages. Give more of the id.")
     raise NotFound(
-        f"There is no part or message {name!r} in this session. Its id, or the beginning or the end of "
+        f"There is no part or message {one_line(name, LONGEST_QUOTE)!r} in this session. Its id, or the beginning or the end of "
         "it, says which one is meant, and so do the words last and summary."
     )
 

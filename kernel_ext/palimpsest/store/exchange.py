@@ -300,7 +300,8 @@ class _Import:
 
     def _records(self) -> Iterator[Record]:
         ours = self._given.ours or {}
-        if ours.get("v", 0) > EXPORT_VERSION:
+        version = ours.get("v", 0)
+        if isinstance(version, int) and version > EXPORT_VERSION:
             raise UserError(
                 f"{self._given.name!r} was exported by a newer Palimpsest; update Palimpsest to import it."
             )
@@ -309,7 +310,9 @@ class _Import:
             try:
                 record = parse_record(data)
             except (ValidationError, KeyError, TypeError) as error:
-                self._found.report(f"{self._given.name}, record {at + 1}", f"{_reason(error)}.")
+                why = f": {_reason(error)}" if isinstance(error, ValidationError) else ""
+                where = f"{self._given.name}, record {at + 1}"
+                self._found.report(where, f"It is no record of a session{why}.")
                 continue
             if record.seq > last and lasts(record):
                 last = record.seq

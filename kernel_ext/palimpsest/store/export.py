@@ -18,6 +18,7 @@ from palimpsest.transcript.errors import NotFound, UserError
 from palimpsest.transcript.events import Checkpoint, Record
 from palimpsest.transcript.parts import Attachment, FilePart, Part, ToolCompleted, ToolPart
 from palimpsest.transcript.piles import Standing
+from palimpsest.transcript.sessions import Session
 
 Json = dict[str, Any]
 Clean = Callable[[Any], Any]
@@ -39,7 +40,10 @@ def lasts(record: Record) -> bool:
 
 
 def messages_json(store: Store, session_id: str) -> Iterator[tuple[Json, list[Json]]]:
-    """Yield a session's messages as OpenCode's JSON, one at a time, whole."""
+    """Yield a session's messages as OpenCode's JSON, one at a time, whole.
+
+    Those that a revert hides are among them, as OpenCode keeps them until the next prompt.
+    """
     state = store.load(session_id)
     holding = Standing(state.decisions)
     for slot in state.slots():
@@ -48,7 +52,11 @@ def messages_json(store: Store, session_id: str) -> Iterator[tuple[Json, list[Js
         slot.parts.clear()
         if message is not None:
             parts = [_part_out(store, part, holding) for part in message.parts]
-            yield info_json(message.info), parts
+            info = info_json(message.info)
+            if message.info.session_id != session_id:  # a fork's, which its parent's log holds
+                for one in (info, *parts):
+                    one["sessionID"] = session_id
+            yield info, parts
 
 
 def _part_out(store: Store, part: Part, holding: Standing) -> Json:
@@ -163,40 +171,69 @@ def _blob_names(value: Any) -> Iterator[str]:
 
 
 def export_storage(store: Store, session_id: str, folder: Path, clean: Clean) -> Path:
-    """Write a session in the layout of OpenCode's storage; a file that is there is an error."""
+    """Write a session in the layout of OpenCode's storage; a file that is there is an error.
+
+    What cannot be finished is taken away again.
+    """
     state = store.load(session_id)
     session = state.session
     if session is None:
         raise NotFound(f"Session {session_id!r} has no readable beginning.")
     info = session_json(session)
     project_id = str(info.get("projectID") or store.project_id)
+    path = folder / "session" / project_id / f"{session.id}.json"
+    if path.exists():
+        raise UserError(f"{str(path)!r} is there already; name another folder.")
+    files = _files(store, state, session, project_id, clean)
+    written: list[Path] = []
+    try:
+        for name, value in files:
+            made = folder / name
+            if name.startswith("project/") and made.exists():
+                continue
+            _write(made, value, written)
+        _write(path, clean(info), written)
+    except BaseException:
+        for made in reversed(written):
+            _take_away(made, folder)
+        raise
+    return path
+
+
+def _files(
+    store: Store, state: State, session: Session, project_id: str, clean: Clean
+) -> Iterator[tuple[str, Any]]:
+    """Yield the files of a session but its own, by their place in the folder."""
     project = imported(state).get("project") or {
         "id": project_id,
         "worktree": session.directory,
         "time": {"created": session.time.created},
     }
-    path = folder / "session" / project_id / f"{session.id}.json"
-    if path.exists():
-        raise UserError(f"{str(path)!r} is there already; name another folder.")
-    made = folder / "project" / f"{project_id}.json"
-    if not made.exists():
-        _write(made, clean(project))
-    for message, parts in messages_json(store, session_id):
-        _write(folder / "message" / session.id / f"{message['id']}.json", clean(message))
+    yield f"project/{project_id}.json", clean(project)
+    for message, parts in messages_json(store, session.id):
+        yield f"message/{session.id}/{message['id']}.json", clean(message)
         for part in parts:
-            _write(folder / "part" / message["id"] / f"{part['id']}.json", clean(part))
+            yield f"part/{message['id']}/{part['id']}.json", clean(part)
     todos = [todo.model_dump(mode="json", exclude_none=True) for todo in state.todos]
     if todos:
-        _write(folder / "todo" / f"{session.id}.json", clean(todos))
-    _write(folder / "session_diff" / f"{session.id}.json", clean(list(state.diff)))
-    _write(path, clean(info))
-    return path
+        yield f"todo/{session.id}.json", clean(todos)
+    yield f"session_diff/{session.id}.json", clean(list(state.diff))
 
 
-def _write(path: Path, value: Any) -> None:
+def _write(path: Path, value: Any, written: list[Path]) -> None:
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     with path.open("x", encoding="utf-8", errors="surrogatepass") as file:
+        written.append(path)
         file.write(json.dumps(value, indent=2, ensure_ascii=False))
+
+
+def _take_away(path: Path, folder: Path) -> None:
+    """Take a file away, and the folders that are empty without it."""
+    path.unlink()
+    with suppress(OSError):
+        while path != folder:
+            path = path.parent
+            path.rmdir()
 
 
 def _dumps(value: Any) -> str:

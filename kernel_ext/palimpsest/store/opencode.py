@@ -50,6 +50,7 @@ ERROR_FIELDS = {
 }
 ERROR_FIELDS_BACK = {theirs: ours for ours, theirs in ERROR_FIELDS.items()}
 REVERT_FIELDS = {"message_id": "messageID", "part_id": "partID"}
+"""Where a revert stands. Its snapshot and files are of our own kind, and no other program restores them."""
 NOT_OURS = ("share", "permission")
 """Of a session: an address at somebody else's server, and rules that nobody agreed to here."""
 SHARED_FIELDS = frozenset(
@@ -83,7 +84,8 @@ def session_json(session: Session) -> Json:
     if session.tokens != type(session.tokens)():
         fields["tokens"] = _tokens_out(session.tokens.model_dump(exclude_none=True))
     if session.revert is not None:
-        fields["revert"] = _renamed(session.revert, REVERT_FIELDS)
+        stands = {name: one for name, one in session.revert.items() if name in REVERT_FIELDS}
+        fields["revert"] = _renamed(stands, REVERT_FIELDS)
     metadata = {k: v for k, v in (session.metadata or {}).items() if k != "imported"}
     if metadata:
         fields["metadata"] = metadata
