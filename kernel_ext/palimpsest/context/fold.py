@@ -6,6 +6,7 @@ systems where it does. Where the compaction kept a tail, the summary comes first
 word for word, then what followed.
 """
 
+from palimpsest.transcript.errors import ContextOverflowError
 from palimpsest.transcript.messages import AssistantMessage, Message, Messages, UserMessage
 from palimpsest.transcript.parts import CompactionPart
 from palimpsest.transcript.policies import CompactPolicy
@@ -37,7 +38,7 @@ def fold(messages: Messages, policy: CompactPolicy | None = None) -> Messages:
         return messages[_newest(messages, _finished_summaries(messages)) :]
     kept = messages[_start(messages, good_summaries(messages)) :]
     if cut == "unfinished-tail":
-        return _summary_first(kept, _first_summaries(kept))
+        return _summary_first(kept, _first_summaries(kept), _refused(kept))
     return _summary_first(kept, good_summaries(kept))
 
 
@@ -57,6 +58,17 @@ def _first_summaries(messages: Messages) -> dict[str, int]:
         if isinstance(message.info, AssistantMessage) and message.info.summary:
             found.setdefault(message.info.parent_id, position)
     return found
+
+
+def _refused(messages: Messages) -> frozenset[str]:
+    """Return the markers whose summary did not fit: there the recorded agent notes no tail."""
+    return frozenset(
+        message.info.parent_id
+        for message in messages
+        if isinstance(message.info, AssistantMessage)
+        and message.info.summary
+        and isinstance(message.info.error, ContextOverflowError)
+    )
 
 
 def _newest(messages: Messages, summaries: frozenset[str]) -> int:
@@ -84,11 +96,13 @@ def _start(messages: Messages, summaries: dict[str, int]) -> int:
     return 0
 
 
-def _summary_first(messages: Messages, summaries: dict[str, int]) -> Messages:
+def _summary_first(
+    messages: Messages, summaries: dict[str, int], tailless: frozenset[str] = frozenset()
+) -> Messages:
     positions = {message.id: position for position, message in enumerate(messages)}
     for at in range(len(messages) - 1, -1, -1):
         found = marker(messages[at])
-        if found is None or found.tail_start_id is None:
+        if found is None or found.tail_start_id is None or messages[at].id in tailless:
             continue
         summary = summaries.get(messages[at].id)
         tail = positions.get(found.tail_start_id)

@@ -140,8 +140,10 @@ def project_summary(
 def seen_at(view: View, marker_id: str, policy: Policy) -> Messages:
     """Return the messages that the model sees up to a marker, which comes last."""
     ids = [message.id for message in view.messages]
-    until = replace(view, messages=view.messages[: ids.index(marker_id) + 1])
-    shown = apply(folded(until, policy.compact), until)
+    at = ids.index(marker_id)
+    # The marker's own tail folds nothing yet: a plan is found again from what it was made of.
+    before = replace(view, messages=view.messages[:at])
+    shown = apply((*folded(before, policy.compact), view.messages[at]), view)
     # A marker whose compaction failed is taken out by decisions, and begins no turn.
     return tuple(one for one in shown if one.parts or not isinstance(one.info, UserMessage))
 
