@@ -11,6 +11,7 @@ import type { ILink } from '../kernel/link';
 import { readSegment, SEGMENT_MIME, type ISegment } from '../protocol/segment';
 import { isStale, isWhole } from '../state/live';
 import type { IWords } from '../views/host';
+import { markRemoved } from './removed';
 
 /** So long after a turn the cell itself has had its chance to write the end. */
 const PATIENCE_MS = 1500;
@@ -31,6 +32,9 @@ export function writeEnds(
       works = true;
       void writeStale(panel, link).finally(() => {
         works = false;
+        if (!panel.isDisposed) {
+          markRemoved(panel, link, words);
+        }
       });
     }
   };

@@ -40,6 +40,8 @@ export interface ISegment {
   status: string;
   /** What the turn did to files; with its last segment. */
   changes?: readonly FileDiff[] | undefined;
+  /** It was taken back for good: its session no longer holds it. */
+  removed?: boolean | undefined;
   /** Where the segment begins in its turn; missing in segments of the first versions. */
   start?: ICut | undefined;
   /** Where it ends; missing while it is the newest. */
@@ -78,6 +80,7 @@ export function readSegment(data: unknown): ISegment | null {
     mode: text(data.mode),
     status: text(data.status),
     changes: list(data.changes).filter(isObject) as unknown as FileDiff[],
+    removed: data.removed === true,
     start: cut(data.start),
     end: cut(data.end)
   };

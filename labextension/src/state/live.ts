@@ -12,7 +12,13 @@ import type {
   Status
 } from '../protocol/generated';
 import type { ICut, ISegment } from '../protocol/segment';
-import { changesOf, takenBack, takenOf, type Taken } from './reverted';
+import {
+  changesOf,
+  isRemoved,
+  takenBack,
+  takenOf,
+  type Taken
+} from './reverted';
 import { lastError, strayAsks } from './standing';
 import type { IKernelView } from './store';
 import type { IPlace, ITranscript } from './transcript';
@@ -41,10 +47,12 @@ export function drawn(saved: ISegment, view: IKernelView): IDrawn {
     return found;
   }
   const { transcript } = session;
-  const taken = takenOf(takenBack(transcript), [
-    saved.turn,
-    ...found.segment.messages.map(({ info }) => info.id)
-  ]);
+  const taken = isRemoved(saved, transcript)
+    ? 'removed'
+    : takenOf(takenBack(transcript), [
+        saved.turn,
+        ...found.segment.messages.map(({ info }) => info.id)
+      ]);
   const place = transcript.places.find(({ id }) => id === saved.turn);
   const changes = changesOf(place?.message.info);
   const isLast = saved.end === undefined && saved.start !== undefined;

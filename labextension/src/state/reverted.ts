@@ -2,6 +2,7 @@
  * What a session has taken back and not yet removed; session/revert.py says the same.
  */
 import type { FileDiff, MessageInfo, Session } from '../protocol/generated';
+import type { ISegment } from '../protocol/segment';
 import type { ITranscript } from './transcript';
 
 export interface ITakenBack {
@@ -17,8 +18,8 @@ export interface ITakenBack {
   files: readonly string[];
 }
 
-/** How much of a stretch is taken back. */
-export type Taken = 'whole' | 'part' | undefined;
+/** How much of a stretch is taken back; `removed` is for good. */
+export type Taken = 'whole' | 'part' | 'removed' | undefined;
 
 /** Returns what is taken back; null when nothing is. */
 export function takenBack({
@@ -55,6 +56,18 @@ export function takenOf(
     return messages.every(id => taken.messages.has(id)) ? 'whole' : 'part';
   }
   return messages.includes(taken.message) ? 'part' : undefined;
+}
+
+/** Tells whether a session no longer holds a saved stretch of it, nor the prompt it answers. */
+export function isRemoved(
+  { messages, open, seq, turn }: ISegment,
+  { places, seq: known }: ITranscript
+): boolean {
+  if (open || messages.length === 0 || turn === '' || known < seq[1]) {
+    return false;
+  }
+  const told = new Set([turn, ...messages.map(({ info }) => info.id)]);
+  return !places.some(({ id }) => told.has(id));
 }
 
 /** Returns what a turn did to files, as its prompt's message tells. */

@@ -38,6 +38,17 @@ export interface ISegmentProps {
   taken?: Taken;
 }
 
+function takenWords(taken: NonNullable<Taken>, words: IWords): string {
+  switch (taken) {
+    case 'whole':
+      return words.__('Taken back');
+    case 'part':
+      return words.__('Taken back in part');
+    case 'removed':
+      return words.__('Taken back for good');
+  }
+}
+
 /** Draws one segment. */
 export function Segment({
   segment,
@@ -46,9 +57,10 @@ export function Segment({
   interrupted = false,
   stray = [],
   again = false,
-  taken
+  taken: now
 }: ISegmentProps) {
   const { Markdown, words } = useHost();
+  const taken = segment.removed === true ? 'removed' : now;
   const { first_step, messages, open, status } = segment;
   const drawn = useMemo(
     () => lines(messages, first_step),
@@ -65,11 +77,7 @@ export function Segment({
       data-taken={taken}
     >
       {taken !== undefined && (
-        <p className="plm-Taken">
-          {taken === 'whole'
-            ? words.__('Taken back')
-            : words.__('Taken back in part')}
-        </p>
+        <p className="plm-Taken">{takenWords(taken, words)}</p>
       )}
       {isFirst(segment) && (segment.mode ?? '') !== '' && (
         <Moded mode={segment.mode ?? ''} />
