@@ -27,7 +27,7 @@ from palimpsest.transcript.parts import (
     ToolPart,
     ToolRunning,
 )
-from palimpsest.transcript.values import Reply, Rule
+from palimpsest.transcript.values import ModelRef, Reply, Rule
 
 Played = Callable[[ModelRequest], Answer]
 
@@ -572,6 +572,26 @@ async def test_a_command_can_be_a_subtask(tmp_path: Path) -> None:
     assert part.state.input["agent"] == "explore"
     assert isinstance(second.messages[-1].info, AssistantMessage)
     assert second.messages[-1].info.agent == "build"
+
+
+async def test_a_command_says_which_model_does_its_task(tmp_path: Path) -> None:
+    head = "---\nsubtask: true\nmodel: test/small\nvariant: high\n---\n"
+    write(tmp_path / ".palimpsest/command/dig.md", f"{head}Dig alpha")
+    write(tmp_path / ".palimpsest/command/think.md", "---\nvariant: low\n---\nThink.")
+    model = Cast(says("Summed."), says("Thought."), alpha=(says("Dug."),))
+    studio = helped(tmp_path, model)
+    session = await studio.session()
+
+    answer = await ask(session, "/dig")
+    await ask(session, "/think")
+
+    (child,) = children(studio, session)
+    small = ModelRef(provider="test", name="small", variant="high")
+    used = [m.info.model for m in child.snapshot().messages if m.info.role == "assistant"]
+    assert used == [small]
+    assert [m.info.model.name for m in answer.messages] == ["small", "model"]  # type: ignore[union-attr]
+    newest = session.snapshot().messages[-1].info
+    assert (newest.model.name, newest.model.variant) == ("model", "low")
 
 
 async def test_a_path_or_an_unknown_word_behind_a_slash_is_a_prompt(tmp_path: Path) -> None:

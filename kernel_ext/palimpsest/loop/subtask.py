@@ -130,7 +130,12 @@ def _context(
             call.id, title, {**data, SUBTASK: subtask.id}
         ),
         ask=stage.ask(message.id, call.id, TASK),
-        extra={**stage.extra, "model": setup.info, "bypass_agent_check": True},
+        extra={
+            **stage.extra,
+            "model": setup.info,
+            "bypass_agent_check": True,
+            "errand_model": subtask.model,
+        },
     )
 
 

@@ -21,6 +21,7 @@ class OwnCommand(Value):
     description: str = ""
     agent: str | None = None
     model: str | None = None
+    variant: str | None = None
     subtask: bool | None = None
     """Its words go to an agent in a session of its own; None leaves that to the agent's mode."""
     origin: str = "settings"
@@ -62,6 +63,7 @@ def _of_file(file: Found) -> OwnCommand:
         description=text_field(head, "description") or "",
         agent=text_field(head, "agent"),
         model=model if model and (file.folder.family != ".claude" or "/" in model) else None,
+        variant=text_field(head, "variant"),
         subtask=subtask,
         origin=file.origin,
         arguments=text_field(head, "argument-hint"),

@@ -89,7 +89,7 @@ class Errands:
         agent = find_agent(errand.agent, services.agents)
         if not agent.helps:
             raise UserError(f"The agent {agent.name!r} does not work for others.")
-        model = self._model(agent, context)
+        model = errand.model or self._model(agent, context)
         if errand.task_id is not None:
             child = await self._resumed(errand.task_id, parent)
             return child, agent, model

@@ -36,6 +36,7 @@ from palimpsest.transcript.errors import (
 from palimpsest.transcript.events import PartUpdated
 from palimpsest.transcript.messages import AssistantMessage, Message, Messages, UserMessage
 from palimpsest.transcript.parts import AgentPart, FilePart, Part, SubtaskPart, TextPart
+from palimpsest.transcript.values import ModelRef
 
 COMMAND = "command"
 """Key in the metadata of a text: the command that it was, or that it stands for."""
@@ -64,6 +65,7 @@ class Expander:
         self._commands: Mapping[str, OwnCommand] = library.commands if library is not None else {}
         self._agents: Mapping[str, Agent] = services.agents
         self._registry = services.registry
+        self._info = services.info
         self._announce: Announce = _unheard
 
     def options(self, text: str, options: PromptOptions) -> PromptOptions:
@@ -73,11 +75,13 @@ class Expander:
         command, _ = self._command(text)
         if command is None:
             return options
-        agent = command.agent if command.agent and not self._is_subtask(command) else None
+        if self._is_subtask(command):
+            return options  # what the command says is for its task; these are who answers
         return dataclasses.replace(
             options,
-            agent=options.agent or agent,
-            model=options.model or (command.model if not self._is_subtask(command) else None),
+            agent=options.agent or command.agent,
+            model=options.model or command.model,
+            variant=options.variant or (None if options.model else command.variant),
         )
 
     def watch(self, stage: Stage, announce: Announce) -> Stage:
@@ -170,7 +174,8 @@ class Expander:
                 "\n\n".join(texts),
                 description=_short(command.description or f"/{command.name} {arguments}"),
             )
-            return [own, part.model_copy(update={"command": command.name})]
+            model = self._model(command, user)
+            return [own, part.model_copy(update={"command": command.name, "model": model})]
         made: list[Part] = [own, _text(stage, typed, text, mark)]
         for words_of_file, files in attached:
             made.append(_text(stage, typed, words_of_file, mark))
@@ -184,6 +189,14 @@ class Expander:
                 for one in files
             ]
         return made
+
+    def _model(self, command: OwnCommand, user: UserMessage) -> ModelRef | None:
+        """Return who does a command's task, where the command says so; raises ConfigError."""
+        if command.model is None and command.variant is None:
+            return None
+        agent = self._agents.get(command.agent or "")
+        name = command.model or (agent.model if agent is not None else None) or user.model.id
+        return self._info(name, command.variant).ref
 
     async def _filled(
         self, stage: Stage, user: UserMessage, words: str

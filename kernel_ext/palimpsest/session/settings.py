@@ -167,6 +167,7 @@ class CommandSettings(Settings):
     description: str | None = None
     agent: str | None = None
     model: str | None = None
+    variant: str | None = None
     subtask: bool | None = None
     """Its words go to an agent in a session of its own."""
 

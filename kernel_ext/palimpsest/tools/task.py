@@ -13,6 +13,7 @@ from pydantic import BaseModel, Field
 from palimpsest.tools import redact
 from palimpsest.tools.tool import ToolContext, ToolOutcome
 from palimpsest.transcript.errors import UserError
+from palimpsest.transcript.values import ModelRef
 
 TASK = "task"
 MOST_SHOWN = 12
@@ -36,6 +37,8 @@ class Errand:
     agent: str
     task_id: str | None = None
     """The session to go on with; None begins one."""
+    model: ModelRef | None = None
+    """Which model does it, where a person said so; else the agent's, or the caller's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +114,13 @@ class TaskTool:
                 title=f"{arguments.agent}: {title}",
                 always=[arguments.agent],
             )
-        errand = Errand(title, arguments.prompt, arguments.agent, arguments.task_id or None)
+        errand = Errand(
+            title,
+            arguments.prompt,
+            arguments.agent,
+            arguments.task_id or None,
+            context.extra.get("errand_model"),
+        )
         report = await errands.run(errand, context)
         metadata = {"task": report.task_id, "agent": arguments.agent, **(report.metadata or {})}
         output = redact.for_context(context)(in_words(report, arguments.agent))
