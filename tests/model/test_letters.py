@@ -5,8 +5,10 @@ import math
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from palimpsest.model.letters import allowed_ids, arguments, tool_name, unread
+from palimpsest.model.letters import allowed_ids, arguments, clean, tool_name, unread
 from palimpsest.model.providers import Family
 from palimpsest.transcript.flat import CallBlock, FlatMessage
 
@@ -29,6 +31,11 @@ def test_what_json_lacks_becomes_words() -> None:
         "half \ufffd": "\ufffd",
         "pair": [1],
     }
+
+
+@given(st.dictionaries(st.text(), st.text() | st.integers() | st.lists(st.text()), max_size=2))
+def test_the_short_way_to_write_an_input_leads_to_the_same_json(value: dict[str, Any]) -> None:
+    assert arguments(value) == clean(json.dumps(value, ensure_ascii=False, sort_keys=True))
 
 
 @pytest.mark.parametrize(

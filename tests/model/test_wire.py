@@ -347,7 +347,11 @@ CALL = st.fixed_dictionaries(
 )
 BODY = st.fixed_dictionaries(
     {"role": TEXT, "content": TEXT | st.none() | st.lists(TEXT, max_size=2)},
-    optional={"tool_calls": st.none() | st.lists(CALL, max_size=2), "name": TEXT},
+    optional={
+        "tool_calls": st.none() | st.lists(CALL, max_size=2),
+        "name": TEXT,
+        "tool_call_id": TEXT | st.none(),
+    },
 )
 
 

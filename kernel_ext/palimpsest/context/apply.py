@@ -34,7 +34,8 @@ def apply(messages: Messages, view: View) -> Messages:
     named = {name for one in view.decisions for name in (one.part_id, one.message_id)}
     shown = tuple(
         _message(message, holding, view.texts, is_newest=message is newest)
-        if named and (message.id in named or any(part.id in named for part in message.parts))
+        if named
+        and (message.id in named or not named.isdisjoint([part.id for part in message.parts]))
         else _undecided(message, view.texts)
         for message in messages
     )
@@ -74,18 +75,17 @@ def _message(
 
 
 def _undecided(message: Message, texts: Mapping[str, str]) -> Message:
-    if not any(map(_is_kept_apart, message.parts)):
+    # Types are asked for by name where every part of a session passes: that is twice as fast.
+    if not [part for part in message.parts if part.type == "tool" and _is_kept_apart(part)]:
         return message
     parts = tuple(_part(part, None, texts) for part in message.parts)
     return message.model_copy(update={"parts": parts})
 
 
-def _is_kept_apart(part: Part) -> bool:
+def _is_kept_apart(part: ToolPart) -> bool:
     """Tell whether some of an output lies in a blob."""
-    # Types are asked for by name where every part of a session passes: that is twice as fast.
-    if part.type != "tool" or part.state.status != "completed":
-        return False
-    return part.state.blob is not None or bool(part.state.attachments)
+    state = part.state
+    return state.status == "completed" and (state.blob is not None or bool(state.attachments))
 
 
 def _says_something(parts: list[Part]) -> bool:

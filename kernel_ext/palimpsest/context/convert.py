@@ -5,7 +5,7 @@ called tools, a tool message with one result for each call, so the result of thi
 always pairs calls and results. What the recorded agents do otherwise is in the policy.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -182,21 +182,21 @@ class _Answer:
                 said.extend(self._reasoning(part))
         flat = []
         if said:
-            flat.append(self._message("assistant", said))
+            flat.append(self._message("assistant", tuple(said)))
         if results:
-            flat.append(self._message("tool", results))
+            flat.append(self._message("tool", tuple(results)))
         return flat
 
     def rest(self) -> list[FlatMessage]:
         """Return what follows the answer: media that no result could hold."""
         if not self._after:
             return []
-        return [self._message("user", [TextBlock(text=self._policy.media_notice), *self._after])]
+        return [self._message("user", (TextBlock(text=self._policy.media_notice), *self._after))]
 
     def _message(
-        self, role: Literal["user", "assistant", "tool"], blocks: Sequence[Block]
+        self, role: Literal["user", "assistant", "tool"], blocks: tuple[Block, ...]
     ) -> FlatMessage:
-        return FlatMessage(role=role, blocks=tuple(blocks), message_id=self._message_id)
+        return FlatMessage(role=role, blocks=blocks, message_id=self._message_id)
 
     def _text(self, part: TextPart) -> list[Block]:
         if not part.text and self._policy.empty_texts == "dropped":
@@ -260,7 +260,7 @@ class _Answer:
         self, part: ToolPart, attachments: tuple[Attachment, ...]
     ) -> tuple[MediaBlock, ...]:
         """Return the media that stays in a result, and keep the rest for later."""
-        if self._terms.strip_media:
+        if not attachments or self._terms.strip_media:
             return ()
         blocks = tuple(
             MediaBlock(mime=a.mime, url=a.url, filename=a.filename, part_id=part.id)

@@ -24,13 +24,16 @@ def by_kind(
     found = dict.fromkeys(KINDS, 0)
     found["tools"] = tools_tokens
     for message, weighed in zip(messages, weights, strict=True):
-        found[kind_of(message, None, summaries)] += MESSAGE_TOKENS
+        frame = "summary" if message.message_id in summaries else _speaker(message)
+        found[frame] += MESSAGE_TOKENS
         for block, tokens in zip(message.blocks, weighed, strict=True):
             if message.role == "system" and isinstance(block, TextBlock):
                 for section, share in shared(block.text, tokens):
                     found[section.kind] += share
-            else:
+            elif block.type == "reasoning" or block.type == "result":
                 found[kind_of(message, block, summaries)] += tokens
+            else:
+                found[frame] += tokens
     return {kind: tokens for kind, tokens in found.items() if tokens}
 
 

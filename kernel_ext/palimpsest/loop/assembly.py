@@ -115,7 +115,11 @@ def _known(provider: Sequence[ProviderMessage], hashes: Sequence[str], recorded:
 def _weights(message: FlatMessage, known: Known, count: Count) -> tuple[int, ...]:
     """Return what each block weighs; of an answer that was recorded, all is given to its first."""
     blocks = message.blocks
-    if known and all(map(_is_plain, blocks)):
+    if known and len(blocks) == 1 and _is_plain(blocks[0]):
+        item = known.get((message.role, (str(blocks[0].part_id),)))
+        if item is not None:
+            return (item.tokens - MESSAGE_TOKENS,)
+    elif known and all(map(_is_plain, blocks)):
         parts = tuple(str(block.part_id) for block in blocks)
         if message.role == "tool":
             each = [known.get((message.role, (part,))) for part in parts]

@@ -6,7 +6,7 @@ taken off the pile and put on again, so that a step costs what is new in it and 
 window is long. One memory belongs to one session and holds what its newest request held.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from operator import is_
 
 from palimpsest.context.apply import apply, newest_standing
@@ -197,17 +197,19 @@ class _Past:
     def _put(self, messages: Messages, start: int, read: Read) -> None:
         if not messages:
             return
+        names = self._names
         for at, message in enumerate(messages, start):
-            for name in _names_of(message):
-                if name in self._names:
-                    raise Unsure
-                self._names[name] = at
+            own = _names_of(message)
+            before = len(names)
+            names.update(dict.fromkeys(own, at))
+            if len(names) != before + len(own):
+                raise Unsure
         about = sorted(
             (
                 found
-                for message in messages
-                for name in _names_of(message)
-                for found in self._about.get(name, ())
+                for name, decided in self._about.items()
+                if names.get(name, -1) >= start
+                for found in decided
             ),
             key=lambda found: found[0],
         )
@@ -246,10 +248,8 @@ def _fields(terms: Terms) -> tuple[object, ...]:
     return (terms.model, terms.policy, terms.count, terms.system, terms.tools)
 
 
-def _names_of(message: Message) -> Iterable[str]:
-    yield message.id
-    for part in message.parts:
-        yield part.id
+def _names_of(message: Message) -> list[str]:
+    return [message.id, *[part.id for part in message.parts]]
 
 
 def _pieces(messages: Messages) -> Iterator[tuple[int, int]]:

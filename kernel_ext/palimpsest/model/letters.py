@@ -22,6 +22,8 @@ SIGNATURE = "__thought__"
 """What stands between an id and the signature that Gemini gave a call, in litellm's ids."""
 
 
+quoted = json.encoder.encode_basestring
+"""A text as JSON, with letters of every script left as they are."""
 _STRICT = json.JSONEncoder(ensure_ascii=False, sort_keys=True, allow_nan=False)
 PERHAPS_UNSAYABLE = re.compile(r"\\u[dD][89a-fA-F]|NaN|Infinity")
 """In the text of JSON, what may be no JSON or half of a character once it is read."""
@@ -29,6 +31,8 @@ PERHAPS_UNSAYABLE = re.compile(r"\\u[dD][89a-fA-F]|NaN|Infinity")
 
 def clean(text: str) -> str:
     """Replace lone surrogates, which no JSON on the wire can carry."""
+    if text.isascii():
+        return text
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -38,6 +42,11 @@ def clean(text: str) -> str:
 
 def arguments(given: dict[str, Any]) -> str:
     """Return a call's input as JSON; numbers that JSON lacks become words."""
+    if len(given) == 1:
+        # Half of all calls give one text: code, a command, a path.
+        [(name, value)] = given.items()
+        if type(name) is str and type(value) is str:
+            return clean(f"{{{quoted(name)}: {quoted(value)}}}")
     try:
         text = _STRICT.encode(given)
     except ValueError:

@@ -6,7 +6,7 @@ exist, and be repaired. Each block names the part it came from.
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import Field, ValidatorFunctionWrapHandler, WrapValidator
 
 from palimpsest.transcript.base import Value
 
@@ -70,6 +70,17 @@ Block = Annotated[
 ]
 
 
+_KINDS = frozenset({TextBlock, ReasoningBlock, MediaBlock, CallBlock, ResultBlock})
+
+
+def _blocks(given: Any, check: ValidatorFunctionWrapHandler) -> Any:
+    """Take blocks as they are: a request is made of hundreds, each checked when it was made."""
+    return given if type(given) is tuple and _KINDS.issuperset(map(type, given)) else check(given)
+
+
+Blocks = Annotated[tuple[Block, ...], WrapValidator(_blocks)]
+
+
 Stop = Literal["stop", "length", "calls", "error", "aborted"]
 """Why an answer ended; after ``error`` and ``aborted`` its calls may never have run."""
 
@@ -78,7 +89,7 @@ class FlatMessage(Value):
     """One provider message; ``tool`` messages hold result blocks only."""
 
     role: Literal["system", "user", "assistant", "tool"]
-    blocks: tuple[Block, ...]
+    blocks: Blocks
     message_id: str | None = None
     """The transcript message it came from."""
     stop: Stop | None = None
