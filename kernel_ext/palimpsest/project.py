@@ -5,7 +5,6 @@ The same as ``%agent sessions``, ``--new``, ``import``, ``agents``, ``commands``
 """
 
 from pathlib import Path
-from typing import Any
 
 from palimpsest.boot import current_app
 from palimpsest.public import Session
@@ -14,7 +13,7 @@ from palimpsest.session.command_files import OwnCommand
 from palimpsest.session.config import LoadedConfig
 from palimpsest.session.config_trust import Held
 from palimpsest.session.library import Library
-from palimpsest.session.listing import Page, Query
+from palimpsest.session.listing import PAGE, Page, Query
 from palimpsest.session.storing import Pruned, Storage, prune_storage, weigh_storage
 from palimpsest.store.exchange import ImportReport
 from palimpsest.tools.skill import Skill
@@ -31,18 +30,29 @@ def new_session() -> Session:
     return Session(app, app.engine.submit(app.workspace.new(app.notebook())).result())
 
 
-def sessions(words: str = "", **query: Any) -> Page:
+def sessions(
+    words: str = "",
+    *,
+    archived: bool | None = False,
+    children: bool = False,
+    limit: int = PAGE,
+    number: int = 1,
+    cursor: str | None = None,
+) -> Page:
     """List the sessions of the project, newest first; with words, those that hold them all.
 
-    The rest of the query is ``archived``, ``children``, ``limit``, ``number`` and ``cursor``, as in
-    ``palimpsest.session.listing.Query``.
+    ``archived=True`` lists those that were put away, None both; ``children`` also those that tasks
+    began. A page has ``limit`` sessions: the first one, or ``number``, or the one after ``cursor``.
 
     >>> import palimpsest
     >>> [found.id for found in palimpsest.sessions("hello").sessions] == [session.id]
     True
     """
     app = current_app()
-    return app.engine.submit(app.workspace.page(Query(words, **query))).result()
+    query = Query(
+        words, archived=archived, children=children, limit=limit, number=number, cursor=cursor
+    )
+    return app.engine.submit(app.workspace.page(query)).result()
 
 
 def import_session(path: str | Path) -> ImportReport:

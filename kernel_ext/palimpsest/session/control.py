@@ -21,6 +21,8 @@ from palimpsest.transcript.events import SessionUpdated
 from palimpsest.transcript.values import Rule
 
 T = TypeVar("T")
+MOST_SPENT = 1e15
+"""Of dollars or tokens; a larger number is a slip."""
 OnLoop = Callable[..., Any]
 Scope = Literal["session", "project"]
 
@@ -157,7 +159,7 @@ class Control:
             raise ConfigError(
                 f"The spending limit is fixed by the {self._permitting.budget_fixed}."
             )
-        if (usd is not None and not 0 < usd < float("inf")) or (tokens is not None and tokens < 1):
+        if not _is_limit(usd, float) or not _is_limit(tokens, int):
             raise ConfigError("A spending limit is more than nothing: 2usd, or 500000 tokens.")
         self._on_loop(self._purse.choose, Budget(usd=usd, tokens=tokens, own=True))
         return self.budget
@@ -167,3 +169,12 @@ class Control:
         if session is not None:
             updated = session.model_copy(update=fields)
             self._log.append(SessionUpdated(session=updated), sync=True)
+
+
+def _is_limit(amount: float | None, kind: type) -> bool:
+    """Tell whether an amount can be a limit; whole tokens, and any amount of dollars."""
+    if amount is None:
+        return True
+    if not isinstance(amount, int | kind) or isinstance(amount, bool):
+        return False
+    return 0 < amount < MOST_SPENT

@@ -10,6 +10,8 @@ from collections.abc import Callable, Coroutine
 from concurrent.futures import Future
 from typing import Any, TypeVar
 
+from palimpsest.transcript.errors import UserError
+
 T = TypeVar("T")
 
 
@@ -43,7 +45,13 @@ class EngineThread:
         return self._loop
 
     def submit(self, work: Coroutine[Any, Any, T]) -> "Future[T]":
-        """Run a coroutine on the engine; its result arrives in a future for other threads."""
+        """Run a coroutine on the engine; its result arrives in a future for other threads.
+
+        Raises UserError where the engine has ended.
+        """
+        if self.loop.is_closed():
+            work.close()
+            raise UserError("This agent was closed. Load the extension again, or make a new App.")
         return asyncio.run_coroutine_threadsafe(work, self.loop)
 
     def stop(self, timeout: float = 2.0) -> None:

@@ -16,6 +16,7 @@ from palimpsest.loop.remembered import Memory
 from palimpsest.loop.stage import Stage
 from palimpsest.session.api import Answer, PromptOptions, RecordsCallback, Snapshot
 from palimpsest.session.archive import SessionArchive
+from palimpsest.session.asking import check
 from palimpsest.session.asks import Asks
 from palimpsest.session.calling import Calling
 from palimpsest.session.control import Control
@@ -108,6 +109,7 @@ class LiveSession:
 
     async def prompt(self, text: str, options: PromptOptions) -> Answer:
         """Send a prompt and await its own answer."""
+        check(text, options)
         writable(self.log.state.session, options.origin)
         options = self._expander.options(text, options)
         await self.undoing.settle()

@@ -7,9 +7,10 @@ same as coroutines, for scripts that have a loop of their own.
 import asyncio
 from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import Future
-from typing import Any, TypeVar
+from typing import Any, TypeVar, Unpack
 
-from palimpsest.session.api import Answer, LiveSession, PromptOptions, Snapshot
+from palimpsest.session.api import Answer, LiveSession, Snapshot
+from palimpsest.session.asking import PromptWords, answers_of, options_of, reply_of
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.events import PromptAdmitted, QuestionAsked, Record
 from palimpsest.transcript.messages import Messages
@@ -100,7 +101,7 @@ class Running:
         """
         return tuple(self._session.snapshot().questions)
 
-    def prompt(self, text: str, **options: Any) -> Answer:
+    def prompt(self, text: str, **options: Unpack[PromptWords]) -> Answer:
         """Send a prompt and wait for its answer.
 
         For scripts: no kernel runs the agent's Python, and nobody is asked; questions wait until
@@ -115,7 +116,7 @@ class Running:
             raise UserError(NOT_IN_A_CELL)
         return self.start(text, **options).result()
 
-    def start(self, text: str, **options: Any) -> "Future[Answer]":
+    def start(self, text: str, **options: Unpack[PromptWords]) -> "Future[Answer]":
         """Send a prompt; its answer arrives in a future.
 
         While a turn runs it waits behind it; ``delivery="steer"`` sends it into the turn, before
@@ -125,7 +126,7 @@ class Running:
         >>> future.result() == session.start("Hello.", prompt_id="greeting").result()
         True
         """
-        return self._begun(self._session.prompt(text, PromptOptions(**options)))
+        return self._begun(self._session.prompt(text, options_of(options)))
 
     def loop(self) -> "Future[Answer]":
         """Join the run; the run's final answer arrives in a future, the same for all who join.
@@ -185,14 +186,16 @@ class Running:
         """
         return self._session.withdraw(prompt_id)
 
-    def reply(self, ask_id: str, reply: Reply) -> bool:
-        """Answer a permission question; the first answer wins.
+    def reply(self, ask_id: str, reply: Reply | str, feedback: str | None = None) -> bool:
+        """Answer a permission question with once, always or reject; the first answer wins.
 
-        >>> from palimpsest.transcript.values import Reply
-        >>> session.reply("ask_1", Reply(answer="once"))
+        ``feedback`` says with a reject what to do instead. A ``Reply`` also says how far an always
+        reaches: ``Reply(answer="always", scope="project")``.
+
+        >>> session.reply("ask_1", "reject", "Use the other file.")
         False
         """
-        return self._session.reply(ask_id, reply)
+        return self._session.reply(ask_id, reply_of(reply, feedback))
 
     def answer(self, question_id: str, *answers: str | Sequence[str] | None) -> bool:
         """Answer what the model asks: for each question a label, own words, or a list of labels.
@@ -203,8 +206,7 @@ class Running:
         >>> session.answer("que_1", "yes", ["mass", "year"])
         False
         """
-        given = [[one] if isinstance(one, str) else list(one or ()) for one in answers]
-        return self._session.answer(question_id, given if any(given) else None)
+        return self._session.answer(question_id, answers_of(answers))
 
     def subscribe(self, callback: Callable[[Sequence[Record]], None]) -> Callable[[], None]:
         """Be told every record after it was written, on the writer's thread; returns a way out.
@@ -257,7 +259,7 @@ class AsyncRuns:
     def __init__(self, session: Running) -> None:
         self._session = session
 
-    async def prompt(self, text: str, **options: Any) -> Answer:
+    async def prompt(self, text: str, **options: Unpack[PromptWords]) -> Answer:
         """Send a prompt and await its answer; in a notebook's kernel, ask with %agent."""
         if self._session._holds.in_kernel:  # noqa: SLF001  one idea in two classes
             raise UserError(NOT_IN_A_CELL)

@@ -5,6 +5,7 @@ by ``frontends``. Nothing goes without ``delete``.
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 from palimpsest.session.api import Workspace
 from palimpsest.session.retention import Family, Limits, Plan, parse_size
@@ -66,12 +67,12 @@ async def prune_storage(
     return Pruned(planned, swept, gone, tuple(texts) if delete else None)
 
 
-def limits_of(kept: RetentionSettings, days: float | None, max_size: int | str | None) -> Limits:
+def limits_of(kept: RetentionSettings, days: Any, max_size: Any) -> Limits:
     """Return the limits that hold; raises UserError for one that is none."""
-    if days is not None and not 0 <= days < MOST_DAYS:
+    if days is not None and not (isinstance(days, int | float) and 0 <= days < MOST_DAYS):
         raise UserError(f"{days!r} is not a number of days from 0 on.")
     wanted = max_size if max_size is not None else kept.size
     most = parse_size(wanted) if isinstance(wanted, str) else wanted
-    if most is not None and most < 0:
+    if most is not None and not (isinstance(most, int | float) and most >= 0):
         raise UserError(f"{most!r} is not a size. Write it as 500MB or 1.5GB.")
     return Limits(days if days is not None else kept.days, most)

@@ -1,0 +1,115 @@
+"""What a script hands over is checked before anything is kept: one sentence, and nothing was asked."""
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from palimpsest.app import App
+from palimpsest.project import prune, sessions
+from palimpsest.public import Session, open_session
+from palimpsest.transcript.errors import UserError
+from palimpsest.transcript.events import PermissionAsked
+from palimpsest.transcript.values import Reply
+
+ENVIRONMENT = {"PALIMPSEST_REHEARSAL_DELAY": "0"}
+
+
+@pytest.fixture(scope="module")
+def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
+    folder = tmp_path_factory.mktemp("asking")
+    made = App(start=folder, overrides={"model": "rehearsal/rules"}, environment=ENVIRONMENT)
+    yield made
+    made.close()
+
+
+@pytest.fixture(scope="module")
+def session(app: App) -> Session:
+    return open_session(app)
+
+
+REFUSED: dict[str, tuple[Callable[[Any], Any], str]] = {
+    "no words": (lambda s: s.start("  \n"), "There is no prompt."),
+    "words that are none": (lambda s: s.start(None), "There is no prompt."),
+    "a misspelt option": (
+        lambda s: s.start("Hi", modle="x"),
+        "takes no option 'modle'. Did you mean model?",
+    ),
+    "an unknown option": (lambda s: s.start("Hi", zzz=1), "no option 'zzz'. There are model,"),
+    "a model that is no text": (lambda s: s.start("Hi", model=4), "model is a text, not 4."),
+    "tools as one text": (
+        lambda s: s.start("Hi", tools="read"),
+        "tools is a list of names, such as ['read', 'grep'], not 'read'.",
+    ),
+    "no step at all": (
+        lambda s: s.start("Hi", max_steps=0),
+        "max_steps is a whole number of at least 1, not 0.",
+    ),
+    "steps in words": (lambda s: s.start("Hi", max_steps="two"), "not 'two'."),
+    "another delivery": (
+        lambda s: s.start("Hi", delivery="fast"),
+        "delivery is 'steer' or 'queue', not 'fast'.",
+    ),
+    "a reply that is none": (
+        lambda s: s.reply("ask_1", "yes"),
+        "The answer is 'once', 'always' or 'reject', not 'yes'.",
+    ),
+    "an answer that is none": (lambda s: s.answer("que_1", 5), "not 5."),
+    "dollars as a text": (lambda s: s.control.set_budget(usd="2"), "is more than nothing"),
+    "half a token": (lambda s: s.control.set_budget(tokens=1.5), "is more than nothing"),
+    "endless dollars": (lambda s: s.control.set_budget(usd=float("inf")), "is more than nothing"),
+    "endless tokens": (lambda s: s.control.set_budget(tokens=10**400), "is more than nothing"),
+    "days as a text": (lambda _: prune(days="x"), "'x' is not a number of days from 0 on."),  # type: ignore[arg-type]
+    "a size that is none": (lambda _: prune(max_size=[1]), "[1] is not a size."),  # type: ignore[arg-type]
+    "a page of nothing": (lambda _: sessions(limit=0), "A page has at least one session"),
+}
+
+
+def _done(made: Any) -> None:
+    """Wait for what arrives in a future."""
+    if isinstance(made, Future):
+        made.result(10)
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_cannot_be_is_one_sentence(session: Session, case: str) -> None:
+    call, words = REFUSED[case]
+    before = session.snapshot.seq
+
+    with pytest.raises(UserError) as refused:
+        _done(call(session))
+
+    assert words in str(refused.value)
+    assert session.snapshot.seq == before
+
+
+def test_a_question_is_answered_by_a_word(session: Session) -> None:
+    asked: list[str] = []
+
+    def answer(records: Any) -> None:
+        for record in records:
+            if isinstance(record.event, PermissionAsked):
+                asked.append(record.event.ask.id)
+                assert session.reply(record.event.ask.id, "reject", "Not now.")
+                assert not session.reply(record.event.ask.id, Reply(answer="once"))
+
+    end = session.subscribe(answer)
+    session.start("Run the shell command `ls`", tools=["bash"]).result(30)
+    end()
+
+    (ask_id,) = asked
+    assert ask_id not in {ask.id for ask in session.asks}
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_closed_application_says_so(tmp_path: Path) -> None:
+    app = App(start=tmp_path, overrides={"model": "rehearsal/rules"}, environment=ENVIRONMENT)
+    session = open_session(app)
+    app.close()
+
+    with pytest.raises(UserError, match=r"This agent was closed\."):
+        session.start("Hello?")
+    with pytest.raises(UserError, match=r"This agent was closed\."):
+        session.retitle("Hello")
