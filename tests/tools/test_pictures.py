@@ -30,14 +30,14 @@ def opened(data: bytes) -> Image.Image:
 def test_a_small_picture_is_sent_as_it_is() -> None:
     data = noise(20)
 
-    found = fitted("image/png", data, "a.png")
+    found = fitted(data, "a.png")
 
     assert (found.mime, found.data, found.note) == ("image/png", data, "")
 
 
 @pytest.mark.parametrize("mode", ["RGB", "RGBA"])
 def test_a_large_picture_is_shrunk(mode: str) -> None:
-    found = fitted("image/png", noise(1_300, mode), "a.png")
+    found = fitted(noise(1_300, mode), "a.png")
 
     assert len(found.data) <= LARGEST_BYTES
     assert opened(found.data).format == "JPEG"
@@ -49,7 +49,7 @@ def test_a_very_long_picture_is_shrunk_whatever_its_bytes() -> None:
     out = io.BytesIO()
     Image.new("RGB", (9_000, 90), "white").save(out, "PNG")
 
-    found = fitted("image/png", out.getvalue(), "a.png")
+    found = fitted(out.getvalue(), "a.png")
 
     assert opened(found.data).size == (2_000, 20)
     assert "from 9000 x 90 to 2000 x 20 pixels" in found.note
@@ -57,7 +57,7 @@ def test_a_very_long_picture_is_shrunk_whatever_its_bytes() -> None:
 
 def test_a_damaged_picture_that_is_too_large_is_refused() -> None:
     with pytest.raises(UserError, match=r"a\.png cannot be opened as a picture"):
-        fitted("image/png", b"\x89PNG\r\n\x1a\n" + bytes(LARGEST_BYTES), "a.png")
+        fitted(b"\x89PNG\r\n\x1a\n" + bytes(LARGEST_BYTES), "a.png")
 
 
 def test_without_pillow_a_large_picture_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -72,8 +72,8 @@ def test_without_pillow_a_large_picture_is_refused(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(builtins, "__import__", without)
 
     with pytest.raises(UserError, match="at most 3,750,000 can be attached"):
-        fitted("image/png", data, "a.png")
-    assert fitted("image/png", data[:1000], "a.png").data == data[:1000]
+        fitted(data, "a.png")
+    assert fitted(data[:1000], "a.png").data == data[:1000]
 
 
 @pytest.mark.parametrize("mode", ["RGB", "RGBA"])
@@ -102,3 +102,26 @@ async def test_a_pdf_that_is_too_large_is_refused(bench: Bench) -> None:
 
     with pytest.raises(UserError, match="at most 10,000,000 can be attached"):
         await bench.call("read", path="a.pdf")
+
+
+@pytest.mark.parametrize("name", ["a.png", "a.jpg", "a.pdf"])
+@pytest.mark.parametrize("data", [b"", b"not what it says\xff"])
+async def test_what_only_the_name_makes_a_picture_is_not_sent(
+    bench: Bench, name: str, data: bytes
+) -> None:
+    bench.write(name, data)
+
+    with pytest.raises(UserError, match=rf"{name} is no (picture|PDF), whatever its name says"):
+        await bench.call("read", path=name)
+
+
+def test_half_a_picture_is_not_sent() -> None:
+    with pytest.raises(UserError, match=r"a\.png cannot be opened as a picture"):
+        fitted(noise(60)[:2_000], "a.png")
+
+
+def test_a_picture_under_a_wrong_name_goes_by_what_it_is() -> None:
+    out = io.BytesIO()
+    Image.new("RGB", (9, 9), "white").save(out, "JPEG")
+
+    assert fitted(out.getvalue(), "a.png").mime == "image/jpeg"

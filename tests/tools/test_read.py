@@ -6,8 +6,10 @@ import os
 from pathlib import Path
 
 import pytest
+from tests.model.strict_bodies import PNG
 from tests.tools.desk import Bench
 
+from palimpsest.tools.reading import notebook_text
 from palimpsest.transcript.errors import UserError
 
 
@@ -69,7 +71,7 @@ async def test_an_empty_file_is_called_empty(bench: Bench) -> None:
 
 
 async def test_an_image_is_attached(bench: Bench) -> None:
-    data = b"\x89PNG\r\n\x1a\n" + bytes(100)
+    data = base64.b64decode(PNG)
     bench.write("plot.png", data)
 
     outcome = await bench.call("read", path="plot.png")
@@ -153,3 +155,9 @@ async def test_an_unreadable_file_is_a_sentence(bench: Bench) -> None:
 
     with pytest.raises(UserError, match=r"a\.txt"):
         await bench.call("read", path="a.txt")
+
+
+def test_a_notebook_nested_without_end_is_shown_as_text() -> None:
+    text = "[" * 100_000
+
+    assert notebook_text(text) == text

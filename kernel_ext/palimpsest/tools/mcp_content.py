@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Sequence
 
 from palimpsest.tools.mcp_values import Piece, RemoteResult, sanitize
+from palimpsest.tools.pictures import SIGNATURES, fitted
 from palimpsest.tools.tool import ToolOutcome
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.parts import Attachment
@@ -22,15 +23,6 @@ LONGEST_ERROR = 10_000
 LONGEST_INSTRUCTIONS = 8_000
 """Characters of what one server says about itself: more would be paid for in every request."""
 STRUCTURED_CHARS = 10_000
-
-SIGNATURES: dict[str, Callable[[bytes], bool]] = {
-    "image/png": lambda data: data.startswith(b"\x89PNG\r\n\x1a\n"),
-    "image/jpeg": lambda data: data.startswith(b"\xff\xd8\xff"),
-    "image/gif": lambda data: data.startswith((b"GIF87a", b"GIF89a")),
-    "image/webp": lambda data: data[:4] == b"RIFF" and data[8:12] == b"WEBP",
-    "application/pdf": lambda data: data.startswith(b"%PDF-"),
-}
-"""What is attached, and how it begins: a provider refuses the whole request for a wrong picture."""
 
 _TAG = re.compile(r"<(?=/?\s*(?:server|mcp_instructions)\b)", re.IGNORECASE)
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
@@ -83,31 +75,36 @@ def _sorted(pieces: Sequence[Piece]) -> tuple[list[str], list[Attachment]]:
     texts: list[str] = []
     attachments: list[Attachment] = []
     for piece in pieces:
-        if piece.kind == "blob":
-            problem = _problem(piece)
-            if problem:
-                texts.append(f"[{piece.name or 'A file'} ({piece.mime}) was left out: {problem}.]")
-            else:
-                url = f"data:{piece.mime};base64,{piece.data}"
-                name = piece.name or None
-                attachments.append(Attachment(mime=piece.mime, filename=name, url=url))
-        else:
+        if piece.kind != "blob":
             texts.append(piece.text)
+            continue
+        try:
+            mime, data = _file(piece)
+        except UserError as problem:
+            sentence = str(problem).rstrip(".")
+            texts.append(f"[{piece.name or 'A file'} ({piece.mime}) was left out: {sentence}.]")
+        else:
+            url = f"data:{mime};base64,{base64.b64encode(data).decode('ascii')}"
+            attachments.append(Attachment(mime=mime, filename=piece.name or None, url=url))
     return texts, attachments
 
 
-def _problem(piece: Piece) -> str:
-    """Say why a file cannot be attached; empty where it can."""
-    looks_right = SIGNATURES.get(piece.mime)
-    if looks_right is None:
-        return "no model can read this kind of file"
+def _file(piece: Piece) -> tuple[str, bytes]:
+    """Return a file's type and bytes; raises UserError where it cannot be attached."""
+    if piece.mime not in SIGNATURES:
+        raise UserError("no model can read this kind of file")
     if len(piece.data) * 3 // 4 > LARGEST_BLOB:
-        return f"it is larger than {LARGEST_BLOB // 1_000_000} MB"
+        raise UserError(f"it is larger than {LARGEST_BLOB // 1_000_000} MB")
     try:
         data = base64.b64decode(piece.data, validate=True)
-    except (binascii.Error, ValueError):
-        return "it is not valid base64"
-    return "" if looks_right(data) else "it is not what it is said to be"
+    except (binascii.Error, ValueError) as error:
+        raise UserError("it is not valid base64") from error
+    if not SIGNATURES[piece.mime](data):
+        raise UserError("it is not what it is said to be")
+    if not piece.mime.startswith("image/"):
+        return piece.mime, data
+    found = fitted(data, "it")
+    return found.mime, found.data
 
 
 def _structured(result: RemoteResult) -> str:

@@ -24,7 +24,7 @@ from palimpsest.tools.mcp_values import (
     sanitize,
 )
 from palimpsest.tools.schema import cleaned
-from palimpsest.tools.threads import aborted
+from palimpsest.tools.threads import aborted, in_thread
 from palimpsest.tools.tool import Tool, ToolContext, ToolOutcome
 from palimpsest.transcript.errors import Aborted, NotFound
 
@@ -99,7 +99,8 @@ class McpTool:
 
         work = self.server.call(self.remote.name, given, progress)
         result = await _unless_stopped(context, work)
-        return outcome(title, result, redact.for_context(context))
+        clean = redact.for_context(context)
+        return await in_thread(context.abort, lambda: outcome(title, result, clean))
 
 
 class _Server(BaseModel):
@@ -167,7 +168,8 @@ class ReadResource:
             "read", [pattern], title=f"read {arguments.uri}", always=[f"mcp:{server.name}:*"]
         )
         pieces = await _unless_stopped(context, server.read(arguments.uri))
-        return contents(arguments.uri, pieces, redact.for_context(context))
+        clean = redact.for_context(context)
+        return await in_thread(context.abort, lambda: contents(arguments.uri, pieces, clean))
 
 
 def resource_tools(servers: Callable[[], Sequence[Remote]]) -> tuple[Tool, ...]:

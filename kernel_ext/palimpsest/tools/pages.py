@@ -11,41 +11,49 @@ from urllib.parse import urljoin
 import bs4
 import markdownify
 
-UNREAD = ("script", "style", "noscript", "template", "svg", "iframe", "object", "canvas", "head")
-"""What a reader of the page does not see as words."""
+from palimpsest.tools import page_words
 
-BLOCKS = (
-    *("address", "article", "aside", "blockquote", "body", "br", "dd", "div", "dl", "dt"),
-    *("figcaption", "figure", "footer", "form", "h1", "h2", "h3", "h4", "h5", "h6", "header"),
-    *("hr", "li", "main", "nav", "ol", "p", "pre", "section", "table", "tr", "ul"),
-)
+LARGEST_CHARS = 1_000_000
+"""Markdownify takes about four seconds for these; larger pages are given as plain text, in one."""
 
-DEEPEST = 150
-"""Markdownify goes down by recursion; deeper pages are given as plain text."""
+TOO_LARGE = "(The page is too large to be put into Markdown; these are its words, without links.)"
 
 
 def to_markdown(html: str, url: str) -> str:
     """Return a page as Markdown, its title first."""
-    soup = _soup(html)
-    title = _title(soup)
-    _clean(soup, url)
-    if _too_deep(soup):
-        body = _plain(soup)
+    page, title, too_deep = page_words.seen(html)
+    if too_deep:
+        # Markdownify goes down by recursion, and takes ever longer.
+        body = _tidy(page_words.words(page))
+    elif len(page) > LARGEST_CHARS:
+        body = f"{TOO_LARGE}\n\n{_tidy(page_words.words(page))}"
     else:
-        made: str = markdownify.MarkdownConverter(
-            heading_style="ATX", bullets="-", escape_underscores=False, escape_misc=False
-        ).convert_soup(soup)
-        body = _tidy(made)
+        body = _tidy(_marked_down(page, url))
     return body if not title or body.startswith(f"# {title}") else f"# {title}\n\n{body}"
 
 
-def to_text(html: str, url: str) -> str:
+def to_text(html: str, url: str) -> str:  # noqa: ARG001  both are called alike
     """Return the words of a page, its title first."""
-    soup = _soup(html)
-    title = _title(soup)
-    _clean(soup, url)
-    body = _plain(soup)
+    page, title, _ = page_words.seen(html)
+    body = _tidy(page_words.words(page))
     return body if not title or body.startswith(title) else f"{title}\n\n{body}"
+
+
+def _marked_down(page: str, url: str) -> str:
+    soup = _soup(page)
+    for link in soup("a", href=True):
+        link["href"] = _joined(url, str(link["href"]))
+    for image in soup("img"):
+        source = str(image.get("src") or "")
+        if not source or source.startswith("data:"):
+            # Its words take its place; moving anything in a tree of many siblings is slow.
+            image.name, image.attrs, image.string = "span", {}, str(image.get("alt") or "")
+        else:
+            image["src"] = _joined(url, source)
+    made: str = markdownify.MarkdownConverter(
+        heading_style="ATX", bullets="-", escape_underscores=False, escape_misc=False
+    ).convert_soup(soup)
+    return made
 
 
 def _soup(html: str) -> bs4.BeautifulSoup:
@@ -55,60 +63,11 @@ def _soup(html: str) -> bs4.BeautifulSoup:
         return bs4.BeautifulSoup(html, "html.parser")
 
 
-def _title(soup: bs4.BeautifulSoup) -> str:
-    return " ".join(soup.title.get_text().split()) if soup.title is not None else ""
-
-
-def _clean(soup: bs4.BeautifulSoup, url: str) -> None:
-    for tag in soup(UNREAD):
-        tag.decompose()
-    for comment in soup.find_all(
-        string=lambda text: isinstance(text, bs4.element.PreformattedString)
-    ):
-        comment.extract()
-    base = url
-    for link in soup("a", href=True):
-        link["href"] = _joined(base, str(link["href"]))
-    for image in soup("img"):
-        source = str(image.get("src") or "")
-        if not source or source.startswith("data:"):
-            image.replace_with(str(image.get("alt") or ""))
-        else:
-            image["src"] = _joined(base, source)
-
-
 def _joined(base: str, address: str) -> str:
     try:
         return urljoin(base, address.strip())
     except ValueError:
         return address
-
-
-def _too_deep(soup: bs4.BeautifulSoup) -> bool:
-    depth, deepest = 0, 0
-    node: bs4.element.PageElement | None = soup
-    level = {id(soup): 0}
-    for node in soup.descendants:
-        parent = node.parent
-        depth = level.get(id(parent), 0) + 1
-        if isinstance(node, bs4.Tag):
-            level[id(node)] = depth
-        deepest = max(deepest, depth)
-        if deepest > DEEPEST:
-            return True
-    return False
-
-
-def _plain(soup: bs4.BeautifulSoup) -> str:
-    for text in soup.find_all(string=True):
-        if text.find_parent("pre") is None:
-            text.replace_with(re.sub(r"\s+", " ", str(text)))
-    for tag in soup(BLOCKS):
-        tag.insert_before("\n")
-        tag.insert_after("\n")
-    for cell in soup(["td", "th"]):
-        cell.insert_after("\t")
-    return _tidy(soup.get_text())
 
 
 def _tidy(text: str) -> str:

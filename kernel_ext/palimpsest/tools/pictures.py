@@ -1,10 +1,12 @@
 """Make a picture small enough for every provider, where Pillow is there to do it.
 
-Border: bytes in, bytes out; Pillow lives here. It comes with matplotlib, so most kernels have it;
-without it a picture that is too large is refused with a sentence.
+Border: bytes in, bytes out, and nothing goes out that is no picture, since a provider refuses the
+whole request for one, and every later one that holds it. Pillow lives here. It comes with
+matplotlib, so most kernels have it; without it a picture that is too large is refused with a sentence.
 """
 
 import io
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,6 +24,24 @@ PREVIEW_SIDE = 1_000
 """Pixels; the panel is narrower, and a server drops what comes at more than 1 MB a second."""
 
 
+MOST_PIXELS_READ = 30_000_000
+"""A picture of more is not read whole to see whether it is damaged; that takes a second and 100 MB."""
+
+SIGNATURES: dict[str, Callable[[bytes], bool]] = {
+    "image/png": lambda data: data.startswith(b"\x89PNG\r\n\x1a\n"),
+    "image/jpeg": lambda data: data.startswith(b"\xff\xd8\xff"),
+    "image/gif": lambda data: data.startswith((b"GIF87a", b"GIF89a")),
+    "image/webp": lambda data: data[:4] == b"RIFF" and data[8:12] == b"WEBP",
+    "application/pdf": lambda data: b"%PDF-" in data[:1024],
+}
+"""What is attached, and how it begins."""
+
+
+def kind_of(data: bytes) -> str | None:
+    """Return the type that bytes begin like; None where no model reads them as a file."""
+    return next((mime for mime, looks_right in SIGNATURES.items() if looks_right(data)), None)
+
+
 @dataclass(frozen=True, slots=True)
 class Fitted:
     """A picture that can be sent."""
@@ -32,14 +52,21 @@ class Fitted:
     """What was done to it, in a sentence."""
 
 
-def fitted(mime: str, data: bytes, name: str) -> Fitted:
+def fitted(data: bytes, name: str) -> Fitted:
     """Return a picture as it is, or shrunk; raises UserError where it cannot be sent."""
-    too_long = max(_size(data)) > LONGEST_SIDE
-    if len(data) <= LARGEST_BYTES and not too_long:
-        return Fitted(mime, data)
+    mime = kind_of(data)
+    if mime is None or not mime.startswith("image/"):
+        raise UserError(
+            f"{name} is no picture, whatever its name says. Look at it with the python tool."
+        )
     try:
+        too_long = max(_size(data)) > LONGEST_SIDE
+        if len(data) <= LARGEST_BYTES and not too_long:
+            return Fitted(mime, data)
         made = _shrunk(data)
     except ImportError:
+        if len(data) <= LARGEST_BYTES:
+            return Fitted(mime, data)
         made = None
     except Exception as error:
         # Whatever a damaged picture makes of Pillow is the picture's fault.
@@ -58,15 +85,14 @@ def fitted(mime: str, data: bytes, name: str) -> Fitted:
 
 
 def _size(data: bytes) -> tuple[int, int]:
-    """Return width and height; noughts where they cannot be told."""
-    try:
-        from PIL import Image  # noqa: PLC0415 - its home; not every kernel has it
+    """Return width and height; raises whatever a damaged picture makes of Pillow."""
+    from PIL import Image  # noqa: PLC0415 - its home; not every kernel has it
 
-        with Image.open(io.BytesIO(data)) as picture:
-            width, height = picture.size
-            return width, height
-    except Exception:  # noqa: BLE001 - what cannot be opened is sent as it is, and named as damaged there
-        return 0, 0
+    with Image.open(io.BytesIO(data)) as picture:
+        width, height = picture.size
+        if width * height <= MOST_PIXELS_READ:
+            picture.load()
+        return width, height
 
 
 def _shrunk(data: bytes) -> tuple[str, bytes, tuple[int, int], tuple[int, int]]:

@@ -15,7 +15,7 @@ from palimpsest.tools.ignore import Ignore, scan
 from palimpsest.tools.instructions import Shown, nested, with_instructions
 from palimpsest.tools.listing import name_of
 from palimpsest.tools.paths import Place, missing, reach
-from palimpsest.tools.pictures import fitted
+from palimpsest.tools.pictures import fitted, kind_of
 from palimpsest.tools.textfile import TextFile, is_binary
 from palimpsest.tools.threads import in_thread
 from palimpsest.tools.tool import ToolContext, ToolOutcome
@@ -122,8 +122,12 @@ def _attached(place: Place, mime: str, size: int) -> ToolOutcome:
         )
     data, note = place.path.read_bytes(), ""
     if mime.startswith("image/"):
-        found = fitted(mime, data, place.shown)
+        found = fitted(data, place.shown)
         mime, data, note = found.mime, found.data, found.note
+    elif kind_of(data) != mime:
+        raise UserError(
+            f"{place.shown} is no PDF, whatever its name says. Look at it with the python tool."
+        )
     encoded = base64.b64encode(data).decode("ascii")
     file = Attachment(mime=mime, filename=place.path.name, url=f"data:{mime};base64,{encoded}")
     output = " ".join(
@@ -179,7 +183,7 @@ def notebook_text(text: str) -> str:
         notebook = json.loads(text)
         cells = notebook["cells"]
         return "\n".join(_cell(number, cell) for number, cell in enumerate(cells, 1))
-    except (ValueError, KeyError, TypeError, AttributeError):
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         # Not a notebook after all, or a broken one: then its text is what helps.
         return text
 
