@@ -104,3 +104,16 @@ async def test_a_missing_file_comes_with_close_names(bench: Bench) -> None:
 
     with pytest.raises(NotFound, match=r"'Penguins\.csv'"):
         await bench.call("read", path="penguin.csv")
+
+
+@pytest.mark.parametrize("tool", ["read", "list", "write", "edit", "grep"])
+@pytest.mark.parametrize("path", ["x" * 5_000, "a/" * 3_000])
+async def test_a_path_that_no_disk_takes_gets_one_short_sentence(
+    bench: Bench, tool: str, path: str
+) -> None:
+    more = {"write": {"content": ""}, "edit": {"old": "a", "new": "b"}, "grep": {"pattern": "x"}}
+
+    with pytest.raises(UserError, match="cannot be followed: File name too long") as problem:
+        await bench.call(tool, path=path, **more.get(tool, {}))
+
+    assert len(str(problem.value)) < 300

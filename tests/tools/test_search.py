@@ -246,3 +246,19 @@ def test_the_prefilter_only_names_what_every_match_contains(
     pattern: str, expected: bytes | None
 ) -> None:
     assert prefilter(pattern) == expected
+
+
+@pytest.mark.parametrize(
+    ("tool", "given"),
+    [("glob", {"pattern": "[z-a].py"}), ("grep", {"pattern": "x", "include": "[z-a].py"})],
+)
+async def test_a_name_pattern_that_means_nothing_gets_a_sentence(
+    bench: Bench, tool: str, given: dict[str, str]
+) -> None:
+    with pytest.raises(UserError, match="is not a name pattern: bad character range"):
+        await bench.call(tool, **given)
+
+
+async def test_an_expression_nested_without_end_gets_a_sentence(bench: Bench) -> None:
+    with pytest.raises(UserError, match="too deeply nested"):
+        await bench.call("grep", pattern="(" * 3_000 + ")" * 3_000)

@@ -1,5 +1,6 @@
 """Write and edit change what was approved, and nothing else."""
 
+import os
 import stat
 from pathlib import Path
 
@@ -264,3 +265,55 @@ def test_replacing_a_span_by_itself_changes_no_byte_elsewhere(
     ends = [part for part in raw.replace("\r\n", "\1").replace("\n", "\2") if part in "\1\2"]
     kept = [part for part in edited.raw.replace("\r\n", "\1").replace("\n", "\2") if part in "\1\2"]
     assert kept == ends[:head] + (ends[len(ends) - tail :] if tail else [])
+
+
+async def test_an_edit_that_the_encoding_has_no_letter_for_changes_nothing(bench: Bench) -> None:
+    data = "日本語 x\n".encode("shift-jis")
+    path = bench.write("a.txt", data)
+
+    with pytest.raises(UserError, match="'日' has no place in its encoding"):
+        await bench.call("edit", path="a.txt", old="x", new="日")
+
+    assert path.read_bytes() == data
+    assert not bench.desk.asked
+
+
+async def test_a_file_that_is_written_whole_may_become_utf8(bench: Bench) -> None:
+    path = bench.write("a.txt", "größe\n".encode("latin-1"))
+
+    await bench.call("write", path="a.txt", content="日\n")
+
+    assert path.read_text(encoding="utf-8") == "日\n"
+
+
+async def test_half_a_character_is_not_written(bench: Bench) -> None:
+    with pytest.raises(UserError, match="half of a character"):
+        await bench.call("write", path="a.txt", content="a\ud800b")
+
+    assert not (bench.root / "a.txt").exists()
+
+
+async def test_a_byte_order_mark_is_not_doubled(bench: Bench) -> None:
+    path = bench.write("a.txt", b"\xef\xbb\xbfold\n")
+
+    await bench.call("write", path="a.txt", content="\ufeffnew\n")
+
+    assert path.read_bytes() == b"\xef\xbb\xbfnew\n"
+
+
+@pytest.mark.parametrize("call", [("write", {"content": "x"}), ("edit", {"old": "a", "new": "b"})])
+async def test_a_pipe_is_not_waited_for(bench: Bench, call: tuple[str, dict[str, str]]) -> None:
+    os.mkfifo(bench.root / "pipe")
+
+    with pytest.raises(UserError, match="pipe is neither a file nor a folder"):
+        await bench.call(call[0], path="pipe", **call[1])
+
+
+@pytest.mark.parametrize("call", [("write", {"content": "x"}), ("edit", {"old": "a", "new": "b"})])
+async def test_a_file_that_fits_no_memory_is_not_loaded(
+    bench: Bench, call: tuple[str, dict[str, str]]
+) -> None:
+    os.truncate(bench.write("big.bin", b""), 10**11)
+
+    with pytest.raises(UserError, match="100,000,000,000 bytes, too many to change as text"):
+        await bench.call(call[0], path="big.bin", **call[1])

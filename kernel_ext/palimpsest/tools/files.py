@@ -6,6 +6,7 @@ document lose work. What was approved is what is written: a file that changed me
 
 import asyncio
 import difflib
+import stat
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,9 @@ from palimpsest.transcript.errors import UserError
 
 MOST_DIFF_LINES = 20_000
 """Comparing longer files takes seconds; their difference is given as a count of lines."""
+
+LARGEST_FILE_BYTES = 100_000_000
+"""As many as read takes; before, after and their difference are held at once."""
 
 KEPT_DIFF_CHARS = 50_000
 MOST_PLACES_NAMED = 8
@@ -76,11 +80,12 @@ class WriteTool:
         before = await _load(place)
         file = TextFile(arguments.content) if before is None else _decoded(before, place)
         after = file.with_text(arguments.content)
+        after, data = _encoded(after, place)
         old = file.text if before is not None else ""
         diff = await asyncio.to_thread(difference, old, after.text, place.shown)
         verb = "Create" if before is None else "Replace"
         await _ask(context, self.permission, place, f"{verb} {place.shown}", diff)
-        await _save(place, before, after.encode())
+        await _save(place, before, data)
         lines = len(after.text.splitlines())
         done = "Created" if before is None else "Replaced"
         output = f"{done} {place.shown} ({lines} lines)."
@@ -109,9 +114,10 @@ class EditTool:
             raise missing(place)
         file = _decoded(before, place)
         edited, notes = await asyncio.to_thread(_applied, file, arguments.edits, place.shown)
+        data = _in_its_encoding(edited, place)
         diff = await asyncio.to_thread(difference, file.text, edited.text, place.shown)
         await _ask(context, self.permission, place, f"Edit {place.shown}", diff)
-        await _save(place, before, edited.encode())
+        await _save(place, before, data)
         output = "\n".join([f"Edited {place.shown}.", *notes])
         return ToolOutcome(place.shown, output, {"diff": _kept(context, diff)})
 
@@ -148,11 +154,23 @@ async def _load(place: Place) -> bytes | None:
     if place.path.is_dir():
         raise UserError(f"{place.shown} is a folder. Give the path of a file.")
     try:
-        return await asyncio.to_thread(place.path.read_bytes)
+        return await asyncio.to_thread(_bytes, place)
     except FileNotFoundError:
         return None
     except OSError as error:
         raise UserError(f"{place.shown} cannot be read: {error.strerror}.") from error
+
+
+def _bytes(place: Place) -> bytes:
+    found = place.path.stat()
+    if not stat.S_ISREG(found.st_mode):
+        # Reading a pipe or a device may never end.
+        raise UserError(f"{place.shown} is neither a file nor a folder, so it cannot be changed.")
+    if found.st_size > LARGEST_FILE_BYTES:
+        raise UserError(
+            f"{place.shown} has {found.st_size:,} bytes, too many to change as text. Use the python tool."
+        )
+    return place.path.read_bytes()
 
 
 def _decoded(data: bytes, place: Place) -> TextFile:
@@ -161,6 +179,33 @@ def _decoded(data: bytes, place: Place) -> TextFile:
             f"{place.shown} is a binary file and is not changed as text. Use the python tool, or another name."
         )
     return TextFile.decode(data)
+
+
+def _in_its_encoding(file: TextFile, place: Place) -> bytes:
+    """Return an edited file's bytes; in another encoding, what was not edited would be changed too."""
+    try:
+        return file.encode()
+    except UnicodeEncodeError as error:
+        letter = error.object[error.start]
+        if file.encoding != "latin-1":
+            raise UserError(_half(letter)) from error
+        raise UserError(
+            f"{place.shown} is not UTF-8, and {letter!r} has no place in its encoding. Change it with the python "
+            "tool, which can be told the encoding, or write the whole file."
+        ) from error
+
+
+def _encoded(file: TextFile, place: Place) -> tuple[TextFile, bytes]:
+    """Return a file whose whole text is new, and its bytes: UTF-8 where the old encoding lacks a letter."""
+    try:
+        return file, file.encode()
+    except UnicodeEncodeError:
+        file = file.whole_again()
+    return file, _in_its_encoding(file, place)
+
+
+def _half(letter: str) -> str:
+    return f"The new text holds {letter!r}, which is half of a character. Write it whole."
 
 
 async def _save(place: Place, before: bytes | None, after: bytes) -> None:

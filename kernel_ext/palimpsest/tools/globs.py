@@ -6,6 +6,8 @@ Border: pure text. A pattern without a slash means the name, at any depth.
 import re
 from functools import lru_cache
 
+from palimpsest.transcript.errors import UserError
+
 MAGIC = re.compile(r"[*?\[{]")
 
 
@@ -25,9 +27,12 @@ def split_base(pattern: str) -> tuple[str, str]:
 
 @lru_cache(maxsize=512)
 def compile_glob(pattern: str) -> re.Pattern[str]:
-    """Turn a pattern into an expression for paths relative to where the search began."""
+    """Turn a pattern into an expression for paths below where the search began; raises UserError."""
     anywhere = "" if "/" in pattern else "(?:.*/)?"
-    return re.compile(anywhere + _translated(pattern.removeprefix("/")) + r"\Z", re.DOTALL)
+    try:
+        return re.compile(anywhere + _translated(pattern.removeprefix("/")) + r"\Z", re.DOTALL)
+    except re.error as error:
+        raise UserError(f"{pattern!r} is not a name pattern: {error}.") from error
 
 
 TOKEN = re.compile(r"\*\*/|\*\*|\*|\?|\[[!^]?\]?[^\]/]*\]|\{[^{}/]*,[^{}]*\}|.", re.DOTALL)

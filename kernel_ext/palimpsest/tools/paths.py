@@ -6,6 +6,7 @@ project to a place outside it counts as outside.
 
 import difflib
 import os
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,6 +14,8 @@ from palimpsest.tools.tool import ToolContext
 from palimpsest.transcript.errors import NotFound, UserError
 
 OWN_FOLDER = ".palimpsest"
+SHOWN_CHARS = 200
+"""As much of a path that leads nowhere as is said again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,11 +43,26 @@ def confine(path: str, root: Path, cwd: Path) -> Place:
     try:
         real = (cwd / given).resolve()
         real_root = root.resolve()
-    except (OSError, RuntimeError) as error:
-        raise UserError(f"The path {path!r} cannot be followed: {error}.") from error
+        _look(real)
+    except OSError as error:
+        raise UserError(
+            f"The path {_short(path)!r} cannot be followed: {error.strerror or error}."
+        ) from error
+    except RuntimeError as error:
+        raise UserError(f"The path {_short(path)!r} cannot be followed: {error}.") from error
     inside = real == real_root or real_root in real.parents
     shown = real.relative_to(real_root).as_posix() if inside else str(real)
     return Place(path=real, shown=shown, inside=inside)
+
+
+def _look(real: Path) -> None:
+    """Raise OSError where nobody could say whether anything is there: too long, or behind a closed door."""
+    with suppress(FileNotFoundError, NotADirectoryError):
+        real.lstat()
+
+
+def _short(path: str) -> str:
+    return path if len(path) <= SHOWN_CHARS else f"{path[:SHOWN_CHARS]}..."
 
 
 async def reach(context: ToolContext, path: str, *, writing: bool = False) -> Place:

@@ -57,13 +57,14 @@ class GlobTool:
     async def run(self, arguments: GlobArguments, context: ToolContext) -> ToolOutcome:
         """Walk and match."""
         base, pattern = split_base(arguments.pattern)
+        wanted = compile_glob(pattern)
         start = base if base.startswith(("/", "~")) else f"{arguments.path}/{base}"
         place = await reach_folder(context, start)
         await context.ask(
             self.permission, [arguments.pattern], title=f"Find {arguments.pattern}", always=["*"]
         )
         root = context.root.resolve()
-        names = _Walk(root, place.path, compile_glob(pattern), context.abort)
+        names = _Walk(root, place.path, wanted, context.abort)
         paths, ignored = await in_thread(context.abort, names.run)
         shown = [_name(path, root) for path in paths[:MOST_PATHS]]
         lines = ["(Only ignored files match.)"] if ignored and paths else []
@@ -138,6 +139,7 @@ class GrepTool:
     async def run(self, arguments: GrepArguments, context: ToolContext) -> ToolOutcome:
         """Walk, read and match."""
         pattern = compiled(arguments.pattern)
+        include = compile_glob(arguments.include) if arguments.include else None
         place = await reach(context, arguments.path)
         if not place.path.exists():
             raise missing(place)
@@ -148,7 +150,7 @@ class GrepTool:
             await context.ask("read", [place.shown], title=title, always=[place.shown])
         root = context.root.resolve()
         search = _Search(pattern, prefilter(arguments.pattern), context.abort, root)
-        await in_thread(context.abort, lambda: search.run(place.path, arguments.include))
+        await in_thread(context.abort, lambda: search.run(place.path, include))
         output = redact.for_context(context)(search.in_words(arguments.pattern, _where(place)))
         metadata = {"count": search.count, "files": len(search.hits)}
         return ToolOutcome(arguments.pattern, output, metadata)
@@ -162,6 +164,10 @@ def compiled(pattern: str) -> "regex.Pattern[str]":
         raise UserError(
             f"{pattern!r} is not a valid regular expression: {error}. "
             "To search for special characters as they are, put a backslash before each."
+        ) from error
+    except (RecursionError, MemoryError) as error:
+        raise UserError(
+            "The regular expression is too long or too deeply nested. Search for less of it."
         ) from error
 
 
@@ -205,7 +211,7 @@ class _Search:
     count: int = 0
     notes: list[str] = field(default_factory=list)
 
-    def run(self, start: Path, include: str | None) -> None:
+    def run(self, start: Path, include: re.Pattern[str] | None) -> None:
         """Search a file or a tree, until done, full, stopped, or out of time."""
         deadline = time.monotonic() + LONGEST_SEARCH_SECONDS
         for path in self._files(start, include):
@@ -221,13 +227,12 @@ class _Search:
                 return
             self._file(path, _name(path, self.root))
 
-    def _files(self, start: Path, include: str | None) -> Iterator[Path]:
+    def _files(self, start: Path, include: re.Pattern[str] | None) -> Iterator[Path]:
         if start.is_file():
             yield start
             return
-        wanted = compile_glob(include) if include else None
         for one in walk(self.root, start):
-            if wanted and not wanted.match(one.path.relative_to(start).as_posix()):
+            if include and not include.match(one.path.relative_to(start).as_posix()):
                 continue
             if not one.is_link and not is_secret_file(str(one.path)):
                 yield one.path

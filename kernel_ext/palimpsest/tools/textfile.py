@@ -55,11 +55,12 @@ class TextFile:
             return cls(data.decode("latin-1"), "latin-1")
 
     def encode(self) -> bytes:
-        """Return the bytes of the file; text that the old encoding lacks turns it into UTF-8."""
-        try:
-            return self.bom + self.raw.encode(self.encoding)
-        except UnicodeEncodeError:
-            return self.raw.encode("utf-8")
+        """Return the bytes of the file; raises UnicodeEncodeError for text that its encoding lacks."""
+        return self.bom + self.raw.encode(self.encoding)
+
+    def whole_again(self) -> "TextFile":
+        """Return the file in UTF-8, for text of which nothing came from the old bytes."""
+        return replace(self, encoding="utf-8", bom=b"")
 
     @property
     def text(self) -> str:
@@ -74,6 +75,8 @@ class TextFile:
 
     def with_text(self, text: str) -> "TextFile":
         """Return the file with new text, in the line ends it mostly has."""
+        if self.bom:
+            text = text.removeprefix("\ufeff")
         return replace(self, raw=text.replace("\r\n", "\n").replace("\n", self.newline))
 
     def with_spans(self, spans: list[tuple[int, int, str]]) -> "TextFile":
