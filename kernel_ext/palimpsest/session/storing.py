@@ -73,6 +73,6 @@ def limits_of(kept: RetentionSettings, days: Any, max_size: Any) -> Limits:
         raise UserError(f"{days!r} is not a number of days from 0 on.")
     wanted = max_size if max_size is not None else kept.size
     most = parse_size(wanted) if isinstance(wanted, str) else wanted
-    if most is not None and not (isinstance(most, int | float) and most >= 0):
+    if most is not None and not (isinstance(most, int) and most >= 0):
         raise UserError(f"{most!r} is not a size. Write it as 500MB or 1.5GB.")
     return Limits(days if days is not None else kept.days, most)
