@@ -15,12 +15,14 @@ from palimpsest.app import App
 from palimpsest.context.system import SERVERS, sections
 from palimpsest.model.script import calls, says
 from palimpsest.model.scripted import ScriptedModel
+from palimpsest.session.api import PromptOptions
 from palimpsest.session.config import load
 from palimpsest.tools import mcp_servers
 from palimpsest.tools.mcp_servers import Servers
 from palimpsest.tools.mcp_values import ServerSpec
 from palimpsest.tools.permissions import from_config
 from palimpsest.tools.registry import Registry
+from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.parts import ToolCompleted, ToolFailed
 
 DEMO = Path(__file__).parents[1] / "tools" / "mcp_demo.py"
@@ -204,6 +206,29 @@ def test_a_project_that_nobody_trusted_starts_nothing(tmp_path: Path) -> None:
     assert config.value.mcp == {}
     assert config.value.hooks == ()
     assert {one.key for one in config.held} == {"hooks", "mcp"}
+
+
+async def test_the_first_prompt_may_name_a_tool_of_a_server(tmp_path: Path) -> None:
+    model = ScriptedModel(calls("demo_add", a=2, b=3), says("Five."))
+    house, servers = studio(tmp_path, model, demo())
+    session = await house.session()
+
+    answer = await session.prompt("Add.", PromptOptions(tools=("demo_add",)))
+    await servers.close()
+
+    assert answer.text == "Five."
+    assert [tool.name for tool in model.requests[0].tools] == ["demo_add"]
+
+
+async def test_a_tool_of_a_dead_server_is_refused_with_what_is_wrong(tmp_path: Path) -> None:
+    house, servers = studio(tmp_path, ScriptedModel(), ServerSpec("gone", command="/no/such"))
+    session = await house.session()
+
+    with pytest.raises(UserError, match=r"There is no tool 'gone_add'\. Tools: .*\. .*'gone'.*"):
+        await session.prompt("Add.", PromptOptions(tools=("gone_add",)))
+    await servers.close()
+
+    assert session.snapshot().messages == ()
 
 
 async def test_no_server_means_no_work(tmp_path: Path) -> None:

@@ -112,6 +112,7 @@ class LiveSession:
         check(text, options)
         writable(self.log.state.session, options.origin)
         options = self._expander.options(text, options)
+        await self._outfit.look_for(options.tools)
         await self.undoing.settle()
         self.naming.prompted(text)
         if self._services.user and options.origin.user is None:

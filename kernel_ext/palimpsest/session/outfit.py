@@ -89,11 +89,21 @@ class Outfit:
         variant = options.get("variant") or agent.variant
         if variant is None and session is not None and session.model is not None and wanted == kept:
             variant = session.model.variant
-        for tool in options.get("tools") or ():
-            if tool not in services.registry.names:
-                known = ", ".join(services.registry.names)
-                raise ConfigError(f"There is no tool {tool!r}. Tools: {known}.")
+        self._check(options.get("tools") or ())
         return agent.name, services.info(wanted, variant).ref
+
+    async def look_for(self, tools: Sequence[str] | None) -> None:
+        """Connect servers where only they can have a tool that is named; raises ConfigError."""
+        servers = self._services.servers
+        if tools and servers is not None:
+            self._check(tools, await servers.look_for(tools))
+
+    def _check(self, tools: Sequence[str], why: str = "") -> None:
+        names = self._services.registry.names
+        for tool in tools:
+            if tool not in names:
+                known = ", ".join(names)
+                raise ConfigError(f"There is no tool {tool!r}. Tools: {known}. {why}".rstrip())
 
     async def setup(self, user: UserMessage) -> Setup:
         """Resolve what a user message asks for; raises UserError or ModelFailed with a sentence."""

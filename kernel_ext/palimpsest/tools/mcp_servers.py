@@ -290,11 +290,24 @@ class Servers:
         """Make ready for a turn; returns a sentence for each problem that was not told yet."""
         if not any(server.spec.enabled for server in self._servers):
             return ()
+        return tuple(self._news(await self._ready()))
+
+    async def look_for(self, tools: Sequence[str]) -> str:
+        """Connect where a tool is meant that is not known; returns what is wrong where it still is not."""
+        if all(tool in self._registry.names for tool in tools):
+            return ""
+        if any(server.spec.enabled for server in self._servers):
+            await self._ready()
+        missing = any(tool not in self._registry.names for tool in tools)
+        problems = [one.problem for one in self.status() if one.problem] if missing else []
+        return " ".join(problems)
+
+    async def _ready(self) -> list[str]:
+        """Connect, and wait a moment for it; returns what had to be left out."""
         self.begin()
         await self._wait(WAIT_SECONDS, [one for one in self._servers if one.awaited])
         await asyncio.gather(*(server.freshen() for server in self._servers))
-        clashes = self._register()
-        return tuple(self._news(clashes))
+        return self._register()
 
     def connected(self) -> tuple[tuple[str, str], ...]:
         """Return the servers that are connected, with what they say about themselves."""
