@@ -29,6 +29,9 @@ bash = "allow"
         ("budget 2usd", "budget", "2usd"),
         ("budget $2.50 500k tokens", "budget", "$2.50 500k tokens"),
         ("budget off", "budget", "off"),
+        ("budget -1usd", "budget", "-1usd"),
+        ("budget 1usd 2 usd", "budget", "1usd 2 usd"),
+        ("budget " + "9" * 400 + " tokens", "budget", "9" * 400 + " tokens"),
         ("config trust", "config", "trust"),
         ("config", "config", ""),
     ],
@@ -95,6 +98,15 @@ def kernel(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kernel]:
     with Kernel(cwd=folder, env=own) as kernel:
         assert kernel.client.run("%load_ext palimpsest").status == "ok"
         yield kernel
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("amount", ["-1usd", "1usd 2usd", "9" * 400 + " tokens", "tokens", "0usd"])
+def test_an_amount_that_is_none_is_said_and_sends_nothing(kernel: Kernel, amount: str) -> None:
+    run = kernel.client.run(f"%agent budget {amount}")
+
+    assert run.reply["content"].get("ename") == "UsageError"
+    assert "budget 2usd" in run.reply["content"]["evalue"] or "2usd, or" in str(run.reply)
 
 
 def said(kernel: Kernel, line: str) -> str:

@@ -107,4 +107,6 @@ def test_the_help_names_every_option() -> None:
 
 def test_a_focus_makes_compact_a_subcommand_and_other_words_a_prompt() -> None:
     assert parse("compact focus on the plots") == Request(command="compact", argument="the plots")
+    with pytest.raises(OptionError, match=r"On what\?"):
+        parse("compact focus on")
     assert parse("compact the table") == Request(prompt="compact the table")

@@ -14,7 +14,12 @@ _AMOUNT = re.compile(
     r"(?P<dollar>\$)?(?P<number>\d[\d,_]*(\.\d+)?|\.\d+)(?P<times>[km])?\s*(?P<unit>usd|dollars?|tokens?)?",
     re.IGNORECASE,
 )
+_UNIT = r"(usd|dollars?|tokens?)"
+_SIGN = re.compile(rf"[-+$]|{_UNIT}", re.IGNORECASE)
+_NUMBER_WORD = re.compile(rf"[-+$]*[\d.,_]+[km]?{_UNIT}?|{_UNIT}", re.IGNORECASE)
 _OFF = re.compile(r"off|none", re.IGNORECASE)
+MOST_DIGITS = 15
+"""As many as a number with a point keeps; more is a slip."""
 _TIMES = {"": 1, "k": 1_000, "m": 1_000_000}
 
 
@@ -32,7 +37,14 @@ def argument(words: list[str]) -> str | None:
         return rest if rest in WORDS[name] else None
     if name == "permissions":
         return rest if _REVOKE.fullmatch(rest) or rest.lower() == "revoke" else None
-    return rest if _OFF.fullmatch(rest) or amounts(rest) else None
+    # A prompt that begins with the word goes on with words, and a slip must not cost a request.
+    return rest if _OFF.fullmatch(rest) or amounts(rest) or _is_meant(words[1:]) else None
+
+
+def _is_meant(words: list[str]) -> bool:
+    """Tell whether words were meant as an amount: numbers only, one with a unit or a sign."""
+    said = "".join(words)
+    return all(_NUMBER_WORD.fullmatch(word) for word in words) and bool(_SIGN.search(said))
 
 
 def amounts(text: str) -> dict[str, float]:
@@ -46,7 +58,10 @@ def amounts(text: str) -> dict[str, float]:
         unit = "tokens" if (match["unit"] or "").lower().startswith("token") else "usd"
         if unit in found or (match["dollar"] and unit == "tokens"):
             return {}
-        number = float(match["number"].replace(",", "").replace("_", ""))
+        digits = match["number"].replace(",", "").replace("_", "")
+        if len(digits) > MOST_DIGITS:
+            return {}
+        number = float(digits)
         found[unit] = number * _TIMES[(match["times"] or "").lower()]
         rest = rest[match.end() :].lstrip(" ,")
     return found

@@ -9,7 +9,7 @@ from typing import Any
 
 from palimpsest.frontends.allow_lines import amounts
 from palimpsest.frontends.protocol import Allowed, AllowedRule
-from palimpsest.render.escape import code_span, inline
+from palimpsest.render.escape import code_span, inline, one_line
 from palimpsest.session.control import Allowance, Control
 from palimpsest.session.purse import limit_words, spent_words
 from palimpsest.tools.modes import MEANINGS, MODES
@@ -28,6 +28,7 @@ REVOKE = "%agent permissions revoke NUMBER takes one back, revoke all every one.
 NO_LIMIT = (
     "This session has no spending limit. %agent budget 2usd or %agent budget 500k tokens sets one."
 )
+AMOUNTS = "Write %agent budget 2usd, %agent budget 500k tokens, both, or off."
 UNKNOWN = "A model whose price is not known asks before it answers."
 
 
@@ -90,6 +91,8 @@ def _permissions(argument: str, control: Control, table: Table) -> Said:
 def _budget(argument: str, control: Control) -> Said:
     if argument:
         wanted = amounts(argument)
+        if not wanted and argument.lower() not in ("off", "none"):
+            raise UserError(f"{one_line(argument, 60)!r} is no amount. {AMOUNTS}")
         tokens = wanted.get("tokens")
         control.set_budget(usd=wanted.get("usd"), tokens=int(tokens) if tokens else None)
     budget, spent = control.budget, control.spent

@@ -151,11 +151,19 @@ class Option:
 
 
 OPTIONS: tuple[Option, ...] = (
-    Option("model", "--model", "-m", "NAME", "use this model, such as anthropic/claude-sonnet-4-5"),
-    Option("variant", "--variant", None, "NAME", "reasoning effort: low, medium or high"),
+    Option(
+        "model",
+        "--model",
+        "-m",
+        "NAME",
+        "use this model from now on, such as anthropic/claude-sonnet-4-5",
+    ),
+    Option(
+        "variant", "--variant", None, "NAME", "reasoning effort from now on: low, medium or high"
+    ),
     Option("session", "--session", "-s", "ID", "use this session (its id or the beginning of it)"),
     Option("new", "--new", None, None, "begin a new session for this notebook"),
-    Option("agent", "--agent", None, "NAME", "use this agent"),
+    Option("agent", "--agent", None, "NAME", "let this agent answer from now on"),
     Option("system", "--system", None, "TEXT", "add these words to the system prompt of this turn"),
     Option("tools", "--tools", None, "A,B", "offer only these tools; none offers no tool"),
     Option("max_steps", "--max-steps", None, "N", "stop after this many model requests"),
@@ -269,10 +277,18 @@ def _with_argument(word: str, words: list[str], rest: str) -> Request | None:
     if word in GIVING and (given := giving_argument(words, rest)) is not None:
         return Request(command=word, argument=given)  # type: ignore[arg-type]  # as above
     if word == "compact" and words[1:3] == ["focus", "on"]:
-        return Request(command="compact", argument=rest.split(maxsplit=3)[-1])
+        return Request(command="compact", argument=_focus(rest))
     if word == "policy" and _is_policy(chosen := policy_words(rest)[1:]):
         return Request(command="policy", argument=" ".join(chosen))
     return None
+
+
+def _focus(rest: str) -> str:
+    """Return what a summary keeps above all; raises OptionError where nothing is named."""
+    words = rest.split(maxsplit=3)
+    if len(words) == 3:
+        raise OptionError("On what? Write %agent compact focus on WHAT THE SUMMARY KEEPS.")
+    return words[3]
 
 
 def revert_words(words: list[str]) -> str | None:

@@ -165,7 +165,10 @@ def _option(query: Query) -> str:
 
 def _nothing(found: Page, query: Query) -> str:
     if found.total:
-        return f"There are only {count(found.total)} sessions; that page is empty."
+        there = (
+            "is only 1 session" if found.total == 1 else f"are only {count(found.total)} sessions"
+        )
+        return f"There {there}; that page is empty."
     if query.words:
         return f"No session holds {query.words!r} in its title, its notebook or its prompts."
     return "No session was put away." if query.archived else "There is no session yet."

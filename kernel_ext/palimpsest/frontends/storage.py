@@ -102,8 +102,16 @@ class Storage:
 def storage_words(sizes: Sizes, summaries: Sequence[SessionSummary]) -> Said:
     """Say what the folder holds, the largest sessions first."""
     rows: Rows = [
-        ("sessions", size(sizes.logs), f"{count(len(sizes.sessions))} logs"),
-        ("long texts and pictures", size(sizes.blobs), f"{count(sizes.blob_count)} files"),
+        (
+            "sessions",
+            size(sizes.logs),
+            f"{count(len(sizes.sessions))} {'log' if len(sizes.sessions) == 1 else 'logs'}",
+        ),
+        (
+            "long texts and pictures",
+            size(sizes.blobs),
+            f"{count(sizes.blob_count)} {'file' if sizes.blob_count == 1 else 'files'}",
+        ),
         ("snapshots of files", size(sizes.snapshots), ""),
         ("shared pages", size(sizes.share), ""),
         ("the rest", size(sizes.other), ""),
