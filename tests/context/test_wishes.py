@@ -19,7 +19,7 @@ from palimpsest.session.wishes import Wishes
 from palimpsest.transcript.decisions import Decision
 from palimpsest.transcript.flat import FlatMessages
 from palimpsest.transcript.messages import Message, Messages
-from palimpsest.transcript.parts import CompactionPart, Part, TextPart, ToolPart
+from palimpsest.transcript.parts import CompactionPart, ReasoningPart, TextPart, ToolPart
 from palimpsest.transcript.policies import Policy
 from palimpsest.transcript.values import ModelRef
 
@@ -57,9 +57,12 @@ def numbered() -> Callable[[], str]:
     return lambda: f"dec_{next(numbers)}"
 
 
-def said(part: Part) -> str:
+Saying = TextPart | ReasoningPart | ToolPart
+
+
+def said(part: Saying) -> str:
     """Return the words of a part that no other part has."""
-    return part.text if isinstance(part, TextPart) else f"output of {part.id}"
+    return f"output of {part.id}" if isinstance(part, ToolPart) else part.text
 
 
 TURN = st.lists(st.sampled_from(["text", "read", "python"]), min_size=1, max_size=4)
@@ -84,20 +87,20 @@ def history(turns: list[list[str]], compacted: int | None) -> Messages:
                 continue
             call = build.ran(kind, "")
             state = call.state.model_copy(update={"output": f"output of {call.id}"})
-            thought = build.thought("Let me look.")
+            thought = build.thought(f"thought before {call.id}.")
             called = call.model_copy(update={"state": state})
             messages.append(build.assistant(thought, called, to=prompt, finish="tool-calls"))
     messages.append(build.user("The newest prompt."))
     return tuple(messages)
 
 
-def sayings(messages: Messages) -> list[Part]:
+def sayings(messages: Messages) -> list[Saying]:
     """Return what a person can decide about, but the newest prompt."""
     return [
         part
         for message in messages[:-1]
         for part in message.parts
-        if isinstance(part, TextPart | ToolPart) and not getattr(message.info, "summary", None)
+        if isinstance(part, Saying) and not getattr(message.info, "summary", None)
     ]
 
 

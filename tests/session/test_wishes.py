@@ -325,14 +325,12 @@ async def test_a_session_of_another_kernel_is_not_changed(kernel: Kernel) -> Non
         followed.wish("pin", "last")
 
 
-async def test_a_summary_is_restored_rather_than_left_out(kernel: Kernel) -> None:
+async def test_a_restored_summary_gives_way_to_what_it_covers(kernel: Kernel) -> None:
     room = kernel(ScriptedModel(says(LONG), says("B."), says("C."), says(SUMMARY)))
     session = await room.session()
     for words in ("One", "Two", "Three"):
         await ask(session, words)
     await session.compact()
 
-    with pytest.raises(UserError, match="A summary can't be left out by itself"):
-        session.wish("exclude", "summary")
     session.wish("restore", "summary")
     assert session.wish("restore", "summary").sentence == "That compaction is undone already."

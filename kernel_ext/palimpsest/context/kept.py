@@ -2,19 +2,32 @@
 
 Border: pure. A compaction or the history limit leaves out whole messages; what is pinned in them
 follows the summary as quoted text, never as a call with its result, so that pairs stay pairs
-whatever is left out around them. Pictures and files are shown again as they are.
+whatever is left out around them. Pictures and files are shown again as they are. A thought that a
+person pinned by itself is quoted wherever no provider would give it back to the model, which is
+where it has no signature.
 """
 
 import json
 
 from palimpsest.context.apply import apply
+from palimpsest.context.compact import summary_text
+from palimpsest.context.convert import is_signed
 from palimpsest.context.standing import pinned_parts
 from palimpsest.context.view import View
-from palimpsest.transcript.flat import Block, FlatMessage, FlatMessages, MediaBlock, TextBlock
+from palimpsest.transcript.decisions import PIN
+from palimpsest.transcript.flat import (
+    Block,
+    FlatMessage,
+    FlatMessages,
+    MediaBlock,
+    ReasoningBlock,
+    TextBlock,
+)
 from palimpsest.transcript.messages import AssistantMessage, Message, Messages
 from palimpsest.transcript.parts import (
     FilePart,
     Part,
+    ReasoningPart,
     TextPart,
     ToolCompleted,
     ToolFailed,
@@ -24,6 +37,8 @@ from palimpsest.transcript.parts import (
 KEPT = "Kept at the user's request, from earlier in this conversation. {who}\n\n{text}"
 USER_SAID = "The user said:"
 YOU_SAID = "You said:"
+YOU_THOUGHT = "You thought:"
+SUMMARY_SAID = "An earlier summary said:"
 RETURNED = "Your call {call} returned:"
 FAILED = "Your call {call} failed:"
 ATTACHED = "The user attached {name}."
@@ -32,7 +47,9 @@ ATTACHED = "The user attached {name}."
 def with_pinned(messages: FlatMessages, view: View) -> FlatMessages:
     """Return the messages with every pinned part that they lack, after the summary if there is one."""
     pinned = pinned_parts(view.messages, view.decisions)
-    shown = {block.part_id for message in messages for block in message.blocks}
+    shown = {
+        block.part_id for message in messages for block in message.blocks if reaches_model(block)
+    }
     missing = pinned - shown
     if not missing:
         return messages
@@ -41,15 +58,30 @@ def with_pinned(messages: FlatMessages, view: View) -> FlatMessages:
     )
     blocks = tuple(
         block
-        for message in apply(homes, view)
-        for part in message.parts
+        for home, applied in zip(homes, apply(homes, view), strict=True)
+        for part in _of(home, applied)
         if part.id in missing
-        for block in _quoted(part, message)
+        for block in _quoted(part, home, view)
     )
     if not blocks:
         return messages
     at = _behind_summary(messages, view.messages)
     return (*messages[:at], FlatMessage(role="user", blocks=blocks), *messages[at:])
+
+
+def _of(home: Message, applied: Message) -> tuple[Part, ...]:
+    """Return the parts of a message as they are shown; a thought needs no words beside it here."""
+    shown = {part.id: part for part in applied.parts}
+    return tuple(
+        shown.get(part.id, part)
+        for part in home.parts
+        if part.id in shown or isinstance(part, ReasoningPart)
+    )
+
+
+def reaches_model(block: Block) -> bool:
+    """Tell whether what stands in a request is said to the model: a thought may be kept from it."""
+    return not isinstance(block, ReasoningBlock) or is_signed(block.metadata)
 
 
 def _behind_summary(messages: FlatMessages, transcript: Messages) -> int:
@@ -63,11 +95,12 @@ def _behind_summary(messages: FlatMessages, transcript: Messages) -> int:
     return sum(message.role == "system" for message in messages)
 
 
-def _quoted(part: Part, message: Message) -> tuple[Block, ...]:
+def _quoted(part: Part, message: Message, view: View) -> tuple[Block, ...]:
     match part:
-        case TextPart(text=text) if text.strip():
-            who = YOU_SAID if isinstance(message.info, AssistantMessage) else USER_SAID
-            return (_said(part, who, text),)
+        case TextPart(text=text) if text.strip() and not _is_draft(part, message):
+            return (_said(part, _who(message), text),)
+        case ReasoningPart(text=text) if text.strip() and _is_wanted(part, view):
+            return (_said(part, YOU_THOUGHT, text),)
         case ToolPart(state=ToolCompleted(output=output, attachments=attachments)):
             media = tuple(
                 MediaBlock(mime=one.mime, url=one.url, filename=one.filename, part_id=part.id)
@@ -82,6 +115,22 @@ def _quoted(part: Part, message: Message) -> tuple[Block, ...]:
             return (_said(part, name, ""), media_block)
         case _:
             return ()
+
+
+def _who(message: Message) -> str:
+    if not isinstance(message.info, AssistantMessage):
+        return USER_SAID
+    return SUMMARY_SAID if message.info.summary else YOU_SAID
+
+
+def _is_draft(part: TextPart, message: Message) -> bool:
+    """Tell whether a summary was written on the way to what the summary is."""
+    return _who(message) == SUMMARY_SAID and part.text.strip() not in summary_text(message)
+
+
+def _is_wanted(thought: ReasoningPart, view: View) -> bool:
+    """Tell whether a person pinned this very thought: with its message, it goes where that goes."""
+    return any(one.rule == PIN and one.part_id == thought.id for one in view.decisions)
 
 
 def _said(part: Part, who: str, text: str) -> TextBlock:

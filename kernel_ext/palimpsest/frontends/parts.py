@@ -5,11 +5,11 @@ Border: rows of words from values; ``commands`` makes a table of them.
 
 from palimpsest.context.undo import folded
 from palimpsest.context.view import View
-from palimpsest.session.targets import Target, describe
+from palimpsest.session.targets import Target, describe, is_summary
 from palimpsest.transcript.decisions import Decision
 from palimpsest.transcript.ids import short
-from palimpsest.transcript.messages import AssistantMessage, Message, Messages
-from palimpsest.transcript.parts import FilePart, TextPart, ToolPart
+from palimpsest.transcript.messages import Message, Messages
+from palimpsest.transcript.parts import FilePart, ReasoningPart, TextPart, ToolPart
 from palimpsest.transcript.piles import Standing
 
 HEAD = ("id", "what", "the model sees it")
@@ -33,19 +33,20 @@ def part_rows(messages: Messages, decisions: tuple[Decision, ...]) -> list[tuple
 
 
 def _targets(message: Message) -> list[Target]:
-    if isinstance(message.info, AssistantMessage) and message.info.summary:
+    if is_summary(message):
         return [Target(message)]
     return [
         Target(message, part)
         for part in message.parts
         if isinstance(part, ToolPart | FilePart)
         or (isinstance(part, TextPart) and part.text.strip() and not part.synthetic)
+        or (isinstance(part, ReasoningPart) and part.text.strip())
     ]
 
 
 def _how(holding: Standing, target: Target, shown: set[str]) -> str:
     if target.part is None:
-        return "in place of what it covers" if target.id in shown else "no more"
+        return _how_summary(holding.wish(target.id), seen=target.id in shown)
     behind = "" if target.message.id in shown else "behind a summary"
     if holding.pinned(target.part.id, target.message.id):
         return "pinned, quoted after the summary" if behind else "pinned"
@@ -53,3 +54,12 @@ def _how(holding: Standing, target: Target, shown: set[str]) -> str:
     if reduction is not None and (reduction.action == "drop" or not behind):
         return HOW.get(reduction.action, "whole")
     return behind or "whole"
+
+
+def _how_summary(wish: Decision | None, *, seen: bool) -> str:
+    pinned = wish is not None and wish.action == "pin"
+    if wish is not None and not pinned:
+        return "left out, with what it covers"
+    if not seen:
+        return "pinned, quoted after the newest summary" if pinned else "no more"
+    return "in place of what it covers" + (", pinned" if pinned else "")

@@ -12,6 +12,7 @@ from palimpsest.context.convert import convert
 from palimpsest.context.estimate import MESSAGE_TOKENS, Count, tools_tokens
 from palimpsest.context.families import provider_family
 from palimpsest.context.hygiene import CLOSING, clean
+from palimpsest.context.kept import reaches_model
 from palimpsest.context.kinds import KINDS, by_kind
 from palimpsest.context.projection import Projection, head
 from palimpsest.context.valid import MERGES_ANSWERS, MERGES_QUESTIONS, USER_SPEAKS_LAST
@@ -131,7 +132,9 @@ class Pile:
             below = self._take()
             self.put(below.messages + messages, below.applied + applied)
             return
-        shown = tuple({b.part_id for one in flat for b in one.blocks if b.part_id is not None})
+        shown = tuple(
+            {b.part_id for one in flat for b in one.blocks if b.part_id and reaches_model(b)}
+        )
         self._add(Piece(messages, applied, cleaned, written, calls, shown))
 
     def assembly(self) -> Assembly | None:

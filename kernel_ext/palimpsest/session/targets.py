@@ -10,7 +10,7 @@ from palimpsest.render.escape import one_line
 from palimpsest.render.words import subject
 from palimpsest.transcript.errors import NotFound, UserError
 from palimpsest.transcript.messages import AssistantMessage, Message, Messages
-from palimpsest.transcript.parts import FilePart, Part, TextPart, ToolPart
+from palimpsest.transcript.parts import FilePart, Part, ReasoningPart, TextPart, ToolPart
 
 SHORTEST_PIECE = 4
 """Characters of an id that say which one is meant; fewer would be a guess."""
@@ -65,7 +65,7 @@ def find(messages: Messages, name: str) -> Target:
 def _named(messages: Messages, name: str) -> Target:
     for message in reversed(messages):
         if name == SUMMARY:
-            if isinstance(message.info, AssistantMessage) and message.info.summary:
+            if is_summary(message):
                 return Target(message)
             continue
         for part in reversed(message.parts):
@@ -89,12 +89,21 @@ def describe(target: Target) -> str:
         return f"the call {part.tool} {_quote(subject(part.state.input))}".rstrip()
     if isinstance(part, FilePart):
         return f"the file {part.filename or part.mime}"
+    if isinstance(part, ReasoningPart):
+        return f"the thought {_quote(part.text)}".rstrip()
     texts = [one.text for one in target.parts if isinstance(one, TextPart) and one.text.strip()]
-    is_answer = isinstance(target.message.info, AssistantMessage)
     words = _quote(texts[0]) if texts else ""
+    if is_summary(target.message):
+        return f"the summary {words}".rstrip()
+    is_answer = isinstance(target.message.info, AssistantMessage)
     calls = sum(isinstance(one, ToolPart) for one in target.parts)
     with_calls = f" with its {'call' if calls == 1 else f'{calls} calls'}" if calls else ""
     return f"the {'answer' if is_answer else 'prompt'} {words}".rstrip() + with_calls
+
+
+def is_summary(message: Message) -> bool:
+    """Tell whether a message is what a compaction wrote."""
+    return isinstance(message.info, AssistantMessage) and message.info.summary
 
 
 def _quote(text: str) -> str:

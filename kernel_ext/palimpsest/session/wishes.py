@@ -13,7 +13,7 @@ from palimpsest.context.compact import completed
 from palimpsest.context.fold import marker
 from palimpsest.context.undo import newest_prompt
 from palimpsest.context.view import View
-from palimpsest.session.targets import Target, describe, find
+from palimpsest.session.targets import Target, describe, find, is_summary
 from palimpsest.transcript.decisions import (
     EXCLUDE,
     PIN,
@@ -26,11 +26,14 @@ from palimpsest.transcript.decisions import (
 )
 from palimpsest.transcript.errors import NotFound, UserError
 from palimpsest.transcript.ids import short
-from palimpsest.transcript.messages import AssistantMessage, Message, Messages, UserMessage
-from palimpsest.transcript.parts import FilePart, TextPart, ToolPart
+from palimpsest.transcript.messages import Message, Messages, UserMessage
+from palimpsest.transcript.parts import FilePart, ReasoningPart, TextPart, ToolPart
 from palimpsest.transcript.piles import Standing
 
 WishAction = Literal["pin", "unpin", "exclude", "restore", "undo"]
+
+REACHES_MODEL = TextPart | ReasoningPart | FilePart | ToolPart
+"""Parts with words of their own; what else a message holds is bookkeeping."""
 
 RULES: dict[str, str] = {"pin": PIN, "drop": EXCLUDE}
 
@@ -82,7 +85,7 @@ class Wishes:
 
     def pin(self, target: Target) -> Wish:
         """Keep a part from every reduction, or every part of a message."""
-        _check(target, "kept")
+        target = self._meant(target, "kept")
         what = describe(target)
         if all(self._holding.pinned(part.id, target.message.id) for part in target.parts):
             return Wish(target.id, f"{_begin(what)} is pinned already.")
@@ -95,6 +98,7 @@ class Wishes:
 
     def unpin(self, target: Target) -> Wish:
         """Take a pin off again."""
+        target = self._meant(target, "unpinned")
         what = describe(target)
         wish = self._holding.wish(target.id)
         if wish is not None and wish.action == "pin":
@@ -107,25 +111,34 @@ class Wishes:
 
     def exclude(self, target: Target) -> Wish:
         """Leave a part out of every later request, or a whole message."""
-        _check(target, "left out")
+        target = self._meant(target, "left out")
         what = describe(target)
         if self._is_gone(target):
             return Wish(target.id, f"{_begin(what)} is left out already.")
         when = "from the next request on"
+        made = self._chosen(target, "drop")
+        if is_summary(target.message):
+            when += ", and with it what it covers"
+            made += (self._decision(self._marker_of(target), "drop", EXCLUDE),)
         if target.part is None and target.message.id == self._newest_question():
             when = "once there is a newer prompt; until then it is what is answered"
         return Wish(
             target.id,
             f"Left out {what}, {when}. %agent restore {short(target.id)} brings it back.",
-            self._chosen(target, "drop"),
+            made,
         )
 
     def restore(self, target: Target) -> Wish:
         """Bring back what was left out, cleared or cut; a summary gives way to what it covers."""
+        taken: tuple[Decision, ...] = ()
         if _is_compaction(target.message):
-            return self.undo(target)
+            summary = self._summary(target)
+            if summary is None or not self._is_gone(summary):
+                return self.undo(target)
+            target = summary
+            taken = (self._decision(self._marker_of(summary), "restore", RESTORE),)
         what = describe(target)
-        taken = tuple(self._taken(target))
+        taken = (*self._taken(target), *taken)
         if taken:
             sentence = f"Restored {what}: the model sees it again from the next request on."
             return Wish(target.id, sentence, taken)
@@ -158,6 +171,33 @@ class Wishes:
             "again. Nothing is compacted by itself until the next prompt.",
             (self._undoing(newest),),
         )
+
+    def _meant(self, target: Target, done: str) -> Target:
+        """Return what a person can decide about by itself; a compaction means its summary."""
+        if _is_compaction(target.message):
+            summary = self._summary(target)
+            if summary is None:
+                raise UserError(f"That compaction has no good summary that could be {done}.")
+            return summary
+        if not target.parts:
+            raise UserError("That message is empty, so nothing of it reaches the model.")
+        if target.part is not None and not isinstance(target.part, REACHES_MODEL):
+            raise UserError(
+                f"Only words, thoughts, files and tool calls can be {done} alone, and the model is not "
+                f"sent this {target.part.type}. Its message is {target.message.id}."
+            )
+        return target
+
+    def _summary(self, target: Target) -> Target | None:
+        """Return the good summary of a compaction, whatever of it was named."""
+        summaries = [self._messages[at] for _, at, _ in completed(self._messages)]
+        found = _summary_of(target, summaries)
+        return Target(found) if found is not None else None
+
+    def _marker_of(self, summary: Target) -> Target:
+        """Return the marker of a summary, which goes with it."""
+        parent = getattr(summary.message.info, "parent_id", None)
+        return Target(next(one for one in self._messages if one.id == parent))
 
     def _undoing(self, summary: Message) -> Decision:
         saved = next(
@@ -244,25 +284,8 @@ def needs_whole(messages: Messages, action: WishAction, name: str) -> bool:
     return action == "restore" and _is_compaction(target.message)
 
 
-def _check(target: Target, done: str) -> None:
-    """Raise UserError for what no person can decide about by itself."""
-    if not target.parts:
-        raise UserError("That message is empty, so nothing of it reaches the model.")
-    if _is_compaction(target.message):
-        raise UserError(
-            f"A summary can't be {done} by itself. %agent restore {short(target.message.id)} shows the "
-            "model what it covers."
-        )
-    if target.part is not None and not isinstance(target.part, TextPart | FilePart | ToolPart):
-        raise UserError(
-            f"Only words, files and tool calls can be {done} alone. For this one name its message: "
-            f"{target.message.id}."
-        )
-
-
 def _is_compaction(message: Message) -> bool:
-    is_summary = isinstance(message.info, AssistantMessage) and message.info.summary
-    return is_summary or marker(message) is not None
+    return is_summary(message) or marker(message) is not None
 
 
 def _summary_of(target: Target, summaries: Iterable[Message]) -> Message | None:
