@@ -133,6 +133,17 @@ describe('the panel', () => {
     expect(screen.getByText(/begin a cell with %%agent/)).toBeTruthy();
   });
 
+  it('does not say how to begin while a chosen session is on its way', () => {
+    const { redraw } = draw({ arriving: true });
+    expect(screen.queryByText(/begin a cell with/)).toBeNull();
+    field().focus();
+
+    redraw({ arriving: false });
+
+    expect(screen.getByText(/begin a cell with/)).toBeTruthy();
+    expect(document.activeElement).toBe(field());
+  });
+
   it('loads the package only on a click', () => {
     const { actions } = draw({ where: 'absent' });
     expect(actions.load).not.toHaveBeenCalled();

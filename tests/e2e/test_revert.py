@@ -1,9 +1,19 @@
 """Taking back in the panel: shown before it is done, undone by a press, and final when said so."""
 
+import nbformat
 import pytest
 from playwright.sync_api import Locator, Page, expect
 from tests.e2e.lab import Lab, Seen, choose_theme, photograph
-from tests.e2e.test_panel import AXE, VIOLATIONS, at_rest, room, send, story
+from tests.e2e.test_panel import (
+    AXE,
+    RUN,
+    VIOLATIONS,
+    at_rest,
+    composer,
+    room,
+    send,
+    story,
+)
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300), pytest.mark.usefixtures("patient")]
 
@@ -84,4 +94,34 @@ def test_a_conflict_is_ticked_and_what_is_removed_is_gone(page: Page, lab: Lab, 
     expect(story(panel).get_by_text("Make it longer")).to_have_count(0)
     send(panel, "Something else")
     expect(story(panel).get_by_text("Instead.").first).to_be_visible()
+    assert seen.errors == []
+
+
+def test_a_cell_says_for_good_what_was_taken_back(page: Page, lab: Lab, seen: Seen) -> None:
+    panel = room(page, lab, "cell-revert.ipynb", "says('Roses are red.')", "%%agent\nWrite a poem")
+    page.evaluate(RUN, 1)
+    cell = page.locator(".jp-Notebook .jp-CodeCell").nth(1)
+    expect(cell.get_by_text("Roses are red.")).to_be_visible()
+    story(panel).get_by_role("button", name="Revert to here…").click()
+    page.get_by_role("dialog").get_by_role("button", name="Revert", exact=True).click()
+    expect(cell.get_by_text("Taken back", exact=True)).to_be_visible()
+    panel.get_by_role("button", name="Remove for good").click()
+
+    mark = cell.get_by_text("Taken back for good")
+    expect(mark).to_be_visible()
+    expect(composer(panel)).to_be_focused()
+    photograph(page, "cell-removed")
+    page.add_script_tag(path=AXE)
+    assert page.evaluate(VIOLATIONS, ".jp-Notebook .plm-Segment") == []
+
+    def told() -> str:
+        page.evaluate("window.jupyterapp.shell.currentWidget.context.save()")
+        saved = nbformat.read(lab.folder / "cell-revert.ipynb", as_version=4)
+        return str(saved.cells[1].outputs[0].data["text/markdown"])
+
+    for _ in range(40):
+        if (words := told()).startswith("*Taken back for good*"):
+            break
+        page.wait_for_timeout(250)
+    assert words.startswith("*Taken back for good*\n\nRoses are red.")
     assert seen.errors == []

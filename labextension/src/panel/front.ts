@@ -66,9 +66,10 @@ export class Front {
       case 'connecting':
         return link.state;
       case 'ready': {
+        // Who goes from one session to another keeps what is there to write in.
         const { current, sessions } = link.store.getSnapshot();
-        const session = current === null ? undefined : sessions.get(current);
-        return session?.known === true ? 'ready' : 'connecting';
+        const isKnown = [...sessions.values()].some(({ known }) => known);
+        return current !== null && isKnown ? 'ready' : 'connecting';
       }
     }
   }

@@ -360,6 +360,7 @@ export class PanelModel implements IChatActions, IReadable<IChatState> {
       notebook: context?.path.split('/').at(-1) ?? '',
       key: `${this._notebookKey} ${session?.head.session ?? ''}`,
       transcript: session?.transcript ?? EMPTY,
+      arriving: session?.known !== true,
       readOnly: session?.head.read_only ?? false,
       failure:
         failure === '' ? (link?.store.getSnapshot().problem ?? '') : failure,

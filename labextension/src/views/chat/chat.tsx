@@ -63,6 +63,7 @@ export function Chat({ state, actions }: IChatProps) {
                     key={state.key}
                     transcript={transcript}
                     readOnly={state.readOnly}
+                    empty={state.arriving === true ? null : undefined}
                   >
                     <Queued
                       prompts={transcript.inbox}

@@ -39,6 +39,8 @@ export interface IChatState {
   /** Tells one notebook's session from another's, so that a draft stays where it was written. */
   key: string;
   transcript: ITranscript;
+  /** The session was chosen, and the kernel has not told yet what is in it. */
+  arriving?: boolean;
   /** Another kernel writes this session. */
   readOnly: boolean;
   /** What went wrong, in one sentence; empty when nothing did. */
