@@ -127,7 +127,11 @@ def test_names_a_setting_that_is_not_there_and_the_one_that_was_meant(
         ("agent.build = 'x'", "agent.build must be a table of settings, but is 'x'."),
         ("tool_output.direction = 'up'", "tool_output.direction should be 'head', 'tail' or"),
         ("instructions = ['a', 3]", "instructions at position 1 should be a valid string"),
-        ("permission.bash = 'maybe'", "permission"),
+        ("permission.bash = 'maybe'", "permission.bash should be 'allow', 'ask' or 'deny', but"),
+        ("permission.bash.'git *' = 5", """permission.bash."git *" should be 'allow', 'ask'"""),
+        ("permission.bash = 'denny'", "but it is 'denny'; did you mean 'deny'?"),
+        ("retention.texts = -1", "retention.texts should be greater than or equal to 0, but it"),
+        ("subagent_depth = -1", "subagent_depth should be greater than or equal to 0, but it is"),
         ("model = [", "is not valid TOML"),
         ("locked = ['model']", "locked is for the organisation's file only."),
     ],
@@ -144,6 +148,28 @@ def test_says_what_is_wrong_and_loads_the_rest(
     assert len(config.problems) == 1
     assert words in config.problems[0]
     assert "~/work/project/palimpsest.toml" in config.problems[0]
+
+
+def test_a_slip_in_one_rule_lifts_no_deny_beside_it(project: Path, places: Places) -> None:
+    write(project / "palimpsest.toml", "[permission]\nbash = 'deny'\nedit = 'asq'\n")
+
+    config = loaded(project, places)
+
+    assert config.value.permission == ({"bash": "deny"},)
+    (problem,) = config.problems
+    assert "permission.edit should be 'allow', 'ask' or 'deny', but it is 'asq'" in problem
+
+
+def test_no_number_of_any_setting_stops_the_rest(project: Path, places: Places) -> None:
+    """Each number, wherever it stands, is -1: what cannot be is said, and a configuration comes."""
+    numbers = [key for key, value, _ in load(project, {}, places=places).rows() if key and value]
+    text = "".join(f"{key} = -1\n" for key in numbers)
+    written = write(project / "palimpsest.toml", text)
+
+    config = loaded(project, places, {"PALIMPSEST_CONFIG": str(written)})
+
+    assert config.value.retention.texts == 1.0
+    assert len(config.problems) > len(numbers) / 2
 
 
 @pytest.mark.parametrize(

@@ -12,10 +12,11 @@ import difflib
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, get_args, get_origin
+from typing import Annotated, Any, get_args, get_origin
 from urllib.parse import urlsplit
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
+from pydantic.fields import FieldInfo
 
 from palimpsest.context.changes import check, preset
 from palimpsest.render.escape import one_line
@@ -25,6 +26,7 @@ from palimpsest.session.policies import check_estimator, spellings
 from palimpsest.session.settings import Config, HookTable, PermissionTable, Settings
 from palimpsest.transcript.errors import ConfigError
 from palimpsest.transcript.scrub import looks_secret
+from palimpsest.transcript.values import Action
 
 SECRET_KEY = re.compile(
     r"(^|[_-])(api|access|auth|private|secret)?[_-]?(key|token)$|secret|password|passwd|credential"
@@ -34,6 +36,12 @@ SECRET_KEY = re.compile(
 NOT_USED_YET: frozenset[str] = frozenset()
 """Settings of later versions: accepted and named, so that one file serves both."""
 _SHOWN_CHARS = 60
+_WRITTEN: Mapping[str, Any] = {
+    "permission": PermissionTable,
+    "instructions": list[str],
+    "hooks": HookTable,
+}
+"""What one file writes, where the setting holds what all files wrote."""
 _AGENT_RULES = re.compile(r"""^agent\.("[^"]*"|[^."]+)\.permission$""")
 
 
@@ -95,7 +103,8 @@ class Merge:
             elif name not in settings.model_fields:
                 self._unknown(name, key, settings, layer)
             elif not self._is_locked(key, layer):
-                self._setting(value, settings.model_fields[name].annotation, key, layer, into, name)
+                expected = _expected(settings.model_fields[name])
+                self._setting(value, expected, key, layer, into, name)
 
     def _setting(
         self,
@@ -147,14 +156,14 @@ class Merge:
         name: str,
     ) -> None:
         layered = name in ("permission", "instructions") or key == "hooks"
-        expected: Any = annotation
-        if name == "permission":
-            expected = PermissionTable
-        elif name == "instructions":
-            expected = list[str]
-        elif key == "hooks":
-            expected = HookTable
+        if name == "permission" and isinstance(value, Mapping):
+            value, wrong = _right_rules(value, key)
+            for words in wrong:
+                self._wrong(layer, words)
+            if wrong and not value:
+                return
         try:
+            expected = _WRITTEN.get(key if key == "hooks" else name, annotation)
             checked = TypeAdapter(expected).validate_python(value, strict=True)
         except ValidationError as error:
             meant = _meant(value, annotation)
@@ -224,6 +233,13 @@ def _split(key: str) -> list[str]:
     return [quoted or plain for quoted, plain in re.findall(r'"([^"]*)"|([^."]+)', key)]
 
 
+def _expected(field: FieldInfo) -> Any:
+    """Return the type of a setting with its bounds, which pydantic keeps beside the type."""
+    if not field.metadata:
+        return field.annotation
+    return Annotated[(field.annotation, *field.metadata)]
+
+
 def _table_type(annotation: Any) -> type[BaseModel] | None:
     """Return the table that a setting is, if it is one."""
     for one in (annotation, *get_args(annotation)):
@@ -256,10 +272,39 @@ def _complaint(error: ValidationError) -> str:
     return f"at position {where} {words}" if where else words
 
 
+def _right_rules(
+    table: Mapping[str, Any], key: str, depth: int = 2
+) -> tuple[dict[str, Any], list[str]]:
+    """Return the rules of a table that are right, and a sentence for each that is not.
+
+    The others stay, since a slip in one of them must not lift a deny beside it.
+    """
+    kept: dict[str, Any] = {}
+    wrong: list[str] = []
+    for name, given in table.items():
+        where = f"{key}.{dotted(name)}"
+        if isinstance(given, Mapping) and depth > 1:
+            inner, more = _right_rules(given, where, depth - 1)
+            wrong += more
+            if inner:
+                kept[name] = inner
+        elif isinstance(given, str) and given in get_args(Action):
+            kept[name] = given
+        else:
+            said = f"{where} should be 'allow', 'ask' or 'deny', but it is {_quoted(given)}"
+            wrong.append(said + _meant(given, Action))
+    return kept, wrong
+
+
 def _meant(value: Any, annotation: Any) -> str:
     """Ask whether the nearest of the words that are possible was meant."""
-    known = [word for one in (annotation, *get_args(annotation)) for word in get_args(one)]
-    close = difflib.get_close_matches(str(value), [one for one in known if isinstance(one, str)], 1)
+    known = [
+        word
+        for one in (annotation, *get_args(annotation))
+        for word in (one, *get_args(one))
+        if isinstance(word, str)
+    ]
+    close = difflib.get_close_matches(str(value), known, 1)
     return f"; did you mean {_quoted(close[0])}?" if close else ""
 
 
