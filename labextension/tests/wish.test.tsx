@@ -150,6 +150,29 @@ describe('a call', () => {
   });
 });
 
+describe('a thought', () => {
+  it('is pinned where it is read', () => {
+    const choose = vi.fn<Choose>(() => Promise.resolve(''));
+    const thought = { ...build.thought('It is in grams.', 2_000), ...PART };
+    render(
+      <HostProvider value={HOST}>
+        <ChooseProvider value={choose}>
+          <Segment
+            segment={build.segment([build.assistant([thought])], {
+              decisions: []
+            })}
+          />
+        </ChooseProvider>
+      </HostProvider>
+    );
+    fireEvent.click(screen.getByRole('button', { name: /Thought for/ }));
+
+    fireEvent.click(screen.getByRole('button', { name: 'Pin' }));
+
+    expect(choose).toHaveBeenCalledWith('pin', 'prt_a');
+  });
+});
+
 describe('words', () => {
   it('say that their whole message is left out, and bring it back', () => {
     const choose = vi.fn<Choose>(() => Promise.resolve(''));

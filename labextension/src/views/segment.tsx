@@ -2,7 +2,12 @@
  * A stretch of a turn: what the agent thought, said and did, in order.
  */
 import { useMemo } from 'react';
-import type { Ask, ReasoningPart, Status } from '../protocol/generated';
+import type {
+  Ask,
+  Decision,
+  ReasoningPart,
+  Status
+} from '../protocol/generated';
 import { SEGMENT_VERSION, type ISegment } from '../protocol/segment';
 import { seconds } from '../state/format';
 import { lines, type Line } from '../state/lines';
@@ -20,7 +25,7 @@ import { Question } from './question';
 import { Step } from './step';
 import { Text } from './text';
 import { AskInput, Reads, Tool } from './tool';
-import { Wished } from './wish';
+import { Wish, Wished } from './wish';
 
 export interface ISegmentProps {
   segment: ISegment;
@@ -182,7 +187,12 @@ function LineView({ line, segment, live, newest, again }: ILineProps) {
         </>
       );
     case 'reasoning':
-      return <Reasoning part={line.part} />;
+      return (
+        <Reasoning
+          part={line.part}
+          decisions={about(segment.decisions, line.part)}
+        />
+      );
     case 'tool':
       return (
         <Tool
@@ -249,7 +259,13 @@ function listed(files: readonly string[], words: IWords): string {
     : names;
 }
 
-function Reasoning({ part }: { part: ReasoningPart }) {
+function Reasoning({
+  part,
+  decisions
+}: {
+  part: ReasoningPart;
+  decisions: readonly Decision[];
+}) {
   const { Markdown, words } = useHost();
   const { time } = part;
   const spent = time?.end === undefined ? null : (time.end - time.start) / 1000;
@@ -260,6 +276,7 @@ function Reasoning({ part }: { part: ReasoningPart }) {
   return (
     <Fold className="plm-Reasoning" head={<span>{head}</span>}>
       <Markdown text={part.text} />
+      <Wish target={part.id} decisions={decisions} />
     </Fold>
   );
 }
