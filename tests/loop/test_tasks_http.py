@@ -44,7 +44,7 @@ async def test_a_task_and_its_parent_send_what_their_logs_say(
         assert answer.text == "There are two."
         (part,) = [p for m in answer.messages for p in m.parts if isinstance(p, ToolPart)]
         assert isinstance(part.state, ToolCompleted)
-        (child,) = children(house.studio, session)
+        (child,) = await children(house.studio, session)
         bodies = []
         for one in (session, child):
             records = await house.studio.records(one)

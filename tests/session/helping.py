@@ -31,8 +31,16 @@ def helped(root: Path, model: Any, *, rules: Rules = DEFAULT_RULES, **more: Any)
     return studio
 
 
-def children(studio: Studio, session: LiveSession) -> list[LiveSession]:
-    """Return the sessions that a session began, oldest first."""
+def at_work(studio: Studio, session: LiveSession) -> list[LiveSession]:
+    """Return the sessions of tasks that a session has open."""
     opened = studio.workspace._open.values()
     found = [one for one in opened if isinstance(one, LiveSession) and one.read_only]
     return [one for one in found if one.snapshot().session.parent_id == session.id]  # type: ignore[union-attr]
+
+
+async def children(studio: Studio, session: LiveSession) -> list[LiveSession]:
+    """Open the sessions that a session began, oldest first."""
+    found = [
+        await studio.workspace.open(one.id) for one in await studio.workspace.children(session.id)
+    ]
+    return [one for one in found if isinstance(one, LiveSession)]

@@ -1,13 +1,14 @@
 """A task call runs another agent in a session of its own; its result, questions and end are the parent's."""
 
 import asyncio
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.loop.studio import Studio, ask, until
-from tests.session.helping import children, helped, write
+from tests.session.helping import at_work, children, helped, write
 
 from palimpsest.model.model import ModelRequest
 from palimpsest.model.script import Answer, calls, fails, says, thinks
@@ -76,7 +77,7 @@ async def test_the_result_of_another_agent_comes_back(tmp_path: Path) -> None:
     assert answer.text == "It has two lines."
     (part,) = tool_parts(answer.messages)
     assert isinstance(part.state, ToolCompleted)
-    (child,) = children(studio, session)
+    (child,) = await children(studio, session)
     assert part.state.output == (
         f"Task {child.id} by the agent general is done. Its task_id goes on where it ended.\n\n"
         "<result>\nTwo lines.\n</result>"
@@ -99,7 +100,7 @@ async def test_what_another_agent_spends_is_spent_by_its_parent(tmp_path: Path) 
 
     await ask(session, "Go.")
 
-    (child,) = children(studio, session)
+    (child,) = await children(studio, session)
     own = child.snapshot().session
     assert own is not None
     assert own.tokens.input > 0
@@ -156,7 +157,7 @@ async def test_its_questions_are_asked_in_the_card_of_its_call(tmp_path: Path) -
     assert session.reply(question.id, Reply(answer="once"))
     answer = await asking
     assert answer.text == "Done."
-    (child,) = children(studio, session)
+    (child,) = await children(studio, session)
     (ran,) = tool_parts(child.snapshot().messages)
     assert isinstance(ran.state, ToolCompleted)
     assert "hello" in ran.state.output
@@ -174,7 +175,7 @@ async def test_an_answer_given_in_its_own_session_closes_the_question_above(tmp_
 
     asking = asyncio.ensure_future(ask(session, "Go."))
     await until(lambda: session.snapshot().asks)
-    (child,) = children(studio, session)
+    (child,) = await children(studio, session)
     (question,) = child.snapshot().asks
     child.reply(question.id, Reply(answer="once"))
 
@@ -223,13 +224,13 @@ async def test_stopping_the_parent_stops_what_works_for_it(tmp_path: Path) -> No
 
     asking = asyncio.ensure_future(ask(session, "Go."))
 
-    await until(lambda: "I begin" in str([one.snapshot() for one in children(studio, session)]))
+    await until(lambda: "I begin" in str([one.snapshot() for one in at_work(studio, session)]))
     session.cancel("Stopped.")
     answer = await asking
 
     assert answer.error is not None
     assert answer.error.type == "aborted"
-    (child,) = children(studio, session)
+    (child,) = await children(studio, session)
     assert child.runner.run is None
     (part,) = tool_parts(answer.messages)
     assert isinstance(part.state, ToolFailed)
@@ -259,7 +260,7 @@ async def test_a_task_that_fails_says_so_and_can_be_gone_on_with(tmp_path: Path)
     assert "failed: " in first.state.error
     assert isinstance(second.state, ToolCompleted)
     assert "Now it works." in second.state.output
-    (child,) = children(studio, session)
+    (child,) = await children(studio, session)
     prompts = [m for m in child.snapshot().messages if m.info.role == "user"]
     assert len(prompts) == 2
 
@@ -270,7 +271,7 @@ async def test_it_is_resumed_after_a_restart_too(tmp_path: Path) -> None:
     studio = helped(tmp_path, model, store=store)
     session = await studio.session()
     await ask(session, "Go.")
-    (child,) = children(studio, session)
+    (child,) = await children(studio, session)
     task_id = child.id
     await studio.workspace.close()
 
@@ -313,7 +314,7 @@ async def test_it_may_do_nothing_that_its_parent_may_not(tmp_path: Path) -> None
 
     await ask(session, "Go.", agent="careful")
 
-    (child,) = children(studio, session)
+    (child,) = await children(studio, session)
     shell, reading = tool_parts(child.snapshot().messages)
     assert isinstance(shell.state, ToolFailed)
     assert "There is no tool 'bash' here" in shell.state.error
@@ -350,8 +351,8 @@ async def test_an_agent_that_declares_it_hands_on_as_deep_as_is_allowed(tmp_path
 
     await ask(session, "Go.")
 
-    (first,) = children(studio, session)
-    (second,) = children(studio, first)
+    (first,) = await children(studio, session)
+    (second,) = await children(studio, first)
     (part,) = tool_parts(second.snapshot().messages)
     assert isinstance(part.state, ToolFailed)
     assert "There is no tool 'task' here" in part.state.error
@@ -415,7 +416,7 @@ async def test_a_person_does_not_ask_in_the_session_of_a_task(tmp_path: Path) ->
     studio = helped(tmp_path, model)
     session = await studio.session()
     await ask(session, "Go.")
-    (child,) = children(studio, session)
+    (child,) = await children(studio, session)
 
     opened = await studio.workspace.open(child.id, "a.ipynb")
 
@@ -585,7 +586,7 @@ async def test_a_command_says_which_model_does_its_task(tmp_path: Path) -> None:
     answer = await ask(session, "/dig")
     await ask(session, "/think")
 
-    (child,) = children(studio, session)
+    (child,) = await children(studio, session)
     small = ModelRef(provider="test", name="small", variant="high")
     used = [m.info.model for m in child.snapshot().messages if m.info.role == "assistant"]
     assert used == [small]
@@ -655,3 +656,92 @@ async def test_an_agent_without_skills_is_told_of_none(tmp_path: Path) -> None:
     request = model.helping["alpha"].requests[0]
     assert "Skills, each a text" not in str(request.messages[0])
     assert not [tool for tool in request.tools if tool.name == "skill"]
+
+
+def writers() -> int:
+    """Count the writer threads of journals in this process."""
+    return sum(one.name.startswith("palimpsest-journal-") for one in threading.enumerate())
+
+
+async def test_the_session_of_a_task_is_closed_when_its_work_is_done(tmp_path: Path) -> None:
+    script = [calls("task", **task(f"alpha {n}")) for n in range(20)]
+    model = Cast(*script, says("Done."), alpha=tuple(says("ok") for _ in range(20)))
+    studio = helped(tmp_path, model)
+    session = await studio.session()
+    before = writers()
+
+    await session.prompt("Go.", PromptOptions(yes=True))
+    await until(lambda: not at_work(studio, session))
+
+    assert len(await studio.workspace.children(session.id)) == 20
+    assert writers() == before
+    assert list(studio.services.purses) == [session.id]
+    assert list(studio.services.permitting.open) == [session.id]
+
+
+async def test_a_page_that_looks_at_a_task_sees_how_it_goes_on(tmp_path: Path) -> None:
+    model = Cast(calls("task", **task("alpha")), says("Done."), alpha=(says("One."), says("Two.")))
+    studio = helped(tmp_path, model)
+    session = await studio.session()
+    await ask(session, "Go.")
+    await until(lambda: not at_work(studio, session))
+    (kept,) = await studio.workspace.children(session.id)
+    opened = await studio.workspace.open(kept.id, "a.ipynb")
+    seen: list[str] = []
+    opened.subscribe(lambda records: seen.extend(str(one.event) for one in records))
+
+    model.main.script(calls("task", **task("alpha", task_id=kept.id)), says("Again."))
+    await ask(session, "Once more.")
+    await until(lambda: "Two." in str(seen))
+
+    assert at_work(studio, session) == [opened]
+    assert "Two." in str(opened.snapshot().messages)
+
+
+async def test_a_task_that_was_closed_is_gone_on_with(tmp_path: Path) -> None:
+    model = Cast(calls("task", **task("alpha")), says("Done."), alpha=(says("One."), says("Two.")))
+    studio = helped(tmp_path, model)
+    session = await studio.session()
+    await ask(session, "Go.")
+    await until(lambda: not at_work(studio, session))
+    (kept,) = await studio.workspace.children(session.id)
+
+    model.main.script(calls("task", **task("alpha", task_id=kept.id)), says("Again."))
+    answer = await ask(session, "Once more.")
+    await until(lambda: not at_work(studio, session))
+
+    (part,) = tool_parts(answer.messages)
+    assert isinstance(part.state, ToolCompleted)
+    assert "Two." in part.state.output
+
+
+async def test_closing_while_a_task_works_ends_both(tmp_path: Path) -> None:
+    model = Cast(calls("task", **task("alpha")), alpha=(says("I begin").pauses(None),))
+    studio = helped(tmp_path, model)
+    session = await studio.session()
+    asking = asyncio.create_task(ask(session, "Go."))
+    await until(lambda: "I begin" in str([one.snapshot() for one in at_work(studio, session)]))
+
+    await asyncio.wait_for(studio.workspace.close(), 5.0)
+
+    assert (await asking).error is not None
+    assert not studio.workspace._open
+
+
+@pytest.mark.parametrize("whole", [True, False])
+async def test_another_session_is_not_closed_because_a_task_was_sought_in_it(
+    tmp_path: Path,
+    whole: bool,  # noqa: FBT001
+) -> None:
+    model = Cast(says("Hi."), says("Hm."), says("Still here."))
+    studio = helped(tmp_path, model)
+    other = await studio.workspace.current("other.ipynb")
+    await ask(other, "Hello?")  # type: ignore[arg-type]
+    session = await studio.session()
+    named = other.id if whole else other.id[:-2]
+    model.main._answers.insert(1, calls("task", **task("alpha", task_id=named)))
+
+    await ask(session, "Go.")
+    await asyncio.sleep(0.05)
+
+    assert (await ask(other, "And now?")).text == "Still here."  # type: ignore[arg-type]

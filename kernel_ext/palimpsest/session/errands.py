@@ -49,6 +49,20 @@ class Errands:
     async def run(self, errand: Errand, context: ToolContext) -> Report:
         """Have an errand done."""
         child, agent, model = await self._child(errand, context)
+        known_as = child.id
+        try:
+            return await self._done(errand, context, child, agent, model)
+        finally:
+            self._services.family.end(known_as)
+
+    async def _done(
+        self,
+        errand: Errand,
+        context: ToolContext,
+        child: "LiveSession",
+        agent: Agent,
+        model: ModelRef,
+    ) -> Report:
         caller = Caller(context.message_id, context.call_id, "task")
         child.asks.relay = _relay(self._parent, caller)
         child.interview = RelayedInterview(self._parent.questioning, caller)
@@ -112,13 +126,16 @@ class Errands:
         except NotFound:
             child = None
         found = child.log.state.session if child is not None else None
+        problem = ""
         if child is None or found is None or found.parent_id != parent.id:
-            raise UserError(
-                f"There is no task {task_id!r} of this session. Leave task_id out to begin a new one."
-            )
-        if child.runner.busy:
-            raise UserError(f"The task {task_id!r} still works. Wait for it, or begin a new one.")
-        return child
+            problem = f"There is no task {task_id!r} of this session. Leave task_id out to begin a new one."
+        elif child.runner.busy:
+            problem = f"The task {task_id!r} still works. Wait for it, or begin a new one."
+        if child is not None and not problem:
+            return child
+        if child is not None:
+            self._services.family.end(child.id)
+        raise UserError(problem)
 
     def _model(self, agent: Agent, context: ToolContext) -> ModelRef:
         if agent.model:

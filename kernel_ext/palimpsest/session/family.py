@@ -29,6 +29,10 @@ READ_ONLY = (
 )
 
 
+def _unheard(_session_id: str) -> None:
+    """Nobody listens."""
+
+
 @dataclass(slots=True)
 class Family:
     """How the sessions of a workspace begin others; the workspace fills it in."""
@@ -37,6 +41,8 @@ class Family:
     """Begin a session with this record."""
     resume: "Callable[[str], Awaitable[LiveSession]] | None" = None
     """Open a session by id; raises UserError."""
+    end: Callable[[str], None] = _unheard
+    """Say that a task's work in a session, begun or resumed, is over."""
     depth: int = 1
     """How deep work may be handed on."""
 

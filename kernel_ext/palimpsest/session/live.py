@@ -72,7 +72,7 @@ class LiveSession:
         self._moved = False
         self.log = SessionLog(journal)
         permitting = services.permitting
-        permitting.open[session.id] = lambda: self.log.state.session
+        self._find = permitting.open[session.id] = lambda: self.log.state.session
         self.asks = Asks(session.id, self.log, services.ids, permitting)
         self.purse = Purse(permitting, self.log, self.asks, self._purse_above)
         self.control = Control(
@@ -233,6 +233,11 @@ class LiveSession:
         await self.runner.wait_idle()
         await self.sharing.settle()
         await off_loop(self.journal.close)
+        services, known_as = self._services, self._first_id
+        if services.purses.get(known_as) is self.purse:
+            del services.purses[known_as]
+        if services.permitting.open.get(known_as) is self._find:
+            del services.permitting.open[known_as]
 
     def _on_loop(self, call: Callable[..., T], *arguments: Any) -> T:
         """Run a short call on the engine's loop and return what it says."""

@@ -18,6 +18,7 @@ from typing import Any, TypeVar
 
 from palimpsest import __version__
 from palimpsest.session.api import LiveSession as LiveSessionProtocol
+from palimpsest.session.attending import Attendance
 from palimpsest.session.followed import FollowedSession
 from palimpsest.session.forking import fork
 from palimpsest.session.giving import Giving
@@ -60,7 +61,9 @@ class Workspace:
         self._open: dict[str, LiveSession | FollowedSession] = {}
         self._current: dict[str | None, str] = {}
         self._lock = asyncio.Lock()
-        services.family.begin, services.family.resume = self._begin, self._resume
+        self._attendance = Attendance(self._shut)
+        family = services.family
+        family.begin, family.resume, family.end = self._work, self._resume, self._attendance.end
         self.giving = Giving(services, self._settled, self._note_share)
 
     async def current(self, notebook: str | None) -> LiveSessionProtocol:
@@ -82,7 +85,9 @@ class Workspace:
     async def open(self, session_id: str, notebook: str | None = None) -> LiveSessionProtocol:
         """Open a session by id or unambiguous beginning of one and make it current."""
         async with self._lock:
-            return await self._opened(self._full_id(session_id), self._name(notebook))
+            found = await self._opened(self._full_id(session_id), self._name(notebook))
+            self._attendance.look_at(found.id)
+            return found
 
     async def rename(self, before: str, after: str) -> None:
         """Let the sessions of a notebook go with it to its new name."""
@@ -273,6 +278,21 @@ class Workspace:
         self._open[session.id] = live
         return live
 
+    async def _work(self, session: Session) -> LiveSession:
+        """Begin the session of a task."""
+        begun = await self._begin(session)
+        self._attendance.begin(session.id)
+        return begun
+
+    async def _shut(self, session_id: str) -> None:
+        """Close the session of a task that nobody needs any more."""
+        async with self._lock:
+            known = self._open.get(session_id)
+            needed = self._attendance.is_needed(session_id)
+            if isinstance(known, LiveSession) and known.read_only and not needed:
+                del self._open[session_id]
+                await known.close()
+
     async def _resume(self, session_id: str) -> LiveSession:
         """Open the session of a task again; raises NotFound or SessionHeld."""
         async with self._lock:
@@ -283,6 +303,7 @@ class Workspace:
             if before is not None:
                 self._current[None] = before
         if isinstance(found, LiveSession):
+            self._attendance.begin(found.id)
             return found
         raise SessionHeld(found.reason)
 
