@@ -48,6 +48,7 @@ from palimpsest.tools.mcp_servers import Servers
 from palimpsest.tools.permissions import DEFAULT_RULES, Rules, merge
 from palimpsest.tools.registry import Registry, builtin_tools
 from palimpsest.tools.tool import Namespace, PythonRunner
+from palimpsest.transcript.errors import ConfigError
 from palimpsest.transcript.ids import Ids
 from palimpsest.transcript.values import ModelInfo
 
@@ -201,12 +202,20 @@ class App:
             for known in catalog.known(self.environment, self.config.value.models, self._ollama)
         }
         default = self.default_model()
-        if default not in found:
-            found[default] = (self.info(default), "configured as the default")
-        return [
+        rows = [
             (name, f"{info.window:,}{remark(info, self.services.policy.guard)}", because)
             for name, (info, because) in found.items()
         ]
+        return rows if default in found else [*rows, self._configured_model(default)]
+
+    def _configured_model(self, name: str) -> tuple[str, str, str]:
+        """Return the line of the configured model, also where it is no model."""
+        try:
+            info = self.info(name)
+        except ConfigError as problem:
+            return name, "", f"configured as the default, but: {problem}"
+        window = f"{info.window:,}{remark(info, self.services.policy.guard)}"
+        return name, window, "configured as the default"
 
     def agents(self) -> Sequence[tuple[str, str]]:
         """Return names and descriptions of the agents; the one that answers by default first."""

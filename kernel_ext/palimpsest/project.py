@@ -103,13 +103,15 @@ def skills() -> tuple[Skill, ...]:
 
 
 def problems() -> tuple[str, ...]:
-    """Say what is wrong with the files of agents, commands and skills, one sentence each.
+    """Say what is wrong with the files of agents, commands and skills, and which hooks cannot be loaded.
 
     >>> import palimpsest
     >>> palimpsest.problems()
     ()
     """
-    return _library().problems
+    app = current_app()
+    app.engine.submit(app.hooks.load()).result()
+    return (*_library().problems, *app.hooks.problems)
 
 
 def models() -> tuple[tuple[str, str, str], ...]:

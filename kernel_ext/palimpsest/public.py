@@ -143,9 +143,12 @@ class Session(Running, Keeping, Handing):
     def hooks(self) -> tuple[HookStatus, ...]:
         """The hooks of this kernel, with how often each was asked and failed.
 
+        What cannot be loaded is said by ``palimpsest.problems()``.
+
         >>> session.hooks
         ()
         """
+        self._app.engine.submit(self._app.hooks.load()).result()
         return self._app.hooks.status()
 
     @property

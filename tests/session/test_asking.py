@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from palimpsest.app import App
-from palimpsest.project import prune, sessions
+from palimpsest.project import problems, prune, sessions
 from palimpsest.public import Session, open_session
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.events import PermissionAsked
@@ -113,3 +113,28 @@ def test_a_closed_application_says_so(tmp_path: Path) -> None:
         session.start("Hello?")
     with pytest.raises(UserError, match=r"This agent was closed\."):
         session.retitle("Hello")
+
+
+def test_a_configured_model_that_is_none_is_listed_with_why(tmp_path: Path) -> None:
+    app = App(start=tmp_path, overrides={"model": "nobody"}, environment=ENVIRONMENT)
+
+    listed = {name: because for name, _, because in app.models()}
+    app.close()
+
+    assert "rehearsal/rehearsal" in listed
+    assert "There is no model 'nobody'." in listed["nobody"]
+
+
+def test_a_hook_that_cannot_be_loaded_is_said_for_as_long_as_it_is_so(tmp_path: Path) -> None:
+    own = tmp_path / "own.toml"
+    own.write_text('model = "rehearsal/rules"\nhooks = ["no_such_module:hook"]\n')
+    app = App(start=tmp_path, environment={**ENVIRONMENT, "PALIMPSEST_CONFIG": str(own)})
+    session = open_session(app)
+    before = problems()
+
+    session.start("Hello.").result(30)
+    after = problems()
+    app.close()
+
+    assert "The hook 'no_such_module:hook'" in before[0]
+    assert after == before

@@ -130,6 +130,7 @@ def test_names_a_setting_that_is_not_there_and_the_one_that_was_meant(
         ("permission.bash = 'maybe'", "permission.bash should be 'allow', 'ask' or 'deny', but"),
         ("permission.bash.'git *' = 5", """permission.bash."git *" should be 'allow', 'ask'"""),
         ("permission.bash = 'denny'", "but it is 'denny'; did you mean 'deny'?"),
+        ("small_model = 5", "small_model should be a valid string, but it is 5."),
         ("retention.texts = -1", "retention.texts should be greater than or equal to 0, but it"),
         ("subagent_depth = -1", "subagent_depth should be greater than or equal to 0, but it is"),
         ("model = [", "is not valid TOML"),
@@ -158,6 +159,15 @@ def test_a_slip_in_one_rule_lifts_no_deny_beside_it(project: Path, places: Place
     assert config.value.permission == ({"bash": "deny"},)
     (problem,) = config.problems
     assert "permission.edit should be 'allow', 'ask' or 'deny', but it is 'asq'" in problem
+
+
+def test_a_hook_that_is_none_is_told_from_a_list(project: Path, places: Places) -> None:
+    own = write(project / "own.toml", "[hooks]\nnope = 'a:b'\n")
+
+    config = loaded(project, places, {"PALIMPSEST_CONFIG": str(own)})
+
+    (problem,) = config.problems
+    assert "hooks should be 'prompt', 'system', 'tool_before'" in problem
 
 
 def test_no_number_of_any_setting_stops_the_rest(project: Path, places: Places) -> None:

@@ -40,6 +40,7 @@ class GuestsChannel:
         self._desk.publish(
             OutcomeNotice(
                 id=command.id,
+                remarks=tuple(book.problems) if book is not None else (),
                 hooks=tuple(
                     HookRow(
                         name=one.name,

@@ -716,7 +716,7 @@ class OutcomeNotice(Value):
     """Beside it: the rules that hold for every agent, lowest first."""
     settings: tuple[SettingRow, ...] | None = None
     remarks: tuple[str, ...] | None = None
-    """What is wrong with settings, not used yet, or waits for trust."""
+    """What is wrong with settings, not used yet, or waits for trust; and hooks that cannot be loaded."""
     storage: StorageReport | None = None
     hooks: tuple[HookRow, ...] | None = None
     servers: tuple[ServerRow, ...] | None = None

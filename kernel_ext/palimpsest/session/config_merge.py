@@ -164,6 +164,8 @@ class Merge:
                 return
         try:
             expected = _WRITTEN.get(key if key == "hooks" else name, annotation)
+            if expected is HookTable:  # of the two, what was meant
+                expected = get_args(HookTable)[isinstance(value, Mapping)]
             checked = TypeAdapter(expected).validate_python(value, strict=True)
         except ValidationError as error:
             meant = _meant(value, annotation)

@@ -93,7 +93,8 @@ class HookBook:
     seconds: float = HOOK_SECONDS
     hooks: list[Hook] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
-    """What could not be loaded."""
+    """What could not be loaded; a turn tells of it once, and ``%agent hooks`` as long as it is so."""
+    _told: int = 0
     _loaded: bool = False
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _held: int = 0
@@ -124,6 +125,12 @@ class HookBook:
             HookStatus(one.name, one.label, one.origin, one.calls, one.failures, one.problem)
             for one in self.hooks
         )
+
+    def untold(self) -> Sequence[str]:
+        """Return what could not be loaded and no turn told of yet."""
+        found = self.problems[self._told :]
+        self._told += len(found)
+        return found
 
     async def load(self) -> None:
         """Import what is configured and installed, in a thread; a second time does nothing."""
@@ -239,8 +246,7 @@ class SessionHooks:
         """Make ready for a turn: every failure may be told once more."""
         self._told.clear()
         await self.book.load()
-        problems, self.book.problems = self.book.problems, []
-        self.tell("hook", *problems)
+        self.tell("hook", *self.book.untold())
 
     def tell(self, about: str, *sentences: str) -> None:
         """Note what a person is to be told."""

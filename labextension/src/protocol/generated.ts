@@ -1377,7 +1377,7 @@ export interface OutcomeNotice {
   rules?: AllowedRule[];
   settings?: SettingRow[];
   /**
-   * What is wrong with settings, not used yet, or waits for trust.
+   * What is wrong with settings, not used yet, or waits for trust; and hooks that cannot be loaded.
    */
   remarks?: string[];
   storage?: StorageReport;
