@@ -1,4 +1,4 @@
-"""Turn a prompt that names a command or an agent into what the model is told, before its first request.
+"""Turn a prompt that names a command, an agent or a file into what the model is told, before its first request.
 
 Border: on the engine's loop, between a prompt's delivery and the step that sends it. What was typed
 stays as it was; beside it stand the words that were meant, as synthetic parts, with the shell's
@@ -7,7 +7,7 @@ the read tool reads it.
 """
 
 import dataclasses
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from palimpsest.loop.stage import Setup, Stage
@@ -25,6 +25,7 @@ from palimpsest.session.expand import (
 )
 from palimpsest.session.services import Services
 from palimpsest.store.blobs import keep_attachment
+from palimpsest.tools.paths import confine
 from palimpsest.tools.tool import ToolContext, ToolOutcome
 from palimpsest.transcript.errors import (
     Aborted,
@@ -35,9 +36,11 @@ from palimpsest.transcript.errors import (
 )
 from palimpsest.transcript.events import PartUpdated
 from palimpsest.transcript.messages import AssistantMessage, Message, Messages, UserMessage
-from palimpsest.transcript.parts import AgentPart, FilePart, Part, SubtaskPart, TextPart
+from palimpsest.transcript.parts import AgentPart, Attachment, FilePart, Part, SubtaskPart, TextPart
 from palimpsest.transcript.values import ModelRef
 
+ATTACHED = "attached"
+"""Key in the metadata of a text: the file that the prompt names."""
 COMMAND = "command"
 """Key in the metadata of a text: the command that it was, or that it stands for."""
 DONE = "[exit code 0]"
@@ -124,6 +127,8 @@ class Expander:
             parts = await self._of_command(stage, info, typed, command, arguments)
         else:
             parts = self._of_agents(stage, typed)
+            if not any(isinstance(part, SubtaskPart) for part in parts):
+                parts += await self._of_files(stage, info, typed)
         if parts:
             stage.write(*(PartUpdated(part=part) for part in parts), sync=True)
 
@@ -178,16 +183,21 @@ class Expander:
             return [own, part.model_copy(update={"command": command.name, "model": model})]
         made: list[Part] = [own, _text(stage, typed, text, mark)]
         for words_of_file, files in attached:
-            made.append(_text(stage, typed, words_of_file, mark))
-            made += [
-                FilePart(
-                    **_base(stage, typed),
-                    mime=one.mime,
-                    filename=one.filename,
-                    url=keep_attachment(stage.blobs, one.url),
-                )
-                for one in files
-            ]
+            made += _file_parts(stage, typed, words_of_file, files, mark)
+        return made
+
+    async def _of_files(self, stage: Stage, user: UserMessage, typed: TextPart) -> list[Part]:
+        """Attach the project's files that a prompt names; other words behind an at sign stay words."""
+        named = files_in(typed.text, set(helpers(self._agents)))
+        made: list[Part] = []
+        for path in [one for one in named if _is_file_of(stage, one)][:MOST_FILES]:
+            try:
+                found = await self._file(stage, user, path)
+            except Aborted:
+                stopped = AbortedError(message=stage.abort.reason or "Stopped.")
+                raise ModelFailed(stopped) from None
+            if found is not None:
+                made += _file_parts(stage, typed, *found, {ATTACHED: path})
         return made
 
     def _model(self, command: OwnCommand, user: UserMessage) -> ModelRef | None:
@@ -274,7 +284,7 @@ def unanswered(messages: Messages) -> list[Message]:
 def _expanded(message: Message) -> bool:
     return any(
         isinstance(part, AgentPart | SubtaskPart)
-        or (isinstance(part, TextPart) and COMMAND in (part.metadata or {}))
+        or (isinstance(part, TextPart) and {COMMAND, ATTACHED} & (part.metadata or {}).keys())
         for part in message.parts
     )
 
@@ -285,6 +295,27 @@ def _base(stage: Stage, typed: TextPart) -> dict[str, str]:
         "session_id": typed.session_id,
         "message_id": typed.message_id,
     }
+
+
+def _file_parts(
+    stage: Stage, typed: TextPart, words: str, files: Sequence[Attachment], mark: dict[str, Any]
+) -> list[Part]:
+    made: list[Part] = [_text(stage, typed, words, mark)]
+    for one in files:
+        url = keep_attachment(stage.blobs, one.url)
+        made.append(FilePart(**_base(stage, typed), mime=one.mime, filename=one.filename, url=url))
+    return made
+
+
+def _is_file_of(stage: Stage, path: str) -> bool:
+    """Tell whether a word behind an at sign is meant as a path, and leads to something of the project."""
+    if "/" not in path and "." not in path:
+        return False
+    try:
+        place = confine(path, stage.root, stage.cwd)
+        return place.inside and place.path.exists()
+    except (UserError, OSError):
+        return False
 
 
 def _text(stage: Stage, typed: TextPart, text: str, metadata: dict[str, Any]) -> TextPart:
