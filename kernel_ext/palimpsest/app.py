@@ -37,6 +37,7 @@ from palimpsest.session.permits import configure, rules_from
 from palimpsest.session.permitting import Permitting
 from palimpsest.session.policies import DEFAULT
 from palimpsest.session.services import Services
+from palimpsest.session.windows import windowed
 from palimpsest.session.workspace import Workspace
 from palimpsest.store.jsonl import JsonlStore
 from palimpsest.store.lease import this_owner
@@ -187,9 +188,9 @@ class App:
             variant=variant or config.variant,
             environment=self.environment,
         )
-        if config.context_tokens is not None and config.context_tokens < known.window:
-            return known.model_copy(update={"window": config.context_tokens})
-        return known
+        return windowed(
+            known, config.models, config.context_tokens, self.config.policy.policy.guard
+        )
 
     def default_model(self) -> str:
         """Return the id of the model that answers when nobody names one."""

@@ -1,0 +1,46 @@
+"""Give a model the window that holds here: configured, else known, else assumed, at most the cap.
+
+Border: values to values. What is known of a model is the catalog's; which configured number is its
+own, and what comes before what, is the context policy's (``context/guard``).
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from palimpsest.context.guard import resolve_window
+from palimpsest.transcript.policies import GuardPolicy
+from palimpsest.transcript.values import ModelInfo
+
+
+def windowed(
+    info: ModelInfo, configured: Mapping[str, Any], cap: int | None, policy: GuardPolicy
+) -> ModelInfo:
+    """Return a model with its window; ``configured`` are settings by the model's id.
+
+    A cap lowers the window itself, so that every share is taken of what is left.
+    """
+    found = resolve_window(
+        info.ref.provider,
+        info.ref.name,
+        models=_by_provider(configured),
+        model={} if info.window_assumed else {"window": info.window},
+        cap=cap,
+        default=info.window,
+        policy=policy,
+    )
+    # The newest recorded rule caps elsewhere; a cap is a cap under every policy.
+    window = min(found.tokens, cap) if cap else found.tokens
+    assumed = info.window_assumed and found.source != "configured"
+    if (window, assumed) == (info.window, info.window_assumed):
+        return info
+    return info.model_copy(update={"window": window, "window_assumed": assumed})
+
+
+def _by_provider(configured: Mapping[str, Any]) -> dict[str, dict[str, dict[str, Any]]]:
+    found: dict[str, dict[str, dict[str, Any]]] = {}
+    for model_id, settings in configured.items():
+        provider, slash, name = model_id.partition("/")
+        if slash:
+            values = settings if isinstance(settings, Mapping) else settings.model_dump()
+            found.setdefault(provider, {})[name] = {"window": values.get("window")}
+    return found

@@ -1,0 +1,73 @@
+"""A model's window is the configured one, else the known one, else assumed, at most the cap."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.golden.test_live import Trace
+
+from palimpsest.app import App
+from palimpsest.context.guard import DEFAULT_WINDOW, evaluate_guard, resolve_window
+from palimpsest.context.presets import PRESETS
+from palimpsest.model.script import says
+from palimpsest.model.scripted import ScriptedModel
+from palimpsest.session.api import PromptOptions
+
+
+@pytest.fixture
+def started() -> Iterator[list[App]]:
+    apps: list[App] = []
+    yield apps
+    for one in apps:
+        one.close()
+
+
+def app(root: Path, started: list[App], words: str, *answers: str) -> App:
+    (root / "palimpsest.toml").write_text(f"titles = false\n{words}")
+    model = ScriptedModel(*map(says, answers))
+    found = App(start=root, environment={"HOME": str(root)}, model=lambda _: model)
+    started.append(found)
+    assert found.config.problems == ()
+    return found
+
+
+NAMED = '[models."z.ai/glm-x"]\nwindow = 70_000\n'
+
+
+@pytest.mark.parametrize(
+    ("words", "name", "window", "assumed"),
+    [
+        ("", "nobody/knows", DEFAULT_WINDOW, True),
+        (NAMED, "z.ai/glm-x", 70_000, False),
+        # Its provider's other name is known to all but the oldest rule.
+        (NAMED, "zai/glm-x", 70_000, False),
+        (f'policy = "openclaw-2026.2"\n{NAMED}', "zai/glm-x", DEFAULT_WINDOW, True),
+        (f"context_tokens = 60_000\n{NAMED}", "z.ai/glm-x", 60_000, False),
+        (f"context_tokens = 90_000\n{NAMED}", "z.ai/glm-x", 70_000, False),
+        ('context_tokens = 60_000\npolicy = "openclaw-2026.9"\n', "no/body", 60_000, True),
+    ],
+)
+def test_a_window_is_found_where_the_policy_looks(
+    tmp_path: Path, started: list[App], words: str, name: str, window: int, *, assumed: bool
+) -> None:
+    found = app(tmp_path, started, words).info(name)
+
+    assert (found.window, found.window_assumed) == (window, assumed)
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_a_turn_asks_for_its_window_as_the_recordings_are_compared(
+    tmp_path: Path, started: list[App], preset: str
+) -> None:
+    found = app(tmp_path, started, f'policy = "{preset}"\n{NAMED}', "Hello.")
+    session = found.engine.submit(found.workspace.current("a.ipynb")).result(10)
+
+    async def turn() -> list[object]:
+        with Trace(resolve_window, evaluate_guard) as trace:
+            await session.prompt("Hello", PromptOptions())
+        assert set(trace.seen) == {"resolve_window", "evaluate_guard"}
+        return trace.seen["resolve_window"]
+
+    policies = found.engine.submit(turn()).result(20)
+
+    assert all(one == PRESETS[preset].guard for one in policies)
