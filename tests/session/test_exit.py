@@ -31,3 +31,33 @@ def test_a_script_that_closes_nothing_ends_in_silence(tmp_path: Path) -> None:
     store, _ = open_store(tmp_path)
     [session] = store.list()
     assert isinstance(list(store.read(session.id))[-1].event, Checkpoint)
+
+
+MIDDLE = """\
+import atexit, time
+from palimpsest.app import App
+from palimpsest.model.script import calls, says
+from palimpsest.model.scripted import ScriptedModel
+from palimpsest.public import open_session
+
+model = ScriptedModel(says("I look. ").pauses(0.3).calls("glob", pattern="*"), says("Done."))
+app = App(model=lambda _: model, environment={}, overrides={"model": "a/b", "titles": False})
+atexit.register(time.sleep, 1.0)  # while the interpreter ends, the engine goes on until it is closed
+open_session(app).start("Look.")
+time.sleep(0.1)
+"""
+
+
+@pytest.mark.slow
+def test_an_end_in_the_middle_of_a_turn_is_no_defect(tmp_path: Path) -> None:
+    ran = subprocess.run(
+        [sys.executable, "-c", MIDDLE], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+
+    assert (ran.stdout, ran.stderr) == ("", "")
+    store, _ = open_store(tmp_path)
+    [session] = store.list()
+    told = "\n".join(record.model_dump_json() for record in store.read(session.id))
+    assert "Palimpsest itself failed" not in told
+    assert "cannot schedule" not in told
+    assert "I look." in told

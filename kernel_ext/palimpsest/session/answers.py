@@ -3,10 +3,11 @@
 Border: reads messages, runs nothing; the runner decides when.
 """
 
+import threading
 from typing import Any
 
 from palimpsest.session.api import Answer, PromptOptions
-from palimpsest.transcript.errors import ErrorValue, UnknownError
+from palimpsest.transcript.errors import AbortedError, ErrorValue, UnknownError
 from palimpsest.transcript.messages import AssistantMessage, Message, Messages, UserMessage
 from palimpsest.transcript.parts import TextPart
 from palimpsest.transcript.values import Usage
@@ -95,8 +96,15 @@ def newest_turn(messages: Messages) -> str:
     return newest
 
 
-def defect(broken: Exception) -> UnknownError:
-    """Say that we failed ourselves."""
+def ends() -> bool:
+    """Tell whether the interpreter ends: pools take no more, so whatever breaks is no defect."""
+    return not threading.main_thread().is_alive()
+
+
+def defect(broken: Exception) -> ErrorValue:
+    """Say that we failed ourselves, unless the kernel ends."""
+    if ends():
+        return AbortedError(message="The kernel ends.")
     return UnknownError(
         message=f"Palimpsest itself failed: {type(broken).__name__}: {broken}. "
         "What was said is kept; please report this."

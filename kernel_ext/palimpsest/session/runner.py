@@ -21,6 +21,7 @@ from palimpsest.session.answers import (
     answers_after,
     collected,
     defect,
+    ends,
     given,
     is_summary,
     newest_turn,
@@ -328,7 +329,9 @@ class Runner:
             raise
         except Exception as broken:  # noqa: BLE001  one broken turn must not end the session
             problem = defect(broken)
-            self._tell(stage, problem)
+            if not ends():
+                # Else the next kernel tells that this one ended before the answer did.
+                self._tell(stage, problem)
             if start is None and not run.delivered:
                 self.withdraw(next(iter(self._log.state.inbox), ""), problem)
         finally:
