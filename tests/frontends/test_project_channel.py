@@ -65,3 +65,5 @@ def test_what_python_names_right_after_loading_is_of_the_kernel_and_no_second_ap
         )
 
         assert run.stream() == "1 True 0\n['build', 'plan']\n"
+        status = kernel.client.run("%agent status").story()
+        assert "| `cost so far` | \\$0 |" in status

@@ -4,13 +4,19 @@ import contextlib
 from collections.abc import Sequence
 from pathlib import Path
 
+import pytest
 from tests.loop.studio import Studio, ask
+from tests.session.telling import everything
+from tests.store.builders import SESSION
 from tests.store.test_faults import mounted
 
 from palimpsest.model.script import calls, says
 from palimpsest.model.scripted import ScriptedModel
 from palimpsest.review.requests import rebuild_all
+from palimpsest.session.exporting import FORMS, export_session
+from palimpsest.store.memory import MemoryStore
 from palimpsest.store.opening import open_store
+from palimpsest.transcript.errors import StorageFailed
 from palimpsest.transcript.events import Record, SessionError
 from palimpsest.transcript.parts import ToolCompleted, ToolPart
 
@@ -63,3 +69,18 @@ def _fill(path: Path) -> None:
             with contextlib.suppress(OSError):
                 while True:
                     file.write(b"x" * size)
+
+
+def test_an_export_on_a_full_disk_leaves_no_file(tmp_path: Path) -> None:
+    store = MemoryStore()
+    everything().write(store)
+    folder = tmp_path / "full"
+    folder.mkdir()
+    with mounted(folder, "-t", "tmpfs", "-o", "size=1m", "tmpfs"):
+        _fill(folder / "filler")
+        for form in FORMS:
+            with pytest.raises(StorageFailed, match="No space left"):
+                export_session(store, SESSION, form, None, cwd=folder, environment={})  # type: ignore[arg-type]
+        left = [path.name for path in folder.rglob("*") if path.is_file()]
+
+    assert left == ["filler"]

@@ -28,6 +28,7 @@ from palimpsest.session.api import LiveSession, Snapshot
 from palimpsest.session.wishes import WishAction
 from palimpsest.transcript.errors import NotFound, UserError
 from palimpsest.transcript.scrub import scrub, secret_values
+from palimpsest.transcript.values import Usage
 
 NO_SESSION = "This notebook has no session yet. Ask with %agent, then look again."
 
@@ -116,14 +117,18 @@ class Commands:
                 "waiting",
                 f"{count(len(picture.inbox))} prompts, {count(len(picture.asks))} questions",
             ),
-            ("cost so far", money(picture.session.cost if picture.session else None)),
-            ("kept in", str(self._services.workspace.project / ".palimpsest")),
+            ("cost so far", _cost(picture)),
+            ("kept in", self._kept()),
         ]
         if taken := reverting.standing_words(picture):
             rows.append(("taken back", taken))
         if self._services.workspace.warning:
             rows.append(("warning", self._services.workspace.warning))
         return table(("", ""), rows)
+
+    def _kept(self) -> str:
+        workspace = self._services.workspace
+        return "memory only" if workspace.warning else str(workspace.project / ".palimpsest")
 
     def _stop(self, _argument: str, place: Place) -> Text:
         stopped = self._current(place).cancel("Stopped.")
@@ -246,6 +251,14 @@ def _state(picture: Snapshot) -> str:
     if picture.asks:
         return f"waits for your answer in the page, or for %agent stop: {picture.asks[0].title}"
     return {"idle": "idle", "busy": "runs"}[status.type]
+
+
+def _cost(picture: Snapshot) -> str:
+    session = picture.session
+    if session is None:
+        return money(None)
+    spent = session.cost is not None or session.tokens != Usage()
+    return money(session.cost) if spent else money(0.0)
 
 
 def _model(picture: Snapshot) -> str:

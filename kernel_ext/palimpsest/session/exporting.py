@@ -144,13 +144,14 @@ def _file_name(session: Session) -> str:
 
 def _write(path: Path, pieces: Iterable[str]) -> int:
     """Write a new file; one that cannot be finished is taken away again."""
-    with path.open("x", encoding="utf-8", errors="replace") as file:
-        try:
+    file = path.open("x", encoding="utf-8", errors="replace")
+    try:
+        with file:  # the end of a short one is written when it is closed
             for piece in pieces:
                 file.write(piece)
-        except BaseException:
-            path.unlink()
-            raise
+    except BaseException:
+        path.unlink()
+        raise
     return path.stat().st_size
 
 
