@@ -110,7 +110,7 @@ export class PanelModel implements IChatActions, IReadable<IChatState> {
     if (outcome?.error === undefined) {
       return;
     }
-    this._fail(outcome.error);
+    this._note(outcome);
     // A prompt that was taken is in the transcript; only one that was not is given back.
     if (seq() === before) {
       throw new Error(outcome.error);
@@ -331,7 +331,8 @@ export class PanelModel implements IChatActions, IReadable<IChatState> {
   }
 
   private readonly _note = ({ error }: { error?: string }): void => {
-    if (error !== undefined) {
+    // Where the kernel is gone or begins anew, the panel says that, and what to do.
+    if (error !== undefined && this._front.link?.state === 'ready') {
       this._fail(error);
     }
   };

@@ -136,23 +136,19 @@ function whatToDo(error: ErrorValue, words: IWords): string {
   switch (error.type) {
     case 'auth':
       return words.__(
-        'Set the key of %1 in the environment and restart the kernel, or choose another model with -m.',
+        'Set the key of %1 in the environment and restart the kernel, or choose another model.',
         error.provider
       );
     case 'output-length':
       return words.__('Ask it to go on, or ask for less at once.');
     case 'context-overflow':
-      return words.__(
-        'Start a new session with --new, or ask about less at once.'
-      );
+      return words.__('Begin a new session, or ask about less at once.');
     case 'api':
       return error.retryable
-        ? words.__('Run the cell again in a while.')
-        : words.__('Ask again, or choose another model with -m.');
+        ? words.__('Try it again in a while.')
+        : words.__('Ask again, or choose another model.');
     case 'content-filter':
-      return words.__(
-        'Say it in other words, or choose another model with -m.'
-      );
+      return words.__('Say it in other words, or choose another model.');
     default:
       return '';
   }
