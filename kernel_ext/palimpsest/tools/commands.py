@@ -9,6 +9,9 @@ import re
 import shlex
 from collections.abc import Iterator
 
+from palimpsest.tools.shell_pieces import DEVICE, pieces
+from palimpsest.transcript.errors import UserError
+
 KEYWORDS = frozenset(
     [
         "if",
@@ -30,8 +33,9 @@ KEYWORDS = frozenset(
         "time",
     ]
 )
-ASSIGNMENT = re.compile(r"[A-Za-z_]\w*\+?=")
-OPENERS = ("$(", "<(", ">(", "(", "`")
+ASSIGNMENT = re.compile(
+    r"[A-Za-z_]\w*\+?=(?:\"(?:\\.|[^\"\\])*\"|'[^']*'|\\.|[^\s'\"\\])*(?=\s)", re.DOTALL
+)
 
 VERBS = {
     "git": 1, "npm": 1, "pnpm": 1, "yarn": 1, "pip": 1, "pip3": 1, "uv": 1, "conda": 1, "mamba": 1,
@@ -112,8 +116,6 @@ CHANGES_FILES = frozenset(
         "less",
     ]
 )
-DEVICES = ("/dev/null", "/dev/stdout", "/dev/stderr", "/dev/stdin", "/dev/tty", "/dev/fd/")
-REDIRECT = re.compile(r"(?<![<>&\d])\d?&?>{1,2}\|?\s*(?!&)(\"[^\"]*\"|'[^']*'|[^\s;&|<>()]+)")
 
 
 def simple_commands(command: str) -> tuple[str, ...]:
@@ -123,95 +125,36 @@ def simple_commands(command: str) -> tuple[str, ...]:
     does not allow to overwrite files.
     """
     found: dict[str, None] = {}
-    for piece in _pieces(command):
-        bare = _bare(piece)
-        if bare:
-            found[bare] = None
-            found |= {f"> {target}": None for target in _targets(bare)}
+    try:
+        for piece in pieces(command):
+            found |= dict.fromkeys(_commands(piece))
+    except RecursionError as error:
+        raise UserError("The command is nested too deeply. Write it as a script.") from error
     return tuple(found) or (command.strip(),)
 
 
-def _targets(piece: str) -> list[str]:
-    """Return the files that a command's output is redirected to."""
-    targets = [match[1].strip("\"'") for match in REDIRECT.finditer(_without_quotes(piece))]
-    return [target for target in targets if target and not target.startswith(DEVICES)]
+def _commands(piece: str) -> Iterator[str]:
+    """Yield the variables that are set for a command, and the command behind them and keywords.
 
-
-def _without_quotes(piece: str) -> str:
-    """Blank out quoted text that holds an angle bracket, which redirects nothing."""
-    return re.sub(r"\"[^\"]*[<>][^\"]*\"|'[^']*[<>][^']*'", "''", piece)
-
-
-def _bare(piece: str) -> str:
-    """Drop keywords and assignments before the program's name."""
-    words = piece.strip().split(" ")
-    while len(words) > 1 and (words[0] in KEYWORDS or ASSIGNMENT.match(words[0]) or not words[0]):
-        words = words[1:]
-    bare = " ".join(words).strip()
-    return "" if bare in KEYWORDS or bare.startswith("#") else bare
-
-
-def _pieces(text: str) -> Iterator[str]:
-    """Split at separators outside quotes; substitutions become pieces of their own."""
-    piece, position, quote = "", 0, ""
-    while position < len(text):
-        char = text[position]
-        if quote == "'":
-            quote = "" if char == "'" else quote
-        elif char == "\\":
-            piece += text[position : position + 2]
-            position += 2
-            continue
-        elif opener := _opener(text, position, quote):
-            inner, position = _inside(text, position + len(opener), opener)
-            yield from _pieces(inner)
-            piece += opener + inner + ("`" if opener == "`" else ")")
-            continue
-        elif quote == '"':
-            quote = "" if char == '"' else quote
-        elif char in "'\"":
-            quote = char
-        elif char in ";|\n" or (char == "&" and not _redirects(text, position)):
-            yield piece
-            piece, position = "", position + 1
-            continue
-        piece += char
-        position += 1
-    yield piece
-
-
-def _redirects(text: str, position: int) -> bool:
-    """Tell whether an ampersand belongs to a redirection such as ``2>&1`` or ``&>``."""
-    return text[position - 1 : position] in (">", "<") or text[position + 1 : position + 2] == ">"
-
-
-def _opener(text: str, position: int, quote: str) -> str | None:
-    for opener in ("$(", "`") if quote else OPENERS:
-        if text.startswith(opener, position) and not text.startswith("$((", position):
-            return opener
-    return None
-
-
-def _inside(text: str, start: int, opener: str) -> tuple[str, int]:
-    """Return what stands between an opener and its end, and where to go on."""
-    if opener == "`":
-        end = text.find("`", start)
-        return (text[start:], len(text)) if end < 0 else (text[start:end], end + 1)
-    depth, position, quote = 1, start, ""
-    while position < len(text):
-        char = text[position]
-        if char == "\\" and quote != "'":
-            position += 1
-        elif quote:
-            quote = "" if char == quote else quote
-        elif char in "'\"":
-            quote = char
+    A variable may run something too: a pager, a library to load.
+    """
+    rest = piece.strip()
+    while rest:
+        word = rest.split(None, 1)[0]
+        if match := ASSIGNMENT.match(rest):
+            yield match[0]
+            rest = rest[match.end() :].strip()
+        elif word in KEYWORDS:
+            rest = rest[len(word) :].strip()
         else:
-            depth += (char == "(") - (char == ")")
-            if depth == 0:
-                return text[start:position], position + 1
-        position += 1
-    return text[start:], len(text)
+            break
+    if rest:
+        yield rest
+        program, *more = rest.split(None, 1)
+        plain = re.sub(r"[\\\"']", "", program)
+        if plain and plain != program:
+            # A rule against a program holds however its name is written.
+            yield " ".join([plain, *more])
 
 
 def always_pattern(command: str) -> str | None:
@@ -235,14 +178,18 @@ def paths_touched(command: str) -> tuple[str, ...]:
     """Return paths that the commands name as places to go to, change, or write to."""
     found: dict[str, None] = {}
     for piece in simple_commands(command):
-        targets = _targets(piece)
+        targets: list[str] = []
         words = _words(piece)
-        if words and words[0] == ">":
-            continue
-        if words and words[0] in CHANGES_FILES:
-            targets += [word for word in words[1:] if not word.startswith("-")]
-        found |= {t: None for t in targets if t and not t.startswith(("$", "<", *DEVICES))}
+        if piece.startswith("> "):
+            targets = [piece[2:]]
+        elif words and words[0] in CHANGES_FILES:
+            targets = [word for word in words[1:] if not word.startswith("-")]
+        found |= {t: None for t in targets if t and not _is_elsewhere(t)}
     return tuple(found)
+
+
+def _is_elsewhere(target: str) -> bool:
+    return target.startswith(("$", "<", ">")) or DEVICE.fullmatch(target) is not None
 
 
 def _words(piece: str) -> list[str]:

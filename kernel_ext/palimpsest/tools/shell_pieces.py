@@ -1,0 +1,230 @@
+"""Split a shell command where a shell would, at what ends one command and begins another.
+
+Border: pure text. Quotes, comments and texts that stand in the command (``<<END``) are read as a
+shell reads them, since whoever can make them look longer than they are hides a command in them.
+Where shells differ, both readings count.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+OPENERS = ("$(", "<(", ">(", "(", "`")
+DEVICE = re.compile(r"/dev/(null|stdout|stderr|stdin|tty|fd/\d+)")
+
+_WORD = r"(?:\"(?:\\.|[^\"\\])*\"|'[^']*'|\\.|[^\s;&|<>()'\"\\])+"
+_REDIRECT = re.compile(rf">{{1,2}}([|&]?)[ \t]*({_WORD})", re.DOTALL)
+_HEREDOC = re.compile(
+    r"<<(-?)[ \t]*((?:\"[^\"\\$`\n]*\"|'[^'\n]*'|\\[^\n]|[^\s;&|<>()'\"\\$`])+)(?=[\s;&|<>()]|\Z)"
+)
+_FUNCTION = re.compile(r"\$\{[\s|]")
+"""Newer shells run what stands in it."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Text:
+    """A text in the command that waits for its lines."""
+
+    end: str
+    is_tabbed: bool
+    is_plain: bool
+    """Nothing in it is run."""
+
+
+def pieces(text: str) -> Iterator[str]:
+    """Yield every command in a text, and ``> file`` for each file that is written to."""
+    yield from Scan(text).pieces()
+    if "$'" in text:
+        yield from Scan(text, escapes=False).pieces()
+
+
+class Scan:
+    """Goes through a command once."""
+
+    def __init__(self, text: str, *, escapes: bool = True) -> None:
+        self._text = text
+        self._escapes = escapes
+        """A backslash means something in ``$'...'``."""
+        self._at = 0
+        self._piece = ""
+        self._quote = ""
+        self._fresh = True
+        """A word may begin here, or a comment."""
+        self._braces = 0
+        self._targets: list[str] = []
+        self._waiting: list[_Text] = []
+
+    def pieces(self) -> Iterator[str]:
+        """Yield the pieces, those in substitutions first."""
+        while self._at < len(self._text):
+            yield from self._step()
+        yield from self._flush()
+
+    def _step(self) -> Iterator[str]:
+        text, at, char = self._text, self._at, self._text[self._at]
+        if self._quote in ("'", "$'"):
+            self._in_quotes(char)
+        elif char == "\\":
+            self._take(2, fresh=self._fresh and text.startswith("\\\n", at))
+        elif _FUNCTION.match(text, at):
+            yield from self._flush()
+            self._at += 3
+        elif opener := self._opener():
+            inner, end = inside(text, at + len(opener), opener)
+            if "<<" in inner.replace("<<<", ""):
+                # A bracket in a text that stands in there ends nothing.
+                inner, end = text[at + len(opener) :], len(text)
+            yield from Scan(inner, escapes=self._escapes).pieces()
+            self._piece += opener + inner + ("`" if opener == "`" else ")")
+            self._at, self._fresh = end, opener == "(" and not self._quote
+        elif self._quote:
+            self._in_quotes(char)
+        else:
+            yield from self._plain(char)
+
+    def _in_quotes(self, char: str) -> None:
+        if self._quote == "$'" and char == "\\" and self._escapes:
+            self._take(2)
+            return
+        if char == self._quote[-1]:
+            self._quote = ""
+        self._take(1)
+
+    def _plain(self, char: str) -> Iterator[str]:
+        text, at = self._text, self._at
+        if text.startswith("$'", at):
+            self._quote = "$'"
+            self._take(2)
+        elif char in "'\"":
+            self._quote = char
+            self._take(1)
+        elif char == "#" and self._fresh and not self._braces:
+            end = text.find("\n", at)
+            self._at = len(text) if end < 0 else end
+        elif char == "<" and text.startswith("<<", at):
+            yield from self._here()
+        elif char in ";|\n" or (char == "&" and not _redirects(text, at)):
+            yield from self._flush()
+            self._at += 1
+            self._fresh = True
+            if char == "\n":
+                yield from self._texts()
+        else:
+            self._note(char)
+            self._take(1, fresh=char in " \t")
+
+    def _note(self, char: str) -> None:
+        """Take in what a plain letter says of its place."""
+        if char == ">":
+            self._write()
+        elif char == "{" and self._piece.endswith("$"):
+            self._braces += 1
+        elif char == "}":
+            self._braces = max(0, self._braces - 1)
+
+    def _write(self) -> None:
+        """Note a file that is written to."""
+        match = _REDIRECT.match(self._text, self._at)
+        if match is None:
+            return
+        target = _unquoted(match[2])
+        if match[1] == "&" and re.fullmatch(r"\d+-?|-", target):
+            return
+        if target and not DEVICE.fullmatch(target):
+            self._targets.append(f"> {target}")
+
+    def _here(self) -> Iterator[str]:
+        text, at = self._text, self._at
+        if text.startswith("<<<", at):
+            self._take(3)
+            return
+        match = _HEREDOC.match(text, at)
+        if match is None:
+            # Its end cannot be told, so any line may be a command.
+            for line in text[at + 2 :].split("\n"):
+                yield from Scan(line, escapes=self._escapes).pieces()
+            self._take(2)
+            return
+        word = match[2]
+        plain = any(char in word for char in "'\"\\")
+        self._waiting.append(_Text(_unquoted(word), bool(match[1]), plain))
+        self._take(len(match[0]))
+
+    def _texts(self) -> Iterator[str]:
+        """Pass over the texts that begin here; what is run inside them is yielded."""
+        waiting, self._waiting = self._waiting, []
+        for one in waiting:
+            body: list[str] = []
+            while self._at < len(self._text):
+                end = self._text.find("\n", self._at)
+                end = len(self._text) if end < 0 else end
+                line = self._text[self._at : end]
+                self._at = end + 1
+                if (line.lstrip("\t") if one.is_tabbed else line) == one.end:
+                    break
+                body.append(line)
+            if not one.is_plain:
+                yield from _substituted("\n".join(body), escapes=self._escapes)
+
+    def _opener(self) -> str | None:
+        for opener in ("$(", "`") if self._quote else OPENERS:
+            if self._text.startswith(opener, self._at) and not self._text.startswith(
+                "$((", self._at
+            ):
+                return opener
+        return None
+
+    def _take(self, count: int, *, fresh: bool = False) -> None:
+        self._piece += self._text[self._at : self._at + count]
+        self._at += count
+        self._fresh = fresh
+
+    def _flush(self) -> Iterator[str]:
+        yield self._piece
+        yield from self._targets
+        self._piece, self._targets = "", []
+
+
+def _substituted(body: str, *, escapes: bool) -> Iterator[str]:
+    """Yield what is run inside a text."""
+    at = 0
+    while at < len(body):
+        opener = next((one for one in ("$(", "`") if body.startswith(one, at)), None)
+        if body[at] == "\\":
+            at += 2
+        elif opener is None:
+            at += 1
+        else:
+            inner, at = inside(body, at + len(opener), opener)
+            yield from Scan(inner, escapes=escapes).pieces()
+
+
+def _redirects(text: str, position: int) -> bool:
+    """Tell whether an ampersand belongs to a redirection such as ``2>&1`` or ``&>``."""
+    return text[position - 1 : position] in (">", "<") or text[position + 1 : position + 2] == ">"
+
+
+def inside(text: str, start: int, opener: str) -> tuple[str, int]:
+    """Return what stands between an opener and its end, and where to go on."""
+    if opener == "`":
+        end = text.find("`", start)
+        return (text[start:], len(text)) if end < 0 else (text[start:end], end + 1)
+    depth, position, quote = 1, start, ""
+    while position < len(text):
+        char = text[position]
+        if char == "\\" and quote != "'":
+            position += 1
+        elif quote:
+            quote = "" if char == quote else quote
+        elif char in "'\"":
+            quote = char
+        else:
+            depth += (char == "(") - (char == ")")
+            if depth == 0:
+                return text[start:position], position + 1
+        position += 1
+    return text[start:], len(text)
+
+
+def _unquoted(word: str) -> str:
+    return re.sub(r"\\(.)|[\"']", lambda match: match[1] or "", word, flags=re.DOTALL)
