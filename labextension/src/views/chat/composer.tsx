@@ -103,9 +103,11 @@ export function Composer({
         aria-describedby={hint}
         {...listed(list)}
         placeholder={
-          busy
-            ? words.__('Say what comes next; it waits its turn')
-            : words.__('Ask, or say what to do')
+          readOnly
+            ? words.__('Here to read')
+            : busy
+              ? words.__('Say what comes next; it waits its turn')
+              : words.__('Ask, or say what to do')
         }
         readOnly={readOnly}
         value={draft}
