@@ -17,6 +17,16 @@ room = load(get_ipython(), rules=from_config({'*': 'allow'}, home='/'))
 import time
 """
 
+SCENES = """
+%load_ext palimpsest
+import palimpsest
+from palimpsest.model.rehearsal.scenario import register_scenario
+from palimpsest.model.script import says
+register_scenario("one", [says("Here.")])
+register_scenario("two", [says("Late.").pauses(20.0)])
+session = palimpsest.current_session()
+"""
+
 
 @pytest.fixture
 def kernel(tmp_path: Path) -> Iterator[Kernel]:
@@ -147,3 +157,37 @@ def test_a_turn_that_failed_is_tried_again(kernel: Kernel) -> None:
     assert "Here I am." in again.story()
     nothing = kernel.client.run("%agent retry").reply["content"]
     assert "nothing to try again" in str(nothing.get("evalue"))
+
+
+def test_waiting_asks_what_the_model_asks(kernel: Kernel) -> None:
+    ask = "calls('question', questions=[{'question': 'Which?', 'options': [{'label': 'Red'}]}])"
+    kernel.client.run(f"room.script({ask}, says('Red it is.'))")
+    kernel.client.run("handle = %agent --bg Paint it.")
+    wait_for(kernel, "bool(room.workspace._open[handle.session].snapshot().questions)")
+
+    status = kernel.client.run("%agent status").story()
+    run_id = kernel.client.send("%agent wait", stdin=True)
+    assert "1  Red" in kernel.client.question()
+    kernel.client.answer("1")
+
+    assert kernel.client.finish(run_id).story() == "Red it is."
+    assert "waits for your answer in the page, or in %agent wait: Which?" in status
+    assert "0 prompts, 1 question" in status
+
+
+def test_an_answer_is_kept_when_the_extension_is_unloaded(tmp_path: Path) -> None:
+    with Kernel(cwd=tmp_path, env={"PALIMPSEST_REHEARSAL_DELAY": "0"}) as kernel:
+        kernel.client.run(SCENES)
+        kernel.client.run("handle = %agent -m rehearsal/one --bg One.")
+        kernel.client.run("handle.wait()")
+        kernel.client.run("late = %agent -m rehearsal/two --bg Two.")
+
+        assert kernel.client.run("%unload_ext palimpsest").status == "ok"
+
+        assert kernel.client.value("handle.wait().text") == "'Here.'"
+        wait_for(kernel, "late.done")
+        ended = kernel.client.run("late.wait()").reply["content"]
+        assert ended.get("ename") in ("UsageError", "TurnStopped")
+        closed = kernel.client.run("session.start('Three.')").reply["content"]
+        assert closed["ename"] == "UserError"
+        assert closed["evalue"].startswith("This agent was closed.")

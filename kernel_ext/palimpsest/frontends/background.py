@@ -23,7 +23,13 @@ from palimpsest.render.escape import inline
 from palimpsest.render.prose import safe_markdown
 from palimpsest.session.api import Answer, LiveSession, PromptOptions
 from palimpsest.transcript.errors import UserError
-from palimpsest.transcript.events import PermissionReplied, PromptAdmitted, Record
+from palimpsest.transcript.events import (
+    PermissionReplied,
+    PromptAdmitted,
+    QuestionRejected,
+    QuestionReplied,
+    Record,
+)
 from palimpsest.transcript.messages import Origin
 from palimpsest.transcript.scrub import scrub, secret_values
 
@@ -32,6 +38,8 @@ SENT = (
     "%agent wait shows the answer here, %agent stop ends it."
 )
 STILL = "Not waiting any more. The agent goes on; %agent wait waits again, %agent stop ends it."
+
+CLOSED = "The agent was closed before it answered; the session keeps what it had said."
 
 
 class Background:
@@ -54,8 +62,10 @@ class Background:
 
     @property
     def answer(self) -> AgentAnswer | None:
-        """The answer; None until it is there."""
-        return self._waiting.made(self._future.result()) if self.done else None
+        """The answer; None until it is there, and where none came."""
+        if not self.done or self._future.cancelled() or self._future.exception() is not None:
+            return None
+        return self._waiting.made(self._future.result())
 
     def wait(self) -> AgentAnswer:
         """Wait here for the answer; the agent's Python runs meanwhile. The stop button ends the waiting."""
@@ -89,6 +99,8 @@ class Waiting:
 
     def wait(self, session: LiveSession, future: "Future[Answer]") -> AgentAnswer:
         """Block until the answer is there."""
+        if future.done():  # also when the extension was unloaded since
+            return self._result(future)
         left = False
         questions = Questions(
             self._pump.interrupts,
@@ -103,13 +115,16 @@ class Waiting:
         def tick() -> None:
             if left:
                 raise NoLongerWaiting
-            if session.snapshot().asks:
+            picture = session.snapshot()
+            if picture.asks or picture.questions:
                 questions.check(session)
 
         def replied(records: Sequence[Record]) -> None:
             for record in records:
                 if isinstance(record.event, PermissionReplied):
                     questions.answered(record.event.ask_id)
+                elif isinstance(record.event, QuestionReplied | QuestionRejected):
+                    questions.answered(record.event.question_id)
 
         unsubscribe = session.subscribe(replied)
         try:
@@ -121,6 +136,8 @@ class Waiting:
         return self._result(future)
 
     def _result(self, future: "Future[Answer]") -> AgentAnswer:
+        if future.cancelled():
+            raise UsageError(CLOSED)
         try:
             answer = future.result()
         except UserError as error:

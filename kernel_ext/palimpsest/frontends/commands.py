@@ -22,7 +22,7 @@ from palimpsest.frontends.storage import Storage
 from palimpsest.frontends.todos import todo_words
 from palimpsest.frontends.turn import Pages, Place, Services
 from palimpsest.render.escape import code_span, inline
-from palimpsest.render.words import count, money
+from palimpsest.render.words import count, money, some
 from palimpsest.review.weighing import weigh
 from palimpsest.session.api import LiveSession, Snapshot
 from palimpsest.session.wishes import WishAction
@@ -30,6 +30,7 @@ from palimpsest.transcript.errors import NotFound, UserError
 from palimpsest.transcript.scrub import scrub, secret_values
 from palimpsest.transcript.values import Usage
 
+WHERE = "in the page, or in %agent wait"
 NO_SESSION = "This notebook has no session yet. Ask with %agent, then look again."
 
 
@@ -115,7 +116,7 @@ class Commands:
             ("messages", count(len(picture.messages))),
             (
                 "waiting",
-                f"{count(len(picture.inbox))} prompts, {count(len(picture.asks))} questions",
+                f"{some(len(picture.inbox), 'prompt')}, {some(_asked(picture), 'question')}",
             ),
             ("cost so far", _cost(picture)),
             ("kept in", self._kept()),
@@ -247,10 +248,14 @@ def _state(picture: Snapshot) -> str:
         return f"waits to try again: {status.message}"
     if picture.questions:
         asked = picture.questions[0].questions
-        return f"waits for your answer in the page: {asked[0].question if asked else ''}"
+        return f"waits for your answer {WHERE}: {asked[0].question if asked else ''}"
     if picture.asks:
-        return f"waits for your answer in the page, or for %agent stop: {picture.asks[0].title}"
+        return f"waits for your answer {WHERE}, or for %agent stop: {picture.asks[0].title}"
     return {"idle": "idle", "busy": "runs"}[status.type]
+
+
+def _asked(picture: Snapshot) -> int:
+    return len(picture.asks) + len(picture.questions)
 
 
 def _cost(picture: Snapshot) -> str:

@@ -41,6 +41,11 @@ def count(number: int) -> str:
     return f"{number:,}"
 
 
+def some(number: int, thing: str) -> str:
+    """Return how many there are of a thing: ``1 prompt``, ``2 prompts``."""
+    return f"{count(number)} {thing}{'' if number == 1 else 's'}"
+
+
 def short_count(number: int) -> str:
     """Return a number of tokens in few characters: ``980``, ``46k``, ``1.2M``."""
     if number < 1_000:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Literal
 
 from palimpsest.loop.stage import Log
+from palimpsest.render.words import some
 from palimpsest.tools.tool import Abort
 from palimpsest.transcript.errors import Aborted, PermissionDenied, UserError
 from palimpsest.transcript.events import (
@@ -116,8 +117,9 @@ class Questioning:
 def _answers(asked: QuestionAsked, given: Sequence[Sequence[str]]) -> Answers:
     """Check what was given; a question without an answer gets an empty one."""
     if isinstance(given, str) or len(given) > len(asked.questions):
+        there = some(len(asked.questions), "question")
         raise UserError(
-            f"There are {len(asked.questions)} questions; give one list of words for each, in order."
+            f"{some(len(given), 'answer')} came to {there}; give one list of words for each, in order."
         )
     found: list[tuple[str, ...]] = []
     for words in given:
