@@ -204,6 +204,28 @@ def test_large_and_unreadable_files_keep_their_place_and_are_named(project: Path
     assert (project / "big.dat").read_bytes() == b"y" * 300
 
 
+@pytest.mark.parametrize("was_there", [True, False])
+def test_a_file_that_could_not_be_brought_back_again_stays_unless_a_person_says_so(
+    project: Path,
+    was_there: bool,  # noqa: FBT001
+) -> None:
+    place = project / "model.bin"
+    if was_there:
+        place.write_bytes(b"x")
+    shots = snapshots(project, Limits(file_bytes=100))
+    before = shots.take()
+    place.write_bytes(b"y" * 300)
+
+    moves = back(shots, before, shots.take())
+
+    assert [(move.path, move.action, move.reason) for move in moves] == [
+        ("model.bin", "conflict", "larger than 2 MiB, so it could not be brought back again")
+    ]
+    assert place.read_bytes() == b"y" * 300
+    perform(shots, moves, ["model.bin"])
+    assert (place.read_bytes() if place.exists() else None) == (b"x" if was_there else None)
+
+
 @pytest.mark.parametrize("limits", [Limits(files=3), Limits(total_bytes=5)])
 def test_a_project_that_is_too_large_says_so_in_one_sentence(project: Path, limits: Limits) -> None:
     with pytest.raises(

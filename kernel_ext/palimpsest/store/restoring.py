@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Literal
 
 from palimpsest.store.layout import scratch_file
-from palimpsest.store.snapshots import Snapshots, reason
+from palimpsest.store.snapshots import Snapshots, is_work, reason
 from palimpsest.store.trees import Entry, Tree
 from palimpsest.transcript.errors import NotFound
 
@@ -22,6 +22,7 @@ CHANGED_SINCE = "changed since the agent left it"
 CHANGED_BETWEEN = "somebody else changed it too, between two steps of the agent"
 FOLDER_WITH_FILES = "a folder with other files stands in its place"
 BELOW_LINK = "its folder is a link now"
+NOT_KEPT = "{reason}, so it could not be brought back again"
 LEFT_OUT = "it was left out of the snapshot by an ignore rule"
 FOLDER_IS_FILE = "a file stands where its folder was"
 
@@ -116,6 +117,8 @@ def _conflict(
 ) -> str:
     if one.disturbed:
         return CHANGED_BETWEEN
+    if now is not None and now.kind == "unkept" and is_work(now):
+        return NOT_KEPT.format(reason=reason(now))
     if now is not None and now.kind == "folder":
         left_folder = one.left is None or one.left.kind == "folder"
         others = _others(snapshots.root, one.path, leaving)

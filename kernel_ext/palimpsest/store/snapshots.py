@@ -307,6 +307,11 @@ def reason(entry: Entry) -> str:
             return "it is no file"
 
 
+def is_work(entry: Entry) -> bool:
+    """Tell whether what is not kept holds something that would be lost with it."""
+    return entry.key.partition(":")[0] in ("large", "unreadable")
+
+
 def _is_unknown(path: str, one: Tree, other: Tree) -> bool:
     """Tell whether a rule left the path out on one side, so that nothing is known of it there."""
     if one.ignored == other.ignored and not one.ignored_cut:
