@@ -50,7 +50,7 @@ def test_a_name_that_begins_like_the_project_is_not_inside_it(tmp_path: Path) ->
     assert not confine("../project-two/a", root, root).inside
 
 
-@pytest.mark.parametrize("path", ["", "a\0b"])
+@pytest.mark.parametrize("path", ["", "a\0b", "a\ud800b"])
 def test_what_is_no_path_is_refused_in_words(tmp_path: Path, path: str) -> None:
     with pytest.raises(UserError, match="is not a path"):
         confine(path, tmp_path, tmp_path)

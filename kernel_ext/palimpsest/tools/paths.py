@@ -37,7 +37,7 @@ class Place:
 
 def confine(path: str, root: Path, cwd: Path) -> Place:
     """Resolve a path as a shell would, links included, and say whether it is inside the project."""
-    if not path or "\0" in path:
+    if not path or "\0" in path or not _is_sayable(path):
         raise UserError(f"{path!r} is not a path. Give the path of a file or folder.")
     given = Path(os.path.expanduser(path))  # noqa: PTH111 - Path.expanduser raises for unknown users
     try:
@@ -59,6 +59,14 @@ def _look(real: Path) -> None:
     """Raise OSError where nobody could say whether anything is there: too long, or behind a closed door."""
     with suppress(FileNotFoundError, NotADirectoryError):
         real.lstat()
+
+
+def _is_sayable(path: str) -> bool:
+    try:
+        os.fsencode(path)
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _short(path: str) -> str:
