@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from palimpsest.model.rehearsal.conversation import (
     COMPACTED,
+    ENGINE_TAGS,
     Call,
     Conversation,
     Exchange,
@@ -29,6 +30,9 @@ _POLITE = re.compile(
 _MARK = re.compile(
     r"(?m)^\[(User|Assistant|Assistant reasoning|Assistant tool calls?|Tool calls?|Tool result|Tool error)\]:? ?"
 )
+
+_ASIDE_LINE = re.compile(rf"\n+(?=<(?:{ENGINE_TAGS})>\n)", re.IGNORECASE)
+"""Where a note of the engine begins below a prompt that was written out."""
 
 
 def is_title(conversation: Conversation) -> bool:
@@ -139,7 +143,7 @@ def _serialised(text: str) -> list[Turn]:
         said = body.strip()
         last = turns[-1] if turns else Turn("")
         if kind == "User":
-            turns.append(Turn(without_asides(said)))
+            turns.append(Turn(without_asides(_ASIDE_LINE.sub("\n\n", said))))
             continue
         if not turns:
             turns.append(last)
