@@ -17,7 +17,7 @@ from palimpsest.context.calls import (
     repair_calls,
     with_ids,
 )
-from palimpsest.context.families import ProviderFamily
+from palimpsest.context.families import ProviderFamily, is_copilots_claude, is_old_claude
 from palimpsest.context.frames import FailedCalls, FrameRule, repair_frames
 from palimpsest.context.pairing import MISSING, pair
 from palimpsest.context.repair import RECORDED_MISSING, Repair, gather, spread
@@ -42,6 +42,7 @@ from palimpsest.context.valid import (
 )
 from palimpsest.transcript.flat import FlatMessages
 from palimpsest.transcript.policies import HygieneRule
+from palimpsest.transcript.values import ModelRef
 
 Limit = Callable[[FlatMessages], FlatMessages]
 
@@ -50,15 +51,23 @@ CLOSING = "(Please go on.)"
 
 
 def clean(
-    messages: FlatMessages, limit: Limit, rule: HygieneRule, family: ProviderFamily
+    messages: FlatMessages,
+    limit: Limit,
+    rule: HygieneRule,
+    family: ProviderFamily,
+    *,
+    thoughtless: bool = False,
 ) -> FlatMessages:
-    """Return the messages limited and repaired, in the order of the rule."""
+    """Return the messages limited and repaired, in the order of the rule.
+
+    ``thoughtless`` says that the model does not want its thoughts back (``drops_thinking``).
+    """
     if rule == "opencode":
         return pair(limit(messages))
     if rule == "palimpsest":
         limited = limit(messages)
         return limited if is_valid(limited, family) else mended(limited, family)
-    sane = sanitized(spread(messages), rule, family)
+    sane = sanitized(spread(messages), rule, family, thoughtless=thoughtless)
     return gather(pairing(limit(ordered(sane, rule, family)), rule).messages)
 
 
@@ -91,6 +100,13 @@ def call_rule(
     if rule == "openclaw-2026.2":
         return CallRule(strict_names=True, allowed=allowed, keep_answered=False)
     return CallRule(allowed=allowed, whole_thinking=whole_thinking)
+
+
+def drops_thinking(ref: ModelRef, rule: HygieneRule) -> bool:
+    """Tell whether a recorded agent gives a model none of its thoughts (spec/context-stability.md 1.4)."""
+    if rule == "openclaw-2026.2":
+        return is_copilots_claude(ref)
+    return rule == "openclaw-2026.9" and (is_copilots_claude(ref) or is_old_claude(ref))
 
 
 def without_thinking(messages: FlatMessages, rule: HygieneRule) -> FlatMessages:
@@ -154,13 +170,18 @@ def target(rule: HygieneRule, family: ProviderFamily) -> Target:
     return (OLD_TARGETS if rule == "openclaw-2026.2" else NEW_TARGETS)[family]
 
 
-def sanitized(messages: FlatMessages, rule: HygieneRule, family: ProviderFamily) -> FlatMessages:
+def sanitized(
+    messages: FlatMessages, rule: HygieneRule, family: ProviderFamily, *, thoughtless: bool = False
+) -> FlatMessages:
     """Repair calls, ids and pairs as a recorded agent does before it looks at turns."""
     to = target(rule, family)
     early_ids = rule == "openclaw-2026.2"
     if to.ids and early_ids:
         messages = with_tool_ids(messages, to.ids, rule)
-    messages = repair_calls(messages, call_rule(rule, whole_thinking=to.keep_native)).messages
+    if thoughtless:
+        messages = without_thinking(messages, rule)
+    whole = to.keep_native and not thoughtless
+    messages = repair_calls(messages, call_rule(rule, whole_thinking=whole)).messages
     messages = pairing(messages, rule).messages
     if to.ids and not early_ids:
         messages = with_tool_ids(messages, to.ids, rule, keep_native=to.keep_native)

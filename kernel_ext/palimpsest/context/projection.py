@@ -13,7 +13,7 @@ from palimpsest.context.convert import convert
 from palimpsest.context.estimate import Count, message_tokens, tools_tokens
 from palimpsest.context.families import provider_family
 from palimpsest.context.fold import fold
-from palimpsest.context.hygiene import clean
+from palimpsest.context.hygiene import clean, drops_thinking
 from palimpsest.context.kept import with_pinned
 from palimpsest.context.limit import limit
 from palimpsest.context.pairing import pair
@@ -84,5 +84,6 @@ def _second(view: View, opening: FlatMessages, model: ModelInfo, policy: Policy)
         lambda newest: with_pinned(limit(newest, policy.history_limit, policy.limit), view),
         policy.hygiene.rule,
         provider_family(model.ref),
+        thoughtless=drops_thinking(model.ref, policy.hygiene.rule),
     )
     return transform(opening + flat, model, policy.transform)

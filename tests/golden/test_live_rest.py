@@ -1,0 +1,120 @@
+"""A live turn calls whatever else is compared with recordings: compactions, cuts, limits, thoughts."""
+
+from pathlib import Path
+
+import pytest
+from tests.golden.test_live import Trace
+from tests.loop.studio import Studio, ask
+from tests.loop.test_room import SUMMARY, rebuilt, room
+
+from palimpsest.context.apply import apply
+from palimpsest.context.changes import changed
+from palimpsest.context.compact import completed, plan, planned, turn_spans
+from palimpsest.context.estimate import json_tokens, quarter_chars
+from palimpsest.context.hygiene import call_rule, with_tool_ids, without_thinking
+from palimpsest.context.limit import history_limit, limit
+from palimpsest.context.overflow import longest_answer, overflows, usable
+from palimpsest.context.oversized import cut
+from palimpsest.context.precheck import reducible, result_chars
+from palimpsest.context.presets import PRESETS
+from palimpsest.context.prune import prune
+from palimpsest.context.serialize import serialize, serialize_message
+from palimpsest.context.thinking import drop_thinking
+from palimpsest.context.tool_ids import tool_id
+from palimpsest.context.truncate import shorten, truncate
+from palimpsest.model.model import ModelRequest
+from palimpsest.model.script import Answer, calls, says, thinks
+from palimpsest.model.scripted import ScriptedModel
+from palimpsest.transcript.values import ModelInfo, ModelRef
+
+
+def long_answers(*later: Answer) -> tuple[Answer, ...]:
+    return (calls("bash", command="seq 1 4000"), *[says("word " * 3_000)] * 3, *later)
+
+
+@pytest.mark.parametrize("preset", ["opencode-1.1", "opencode-1.18"])
+async def test_a_compaction_prunes_truncates_plans_and_writes_what_is_compared(
+    tmp_path: Path, preset: str
+) -> None:
+    full = says("Well.").reports(input=200_000, output=20)
+    later = (full, says(SUMMARY), says("Gone on."), says("And now."))
+    studio, model = room(tmp_path, *long_answers(*later), window=100_000, policy=preset)
+    session = await studio.session()
+    newer = {plan, planned, json_tokens, quarter_chars, serialize, completed, turn_spans}
+    always = {apply, overflows, usable, longest_answer, truncate, shorten, plan, planned}
+    wanted = always | (newer if preset == "opencode-1.18" else {prune})
+
+    with Trace(*wanted, serialize_message) as trace:
+        await ask(session, "Count.", yes=True)
+        for question in ("One?", "Two?", "Three?"):
+            await ask(session, question)
+        await ask(session, "Four?")
+
+    assert {one.__name__ for one in wanted} <= set(trace.seen)
+    assert "compaction" in {one.purpose for one in model.requests}
+    await rebuilt(studio, session, model)
+
+
+OLD = "claude-3-7-sonnet"
+
+
+@pytest.mark.parametrize(
+    ("preset", "model_id", "drops"),
+    [
+        ("openclaw-2026.2", f"github_copilot/{OLD}", True),
+        ("openclaw-2026.2", f"anthropic/{OLD}", False),
+        ("openclaw-2026.9", "github_copilot/claude-opus-4-5", True),
+        ("openclaw-2026.9", f"anthropic/{OLD}", True),
+        ("openclaw-2026.9", "anthropic/claude-opus-4-5", False),
+        ("openclaw-2026.9", "anthropic/claude-sonnet-20-1", False),
+        ("palimpsest", f"anthropic/{OLD}", False),
+        ("opencode-1.18", f"anthropic/{OLD}", False),
+    ],
+)
+async def test_thoughts_are_left_out_for_the_models_that_want_none(
+    tmp_path: Path, preset: str, model_id: str, *, drops: bool
+) -> None:
+    """As spec/context-stability.md 1.4 has it: the newest keeps those of the newest answer."""
+    answers = [thinks(f"Thought {n}.").calls("list") for n in range(2)]
+    model = ScriptedModel(*answers, thinks("Thought 2.").says("Done."), says("Yes."))
+    info = ModelInfo(
+        ref=ModelRef(provider="any", name="x"), window=100_000, output_limit=4_000, caching=True
+    )
+    studio = Studio(tmp_path, model, info=info, policy=preset)
+    session = await studio.session()
+
+    with Trace(without_thinking, drop_thinking) as trace:
+        await ask(session, "Look.", model=model_id)
+        await ask(session, "Sure?", model=model_id)
+
+    assert set(trace.seen) == ({"without_thinking", "drop_thinking"} if drops else set())
+    if model_id.startswith("anthropic"):
+        kept = {n for n in range(3) if f"Thought {n}." in str(model.requests[-1].messages)}
+        assert kept == ({2} if drops else {0, 1, 2})
+    await rebuilt(studio, session, model)
+
+
+@pytest.mark.parametrize("preset", ["openclaw-2026.2", "openclaw-2026.9"])
+async def test_limits_of_a_key_and_caps_of_results_are_those_that_are_compared(
+    tmp_path: Path, preset: str
+) -> None:
+    lines = [f"{line} a line of a very long log that nobody reads" for line in range(1_000)]
+    (tmp_path / "long.txt").write_text("\n".join(lines))
+    policy = changed(PRESETS[preset], {"compact.judge": True})
+    left = [calls("read", path="long.txt").reports_nothing()] * 2 + [says("Read."), says("Still.")]
+
+    def told(request: ModelRequest) -> Answer:
+        return says("Too short.") if request.purpose == "compaction" else left.pop(0)
+
+    studio, model = room(tmp_path, *[told] * 12, window=26_000, policy=policy, provider="mistral")
+    object.__setattr__(studio.services, "history_limits", {"dm_history_limit": 3})
+    session = await studio.session()
+    wanted = {history_limit, limit, cut, result_chars, call_rule, with_tool_ids, tool_id}
+    wanted |= {reducible} if preset == "openclaw-2026.9" else set()
+
+    with Trace(*wanted) as trace:
+        await ask(session, "Read the log.", model="mistral/model")
+        await ask(session, "Sure?", model="mistral/model")
+
+    assert {one.__name__ for one in wanted} <= set(trace.seen)
+    await rebuilt(studio, session, model)
