@@ -79,6 +79,21 @@ def test_every_recorded_usage_of_the_seeds_era_overflows_alike() -> None:
     assert ours == theirs
 
 
+def test_a_later_release_of_the_seeds_era_differs_only_where_it_is_the_newest_rule() -> None:
+    """Release 1.1.65 counts as the newest one does, which is the preset ``opencode-1.18``."""
+    recorded = load("opencode", "seed-era-1.1.65/overflow")
+
+    apart = 0
+    for case in recorded:
+        usage, model = usage_of(case["tokens"]), model_of(case["limit"])
+        oldest = overflows(usage, model, policy_of("opencode-1.1", case))
+        newest = overflows(usage, model, policy_of("opencode-1.18", case))
+        assert case["overflow"] == newest
+        apart += oldest != newest
+
+    assert 0 < apart < len(recorded) / 4
+
+
 @pytest.mark.parametrize("preset", ["opencode-1.1", "opencode-1.18"])
 def test_every_recorded_text_is_estimated_alike(preset: str) -> None:
     recorded = load("opencode", "token_estimate")
