@@ -20,6 +20,8 @@ async def test_write_creates_folders_and_says_how_many_lines(bench: Bench) -> No
 
     assert (bench.root / "new/folder/a.py").read_text() == "x = 1\ny = 2\n"
     assert outcome.output == "Created new/folder/a.py (2 lines)."
+    outcome = await bench.call("write", path="b.py", content="x = 1\n")
+    assert outcome.output == "Created b.py (1 line)."
 
 
 async def test_the_question_shows_the_difference(bench: Bench) -> None:

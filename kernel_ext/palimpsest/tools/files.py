@@ -88,7 +88,8 @@ class WriteTool:
         await _save(place, before, data)
         lines = len(after.text.splitlines())
         done = "Created" if before is None else "Replaced"
-        output = f"{done} {place.shown} ({lines} lines)."
+        counted = "1 line" if lines == 1 else f"{lines} lines"
+        output = f"{done} {place.shown} ({counted})."
         return ToolOutcome(place.shown, output, {"diff": _kept(context, diff), "lines": lines})
 
 
