@@ -1,5 +1,6 @@
 """A page asks what the magic says of settings, storage, the window and rules, and gets it as values."""
 
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -67,3 +68,28 @@ def test_what_python_names_right_after_loading_is_of_the_kernel_and_no_second_ap
         assert run.stream() == "1 True 0\n['build', 'plan']\n"
         status = kernel.client.run("%agent status").story()
         assert "| `cost so far` | \\$0 |" in status
+
+
+def test_a_session_with_lost_lines_and_texts_goes_on_and_says_so(tmp_path: Path) -> None:
+    env = {"PALIMPSEST_REHEARSAL_DELAY": "0", "JPY_SESSION_NAME": str(tmp_path / "a.ipynb")}
+    with Kernel(cwd=tmp_path, env=env) as kernel:
+        kernel.client.run("%load_ext palimpsest")
+        kernel.client.run("%agent -m rehearsal/rules Hello.")
+        whole = kernel.client.run("%agent status").story()
+    kept = tmp_path / ".palimpsest"
+    (log,) = kept.glob("sessions/*/log-1.jsonl")
+    lines = log.read_bytes().splitlines(keepends=True)
+    log.write_bytes(b"".join([b"spoilt\n", *lines[1:5], b"\x00\xff\n", *lines[5:]]))
+    shutil.rmtree(kept / "blobs")
+    with Kernel(cwd=tmp_path, env=env) as kernel:
+        kernel.client.run("%load_ext palimpsest\nimport palimpsest")
+
+        status = kernel.client.run("%agent status").story()
+        answer = kernel.client.run("%agent Hello again.")
+        python = kernel.client.run("print(len(palimpsest.current_session().problems()))")
+
+        assert "not readable" not in whole
+        assert "2 lines of the log, left out; the first is ses_" in status
+        assert "Hello!" in answer.story()
+        assert "✗" not in answer.story()
+        assert python.stream() == "2\n"

@@ -414,6 +414,32 @@ def test_a_corrupt_line_is_skipped_and_reported(tmp_path: Path) -> None:
     writer.close()
 
 
+@pytest.mark.parametrize("first", [b"nonsense\n", b""])
+def test_a_log_whose_first_line_is_damaged_or_gone_is_read(tmp_path: Path, first: bytes) -> None:
+    store = open_here(tmp_path)
+    begin(store)
+    writer = store.acquire(SESSION, OWNER)
+    writer.append(records([assistant("msg_3")], first=6))
+    writer.close()
+    before = store.load(SESSION).messages()
+    for log in store.layout.session(SESSION).glob("log-*.jsonl"):
+        lines = log.read_bytes().splitlines(keepends=True)
+        log.write_bytes(first + b"".join(lines[1:]))
+
+    again = open_here(tmp_path)
+
+    assert again.load(SESSION).messages() == before
+    assert [one.id for one in again.list()] == [SESSION]
+    assert [(problem.where, problem.what) for problem in again.problems(SESSION)] == [
+        ("ses_a/log-1.jsonl, byte 0", "The first line is no header."),
+        ("ses_a/log-2.jsonl, byte 0", "The first line is no header."),
+    ]
+    third = again.acquire(SESSION, OWNER)
+    third.append(records([assistant("msg_4")], first=7))
+    third.close()
+    assert names(again)[-2:] == ["msg_3", "msg_4"]
+
+
 def test_a_damaged_newest_version_leaves_the_one_before(tmp_path: Path) -> None:
     store = open_here(tmp_path)
     begin(store, (*TALK, text("prt_2", "msg_2", "344 penguins.")))

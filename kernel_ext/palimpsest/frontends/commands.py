@@ -56,6 +56,7 @@ class Commands:
     def __init__(self, services: Services, pages: Pages) -> None:
         self._services = services
         self._pages = pages
+        self._unreadable: dict[str, str] = {}
         shelf = Shelf(services, pages)
         guests = Guests(services)
         library = LibraryWords(services)
@@ -121,11 +122,23 @@ class Commands:
             ("cost so far", _cost(picture)),
             ("kept in", self._kept()),
         ]
+        if broken := self._broken(session):
+            rows.append(("not readable", broken))
         if taken := reverting.standing_words(picture):
             rows.append(("taken back", taken))
         if self._services.workspace.warning:
             rows.append(("warning", self._services.workspace.warning))
         return table(("", ""), rows)
+
+    def _broken(self, session: LiveSession) -> str:
+        """Say what of the session's log is lost; the log is read for it once in a kernel's life."""
+        if session.id not in self._unreadable:
+            services = self._services
+            found = services.engine.submit(services.workspace.problems(session.id)).result()
+            first = f"{found[0].where}: {found[0].what}" if found else ""
+            words = f"{some(len(found), 'line')} of the log, left out; the first is {first}"
+            self._unreadable[session.id] = words if found else ""
+        return self._unreadable[session.id]
 
     def _kept(self) -> str:
         workspace = self._services.workspace

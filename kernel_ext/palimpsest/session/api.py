@@ -18,7 +18,7 @@ from palimpsest.session.undo_api import Undoing
 from palimpsest.session.wishes import Wish, WishAction
 from palimpsest.store.sizes import Sizes
 from palimpsest.store.state import State
-from palimpsest.store.store import SessionSummary
+from palimpsest.store.store import Problem, SessionSummary
 from palimpsest.store.sweep import Sweep, Unneeded
 from palimpsest.transcript.decisions import Decision, StepRequest
 from palimpsest.transcript.errors import ErrorValue
@@ -286,6 +286,10 @@ class Workspace(Protocol):
 
     async def page(self, query: Query) -> Page:
         """Return a page of the sessions that a query finds, newest first."""
+        ...
+
+    async def problems(self, session_id: str) -> Sequence[Problem]:
+        """Read all of a session's log, and say what of it cannot be read; raises NotFound."""
         ...
 
     async def family(self, session_id: str) -> tuple[SessionSummary, ...]:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from concurrent.futures import Future
 from typing import Any
 
-from palimpsest.store.store import SessionSummary
+from palimpsest.store.store import Problem, SessionSummary
 
 
 class Keeping:
@@ -58,6 +58,14 @@ class Keeping:
         []
         """
         return tuple(self._kept(self._shelf.children(self.id)))
+
+    def problems(self) -> Sequence[Problem]:
+        """Say what of its log cannot be read, and where; it is left out, and nothing is deleted.
+
+        >>> list(session.problems())
+        []
+        """
+        return tuple(self._kept(self._shelf.problems(self.id)))
 
     @property
     def _shelf(self) -> Any:

@@ -214,6 +214,7 @@ class Running:
         >>> seen = []
         >>> end = session.subscribe(seen.extend)
         >>> _ = session.prompt("Hello.")
+        >>> _ = session.requests()  # reads the log, so all of it is written and told
         >>> end()
         >>> "message.updated" in {record.event.type for record in seen}
         True

@@ -6,6 +6,7 @@ mode, variables) is told later, in messages (``session.news``).
 
 import json
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 
 from palimpsest.context.system import system, with_added
 from palimpsest.session.agents import SUBAGENT_NOTE, Agent
@@ -16,6 +17,7 @@ from palimpsest.session.services import Services
 from palimpsest.session.surroundings import read_surroundings
 from palimpsest.tools.permissions import disabled
 from palimpsest.tools.skill import SKILL, listed
+from palimpsest.transcript.errors import NotFound
 from palimpsest.transcript.messages import UserMessage
 from palimpsest.transcript.values import ModelInfo
 
@@ -61,7 +63,9 @@ class Systems:
             return None
         if (parent.info.agent, parent.info.system) != (key[0], key[2]):
             return None
-        return tuple(json.loads(self._services.store.get_blob(request.system.sha256)))
+        with suppress(NotFound):  # one that is gone is written anew: the session goes on
+            return tuple(json.loads(self._services.store.get_blob(request.system.sha256)))
+        return None
 
     def _new(self, agent: Agent, info: ModelInfo, user: UserMessage) -> tuple[str, ...]:
         session = self._log.state.session

@@ -36,7 +36,7 @@ from palimpsest.store.recovery import close_interrupted
 from palimpsest.store.sizes import Sizes, measure
 from palimpsest.store.snapshot_sweep import sweep_snapshots
 from palimpsest.store.state import State
-from palimpsest.store.store import Owner, SessionSummary, Store
+from palimpsest.store.store import Owner, Problem, SessionSummary, Store
 from palimpsest.store.sweep import Sweep, Unneeded, survey
 from palimpsest.store.sweep import delete as delete_blobs
 from palimpsest.transcript.errors import NotFound, SessionHeld, UserError
@@ -182,6 +182,11 @@ class Workspace:
             self._current = {name: one for name, one in self._current.items() if one not in family}
             await asyncio.to_thread(self._delete, family)
             return family
+
+    async def problems(self, session_id: str) -> Sequence[Problem]:
+        """Read all of a session's log, and say what of it cannot be read."""
+        full = self._full_id(session_id)
+        return await asyncio.to_thread(self._store.problems, full)
 
     async def family(self, session_id: str) -> tuple[SessionSummary, ...]:
         """Return a session with those that it began: all that goes with it, its own line last."""

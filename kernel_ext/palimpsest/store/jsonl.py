@@ -360,6 +360,9 @@ class JsonlStore:
         pieces = self.segments.pieces(session_id)
         for piece in pieces:
             where = f"{piece.session_id}/{piece.segment}"
+            header = self.segments.header(piece.path)
+            if header is not None and header.damaged:
+                found.append(Problem(f"{where}, byte 0", "The first line is no header."))
             whole = longhand(piece)
             for offset, line in forward(piece):
                 try:

@@ -38,6 +38,8 @@ class Header:
     cut: int | None
     length: int
     """Bytes of the header line, its newline included."""
+    damaged: bool = False
+    """It could not be read, and the names of the files say what it must have said."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,9 +110,11 @@ class Segments:
             line = read_line(path, 0, path.stat().st_size)
         except FileNotFoundError:
             return None
-        data = None if line is None else load_line(line)
-        if line is None or data is None or data.get("type") != "segment":
+        if line is None:
             return None
+        data = load_line(line)
+        if data is None or data.get("type") != "segment":
+            return _guessed(path, 0 if data is not None and "seq" in data else len(line) + 1)
         with suppress(KeyError, TypeError, ValueError):
             previous, cut = data.get("previous"), data.get("cut")
             header = Header(
@@ -220,6 +224,21 @@ def _fork_place(line: bytes) -> ForkedFrom | None:
         return None if place is None else ForkedFrom.model_validate(place)
     except ValueError:
         return None
+
+
+def _guessed(path: Path, length: int) -> Header | None:
+    """Return what the header of a segment must have said, when the line is damaged.
+
+    The records behind it are worth more than the cut that is lost: of the segment before, all is read.
+    """
+    match = SEGMENT_NAME.fullmatch(path.name)
+    if match is None:
+        return None
+    epoch = int(match[1])
+    before = next((one for one in epochs(path.parent) if one < epoch), None)
+    previous = None if before is None else segment_name(before)
+    cut = None if previous is None else (path.parent / previous).stat().st_size
+    return Header(path.parent.name, epoch, previous, cut, length, damaged=True)
 
 
 def read_line(path: Path, start: int, end: int) -> bytes | None:
