@@ -10,6 +10,7 @@ import pytest
 from palimpsest.session.config_files import Places
 from palimpsest.session.frontmatter import parse
 from palimpsest.session.library import Library, Sources, skill_rules
+from palimpsest.tools.ignore import Ignore
 from palimpsest.tools.permissions import DEFAULT_RULES, Allowed, Denied, MustAsk, decide
 from palimpsest.transcript.errors import ConfigError
 
@@ -104,6 +105,20 @@ def test_a_broken_file_is_one_sentence_and_the_rest_works(project: Path, shelf: 
     ]  # fmt: skip
     assert all(words.endswith(".") and "\n" not in words for words in found.problems)
     assert "it is one of primary, subagent, all" in found.problems[1]
+
+
+def test_a_pipe_is_not_waited_for(project: Path, shelf: Shelf) -> None:
+    write(project / ".palimpsest/agents/good.md", "Words.")
+    os.mkfifo(project / ".palimpsest/agents/pipe.md")
+    os.mkfifo(project / ".gitignore")
+
+    found = shelf()
+
+    assert found.agents["good"].prompt == "Words."
+    assert [words.rpartition("/")[2] for words in found.problems] == [
+        "pipe.md is left out: it is no file."
+    ]
+    assert Ignore.at(project, project).covers(project / "x", is_dir=False) is False
 
 
 def test_a_project_s_agent_can_be_more_careful_and_never_less(project: Path, shelf: Shelf) -> None:

@@ -234,6 +234,8 @@ class _Reader:
         yield Layer(origin, data, base)
 
     def _content(self, path: Path, *, planted: bool) -> str:
+        if not stat.S_ISREG(path.stat().st_mode):
+            raise ValueError("it is no file")  # and a pipe might never be read to its end
         with path.open("rb") as file:
             if planted and may_be_planted(os.fstat(file.fileno()), path.parent):
                 raise PermissionError(

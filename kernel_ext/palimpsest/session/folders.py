@@ -6,6 +6,7 @@ settings; and within one place ``.agents``, ``.claude``, ``.opencode``, then our
 """
 
 import os
+import stat
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -152,6 +153,8 @@ def _files(base: Path, depth: int = 0) -> list[Path]:
 
 
 def _content(path: Path, *, planted: bool) -> str:
+    if not stat.S_ISREG(path.stat().st_mode):
+        raise ConfigError("it is no file")  # and a pipe might never be read to its end
     with path.open("rb") as file:
         if planted and may_be_planted(os.fstat(file.fileno()), path.parent):
             raise ConfigError("it belongs to another user, in a folder open to everybody")

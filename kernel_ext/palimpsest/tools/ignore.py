@@ -83,6 +83,8 @@ class Ignore:
 
 
 def _read(path: Path) -> GitIgnoreSpec | None:
+    if not path.is_file():
+        return None
     try:
         lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:
