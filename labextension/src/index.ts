@@ -12,6 +12,7 @@ import { version } from '../package.json';
 import { Links } from './kernel/links';
 import { LiveNotebooks } from './notebook/live';
 import { segmentFactory } from './notebook/renderer';
+import { COMMANDS } from './panel/commands';
 import { panel } from './panel/plugin';
 import { ILinks } from './tokens';
 
@@ -40,7 +41,9 @@ const segments: JupyterFrontEndPlugin<void> = {
     registry.addFactory(segmentFactory(registry, words, languages));
     app.docRegistry.addWidgetExtension(
       'Notebook',
-      new LiveNotebooks(links, words, languages)
+      new LiveNotebooks(links, words, languages, () => {
+        void app.commands.execute(COMMANDS.open);
+      })
     );
   }
 };

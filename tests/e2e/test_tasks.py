@@ -2,8 +2,9 @@
 
 import pytest
 from playwright.sync_api import Page, expect
-from tests.e2e.lab import Lab, choose_theme, photograph
+from tests.e2e.lab import Lab, Seen, choose_theme, photograph
 from tests.e2e.live import begin
+from tests.e2e.test_panel import composer, story
 from tests.e2e.test_saved import POOR_CONTRAST
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300), pytest.mark.usefixtures("patient")]
@@ -19,7 +20,9 @@ room.script(
 )"""
 
 
-def test_the_card_lists_its_calls_asks_and_opens_its_session(page: Page, lab: Lab) -> None:
+def test_the_card_lists_its_calls_asks_and_opens_its_session(
+    page: Page, lab: Lab, seen: Seen
+) -> None:
     notebook = begin(page, lab, "tasks", SCRIPT, "%%agent\nFind it.")
     notebook.run(1)
     notebook.run(2, wait=False)
@@ -34,8 +37,22 @@ def test_the_card_lists_its_calls_asks_and_opens_its_session(page: Page, lab: La
         choose_theme(page, theme)
         photograph(page, f"task-asks-{theme.rpartition(' ')[2].lower()}")
         assert page.evaluate(POOR_CONTRAST) == []
+    cell.get_by_role("button", name="Open its session").click()
+    panel = page.locator("#jupyter-palimpsest-panel")
+    expect(panel.get_by_text("it is here to read")).to_be_visible()
+    expect(panel.get_by_text("Where are the penguins loaded?")).to_be_visible()
+    photograph(page, "task-child")
+    panel.get_by_role("button", name="Back", exact=True).click()
+    expect(story(panel).get_by_text("Find it.")).to_be_visible()
+    expect(composer(panel)).to_be_focused()
     once.click()
     notebook.ended()
+    story(panel).get_by_role("button", name="Find the loader").click()
+    story(panel).get_by_role("button", name="Open its session").click()
+    expect(panel.get_by_text("it is here to read")).to_be_visible()
+    panel.get_by_role("button", name="Back", exact=True).click()
+    expect(panel.get_by_role("button", name="Send")).to_be_visible()
+    assert seen.errors == []
 
     shown = cell.locator(".plm-Segment")
     expect(shown.get_by_text("The penguins are loaded in load.py.")).to_be_visible()

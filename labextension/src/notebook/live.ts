@@ -25,14 +25,22 @@ export class LiveNotebooks implements DocumentRegistry.IWidgetExtension<
   constructor(
     private readonly _links: Links,
     private readonly _words: TranslationBundle,
-    private readonly _languages: IEditorLanguageRegistry | null
+    private readonly _languages: IEditorLanguageRegistry | null,
+    /** Shows the panel, where a session that was opened is read. */
+    private readonly _showPanel: () => void
   ) {}
 
   createNew(panel: NotebookPanel, context: Context): IDisposable {
     const link = this._links.get(context.sessionContext);
     const { rendermime } = panel.content;
     rendermime.addFactory(
-      segmentFactory(rendermime, this._words, this._languages, link)
+      segmentFactory(
+        rendermime,
+        this._words,
+        this._languages,
+        link,
+        this._showPanel
+      )
     );
     const lookAway = link.look();
     const host = labHost(rendermime, new Slots(), this._words, this._languages);

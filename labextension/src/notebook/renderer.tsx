@@ -34,7 +34,8 @@ export class SegmentWidget extends Widget implements IRenderMime.IRenderer {
     registry: IRenderMimeRegistry,
     words: TranslationBundle,
     languages: IEditorLanguageRegistry | null,
-    private readonly _link: ILink | null
+    private readonly _link: ILink | null,
+    private readonly _showPanel: () => void
   ) {
     super();
     this.addClass('plm-SegmentWidget');
@@ -62,7 +63,11 @@ export class SegmentWidget extends Widget implements IRenderMime.IRenderer {
           ) : this._link === null ? (
             <Segment segment={segment} />
           ) : (
-            <Live segment={segment} link={this._link} />
+            <Live
+              segment={segment}
+              link={this._link}
+              showPanel={this._showPanel}
+            />
           )}
         </HostProvider>
       );
@@ -93,7 +98,15 @@ export class SegmentWidget extends Widget implements IRenderMime.IRenderer {
 }
 
 /** Draws a segment from the store, where the store knows more than what is saved. */
-function Live({ segment, link }: { segment: ISegment; link: ILink }) {
+function Live({
+  segment,
+  link,
+  showPanel
+}: {
+  segment: ISegment;
+  link: ILink;
+  showPanel: () => void;
+}) {
   const read = useMemo(() => reader(segment), [segment]);
   const shown = useSyncExternalStore(link.store.subscribe, () =>
     read(link.store.getSnapshot())
@@ -118,6 +131,7 @@ function Live({ segment, link }: { segment: ISegment; link: ILink }) {
       },
       open: session => {
         void link.outcome('open', { session });
+        showPanel();
       },
       stop: () => {
         void link.command('cancel', { session: segment.session });
@@ -127,7 +141,7 @@ function Live({ segment, link }: { segment: ISegment; link: ILink }) {
         return (await link.outcome('retry', { session })).error ?? '';
       }
     }),
-    [link, segment]
+    [link, segment, showPanel]
   );
   const choose = useMemo(
     () => async (action: WishAction, target: string) => {
@@ -196,13 +210,15 @@ export function segmentFactory(
   registry: IRenderMimeRegistry,
   words: TranslationBundle,
   languages: IEditorLanguageRegistry | null,
-  link: ILink | null = null
+  link: ILink | null = null,
+  showPanel: () => void = () => undefined
 ): IRenderMime.IRendererFactory {
   return {
     safe: true,
     mimeTypes: [SEGMENT_MIME],
     // Before every form that the same story is saved in beside it.
     defaultRank: 30,
-    createRenderer: () => new SegmentWidget(registry, words, languages, link)
+    createRenderer: () =>
+      new SegmentWidget(registry, words, languages, link, showPanel)
   };
 }

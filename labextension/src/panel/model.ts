@@ -226,9 +226,10 @@ export class PanelModel implements IChatActions, IReadable<IChatState> {
     return this._shelved('delete', { session });
   }
 
-  open(session: string): void {
+  // Handed down by itself, so it is bound to the model.
+  open = (session: string): void => {
     this._go(this._front.link?.outcome('open', { session }));
-  }
+  };
 
   create(): void {
     this._go(this._front.link?.outcome('new'));
