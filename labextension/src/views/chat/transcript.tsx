@@ -81,6 +81,7 @@ export function Transcript({
               decisions={transcript.decisions}
               replies={transcript.replies}
               session={transcript.session?.id ?? ''}
+              isTask={transcript.session?.parent_id !== undefined}
               taken={takenOf(
                 taken,
                 turn.places.map(({ id }) => id)
@@ -113,6 +114,8 @@ interface ITurnProps {
   decisions: readonly Decision[];
   replies: ITranscript['replies'];
   session: string;
+  /** Another agent's work: the prompts are the agent's that began it. */
+  isTask: boolean;
   taken: Taken;
 }
 
@@ -127,6 +130,7 @@ const Turn = memo(
       decisions,
       replies,
       session,
+      isTask,
       taken
     } = props;
     const { words } = useHost();
@@ -148,13 +152,17 @@ const Turn = memo(
       }),
       [turn, live, asks, questions, decisions, replies, session]
     );
-    const where = from(turn.origin, words);
+    const where = isTask
+      ? words.__('from the agent')
+      : from(turn.origin, words);
     return (
       <article className="plm-Turn" data-taken={taken}>
         {turn.prompt !== null && (
           <div className="plm-Said">
             <div className="plm-Said-where">
-              <span className="plm-Hidden">{words.__('You said')} </span>
+              <span className="plm-Hidden">
+                {isTask ? words.__('Asked') : words.__('You said')}{' '}
+              </span>
               {where}
               {taken === 'whole' && <strong>{words.__('Taken back')}</strong>}
               {taken !== 'whole' && !live && (
@@ -188,6 +196,7 @@ const Turn = memo(
     before.live === now.live &&
     before.again === now.again &&
     before.session === now.session &&
+    before.isTask === now.isTask &&
     before.taken === now.taken &&
     (!now.live || before.asks === now.asks) &&
     (!now.live || before.questions === now.questions) &&
