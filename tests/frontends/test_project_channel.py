@@ -28,8 +28,10 @@ def test_settings_storage_window_and_rules_come_as_values(tmp_path: Path) -> Non
     (skill / "SKILL.md").write_text("---\nname: plots\ndescription: How we plot.\n---\nIn grey.\n")
     with Kernel(cwd=tmp_path, env={"PALIMPSEST_REHEARSAL_DELAY": "0"}) as kernel:
         kernel.client.run("%load_ext palimpsest")
-        kernel.client.run("%agent -m rehearsal/rules Hello.")
+        kernel.client.run("%agent sessions")  # waits until all is loaded
         kernel.request(type="watch", client="page")
+        early = outcome(kernel, type="context", id="early")["error"]
+        kernel.client.run("%agent -m rehearsal/rules Hello.")
 
         config = outcome(kernel, type="config", id="settings")
         before = outcome(kernel, type="storage", id="storage", days=0)["storage"]
@@ -40,6 +42,9 @@ def test_settings_storage_window_and_rules_come_as_values(tmp_path: Path) -> Non
         refused = outcome(kernel, type="storage", id="refused", max_size="lots")
         after = outcome(kernel, type="storage", id="delete", days=0, delete=True)["storage"]
 
+        assert early == "This notebook has no session yet. Ask the agent, then look again."
+        nowhere = outcome(kernel, type="import", id="nowhere", path="\0")["error"]
+        assert nowhere.startswith("There is no '")
         share = {row["key"]: row for row in config["settings"]}["share"]
         assert (share["value"], "palimpsest.toml" in share["origin"]) == ("disabled", True)
         assert any("modle" in remark for remark in config["remarks"])

@@ -26,7 +26,10 @@ from palimpsest.session.retention import Family, families
 from palimpsest.session.settings import RetentionSettings
 from palimpsest.session.storing import prune_storage, weigh_storage
 from palimpsest.store.sizes import Sizes
+from palimpsest.transcript.errors import NotFound
 from palimpsest.transcript.scrub import scrub, secret_values
+
+NO_SESSION = "This notebook has no session yet. Ask the agent, then look again."
 
 
 class Desk(Protocol):
@@ -34,6 +37,10 @@ class Desk(Protocol):
 
     async def session(self, identifier: str | None) -> LiveSession:
         """Return a session by id, or the notebook's."""
+        ...
+
+    def notebook(self) -> str | None:
+        """Name the kernel's notebook."""
         ...
 
     def forget(self, session_id: str) -> None:
@@ -93,7 +100,7 @@ class ProjectChannel:
         self._desk.publish(OutcomeNotice(id=command.id, storage=report))
 
     async def _context(self, command: ShowContext) -> None:
-        session = await self._desk.session(command.session)
+        session = await self._looked_at(command.session)
         clean = functools.partial(scrub, values=secret_values(os.environ))
         ledger = await asyncio.to_thread(
             lambda: weigh(session.basis(), lambda only: session.records_after(0, only), clean)
@@ -104,6 +111,15 @@ class ProjectChannel:
             "text/plain": ledger.text,
         }
         self._desk.publish(OutcomeNotice(id=command.id, bundle=drawn))
+
+    async def _looked_at(self, identifier: str | None) -> LiveSession:
+        """Return a session; looking begins none."""
+        if identifier is not None:
+            return await self._desk.session(identifier)
+        known = await self._services.workspace.known(self._desk.notebook())
+        if known is None:
+            raise NotFound(NO_SESSION)
+        return known
 
 
 def _bytes(sizes: Sizes) -> dict[str, int]:

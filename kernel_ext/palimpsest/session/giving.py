@@ -115,6 +115,8 @@ class Giving:
     def _bring(self, path: str | Path, *, inside: bool) -> ImportReport:
         services = self._services
         target = services.cwd / os.path.expanduser(path)  # noqa: PTH111 - a Path of an unknown user raises
+        if "\0" in str(path):
+            raise NotFound(f"There is no {str(target)!r}.")
         if inside and services.root.resolve() not in target.resolve().parents:
             raise UserError(
                 f"{str(target)!r} is outside the project; %agent import reads it there."
