@@ -136,7 +136,7 @@ _WINDOW_RULES = f"""
 {_FILLED}
 .k-free {{ background: none !important; }}
 .k-reserve {{ background: repeating-linear-gradient(135deg, var(--reserve) 0 2px, transparent 2px 5px) !important; }}
-container-type: inline-size;
+container-type: inline-size; padding: 0 5px;
 p {{ margin: 0; }}
 .bar {{ border-color: var(--line) !important; background: var(--code); margin: 10px 0 8px; }}
 .fill + .fill:not(.k-free) {{ box-shadow: inset 1px 0 0 var(--page); }}
