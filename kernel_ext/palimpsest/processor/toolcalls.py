@@ -11,6 +11,7 @@ from typing import Any, Protocol
 
 from palimpsest.model.model import ToolCalled, ToolErred, ToolReturned
 from palimpsest.processor.processor import ABORTED
+from palimpsest.tools.contained import Escaped, awaited
 from palimpsest.tools.tool import Tool, ToolContext, ToolOutcome
 from palimpsest.transcript.errors import Aborted, PermissionDenied, UserError
 
@@ -94,6 +95,8 @@ async def _run(
         return _aborted(call, {})
     except UserError as problem:
         return ToolErred(call.id, str(problem))
+    except Escaped as escaped:
+        return ToolErred(call.id, f"The tool {tool.name!r} failed: {escaped}.")
     except Exception as broken:  # noqa: BLE001  a tool's defect must not end the session
         return ToolErred(
             call.id, f"The tool {tool.name!r} failed: {type(broken).__name__}: {broken}"
@@ -111,7 +114,7 @@ async def _until_abort(
         loop.call_soon_threadsafe(stopped.set)
 
     unregister = context.abort.on_abort(stop)
-    work = asyncio.ensure_future(tool.run(arguments, context))
+    work = asyncio.ensure_future(awaited(tool.run(arguments, context)))
     waiting = asyncio.ensure_future(stopped.wait())
     try:
         await asyncio.wait({work, waiting}, return_when=asyncio.FIRST_COMPLETED)

@@ -17,6 +17,7 @@ from importlib.metadata import entry_points
 from typing import Any
 
 from palimpsest.session.hook_answers import Nonsense
+from palimpsest.tools.contained import Escaped, awaited
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.hooks import HOOK_NAMES, RULE, HookName
 
@@ -151,12 +152,14 @@ class HookBook:
         try:
             async with asyncio.timeout(self.seconds):
                 if inspect.iscoroutinefunction(hook.function):
-                    return await hook.function(given)
+                    return await awaited(hook.function(given))
                 return await self._in_thread(hook.function, given)
         except TimeoutError:
             raise HookFailed(f"took longer than {self.seconds:g} seconds") from None
         except HookFailed:
             raise
+        except Escaped as escaped:
+            raise HookFailed(f"failed: {escaped}") from None
         except Exception as error:  # noqa: BLE001  a hook of somebody's may do anything
             words = " ".join(str(error).split())[:200]
             raise HookFailed(f"failed: {type(error).__name__}: {words}".rstrip(": ")) from None
@@ -188,7 +191,7 @@ class HookBook:
         self._held += 1
         threading.Thread(target=run, name="palimpsest-hook", daemon=True).start()
         answer = await future
-        return await answer if inspect.isawaitable(answer) else answer
+        return await awaited(answer) if inspect.isawaitable(answer) else answer
 
     def _load(self) -> None:
         for source in self.sources:

@@ -17,6 +17,7 @@ from pydantic.errors import PydanticUserError
 from pydantic.fields import FieldInfo
 
 from palimpsest.tools import redact
+from palimpsest.tools.contained import Escaped, awaited
 from palimpsest.tools.threads import in_thread
 from palimpsest.tools.tool import ToolContext, ToolOutcome
 from palimpsest.transcript.errors import Aborted, PalimpsestError, UserError
@@ -85,6 +86,8 @@ class FunctionTool:
             result = await self._call(values, context)
         except (PalimpsestError, asyncio.CancelledError):
             raise
+        except Escaped as escaped:
+            raise UserError(f"{self.name} failed: {escaped}.") from escaped
         except Exception as error:
             raise UserError(f"{self.name} failed: {type(error).__name__}: {error}") from error
         if isinstance(result, ToolOutcome):
@@ -95,7 +98,7 @@ class FunctionTool:
         if context.abort.is_set():
             raise Aborted(context.abort.reason)
         if inspect.iscoroutinefunction(self.function):
-            return await self.function(**values)
+            return await awaited(self.function(**values))
         return await in_thread(context.abort, lambda: self.function(**values))
 
 

@@ -1,0 +1,83 @@
+"""Whatever a function of the user raises, it ends its own call and nothing else."""
+
+import asyncio
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.loop.studio import Studio, ask
+from tests.session.test_hooks import ALLOWED, notices, studio, tools
+
+from palimpsest.model.script import calls, says
+from palimpsest.model.scripted import ScriptedModel
+from palimpsest.tools.functions import FunctionTool
+from palimpsest.transcript.parts import ToolFailed
+
+
+def exits() -> str:
+    """End everything."""
+    sys.exit(3)
+
+
+def interrupts() -> str:
+    """Interrupt everything."""
+    raise KeyboardInterrupt
+
+
+def stops() -> str:
+    """Raise what no future takes."""
+    raise StopIteration
+
+
+async def exits_later() -> str:
+    """End everything, awaited."""
+    sys.exit(3)
+
+
+async def cancels() -> str:
+    """Raise what a loop takes for its end."""
+    raise asyncio.CancelledError
+
+
+ENDS = [
+    (exits, "it tried to end the kernel (SystemExit)"),
+    (interrupts, "it tried to end the kernel (KeyboardInterrupt)"),
+    (stops, "it raised StopIteration"),
+    (exits_later, "it tried to end the kernel (SystemExit)"),
+    (cancels, "it was cancelled from within"),
+]
+
+
+@pytest.mark.parametrize(("function", "words"), ENDS)
+async def test_a_tool_that_tries_to_end_the_kernel_fails(
+    tmp_path: Path, function: Any, words: str
+) -> None:
+    house = Studio(tmp_path, ScriptedModel(calls(function.__name__), says("Done.")), rules=ALLOWED)
+    house.services.registry.register(FunctionTool(function))
+    session = await house.session()
+
+    answer = await asyncio.wait_for(ask(session, "Go."), 10.0)
+
+    assert answer.text == "Done."
+    (part,) = tools(session)
+    assert isinstance(part.state, ToolFailed)
+    assert part.state.error == f"{function.__name__} failed: {words}."
+
+
+@pytest.mark.parametrize("name", ["prompt", "tool_before", "tool_after", "decide", "system"])
+@pytest.mark.parametrize("function", [exits_later, cancels])
+async def test_a_hook_that_tries_to_end_the_kernel_is_skipped(
+    tmp_path: Path, name: str, function: Any
+) -> None:
+    async def hook(_event: Any) -> Any:
+        return await function()
+
+    house = studio(tmp_path, ScriptedModel(calls("list"), says("Done.")), (name, hook))
+    session = await house.session()
+
+    answer = await asyncio.wait_for(ask(session, "Go."), 10.0)
+
+    assert answer.text == "Done."
+    words = {one.__name__: words for one, words in ENDS}[function.__name__]
+    assert notices(session) == [f"The hook hook ({name}) failed: {words}. It was skipped."]
