@@ -298,3 +298,14 @@ def test_a_path_that_no_disk_can_hold_gets_a_sentence(tmp_path: Path, path: str)
         export(everything(), tmp_path, "md", path)
 
     assert len(str(refused.value)) < 500
+
+
+def test_a_picture_that_a_tool_read_stands_in_the_notebook(tmp_path: Path) -> None:
+    url = data_url("image/png", picture())
+    told = Teller().prompt("Look.").answer()
+    red = {"mime": "image/png", "url": url, "filename": "red.png"}
+    told.call("read", {"path": "red.png"}, "red.png is attached.", attachments=[red])
+
+    made = book(told, tmp_path)
+
+    assert f"![red.png]({url})" in [cell.source for cell in made.cells]

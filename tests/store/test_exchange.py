@@ -216,6 +216,17 @@ def test_a_fork_goes_out_as_a_session_of_its_own(store: Store, tmp_path: Path) -
     assert message["info"]["sessionID"] == "ses_two"
     assert {part["sessionID"] for part in message["parts"]} == {"ses_two"}
     assert exported(store, "ses_one")["messages"][0]["info"]["sessionID"] == "ses_one"
+    elsewhere = MemoryStore()
+    whole = written(tmp_path / "two.json", exported(store, "ses_two"))
+    export_storage(store, "ses_two", tmp_path / "out", same)
+    assert outcomes(bring(elsewhere, whole)) == [("ses_two", "new")]
+    (brought,) = elsewhere.load("ses_two").messages()
+    assert brought.info.session_id == "ses_two"
+    assert {part.session_id for part in brought.parts} == {"ses_two"}
+    before = len(list(elsewhere.read("ses_two")))
+    bring(elsewhere, tmp_path / "out")
+    after = [record.event.type for record in elsewhere.read("ses_two")][before:]
+    assert not {"message.updated", "message.part.updated"} & set(after)
 
 
 def test_an_export_that_cannot_be_finished_leaves_nothing(store: Store, tmp_path: Path) -> None:

@@ -16,7 +16,14 @@ from palimpsest.render.markdown import render_message, render_parts
 from palimpsest.render.sharing import Embed
 from palimpsest.render.story import Caps, Notes, Scrub
 from palimpsest.transcript.messages import Message
-from palimpsest.transcript.parts import FilePart, Part, ToolCompleted, ToolFailed, ToolPart
+from palimpsest.transcript.parts import (
+    Attachment,
+    FilePart,
+    Part,
+    ToolCompleted,
+    ToolFailed,
+    ToolPart,
+)
 
 Json = dict[str, Any]
 Prompts = Literal["markdown", "cells"]
@@ -105,6 +112,11 @@ class _Book:
         for part in message.parts:
             if not isinstance(part, ToolPart) or _code(part) is None:
                 waiting.append(part)
+                if files := _attached(part):
+                    self.words(self._parts(waiting))
+                    waiting = []
+                    for file in files:
+                        self.words(self._file(file))
                 continue
             self.words(self._parts(waiting))
             waiting = []
@@ -191,7 +203,7 @@ class _Book:
             data = {"text/plain": f"<{name}: {shown.why}>"}
         yield {"output_type": "display_data", "data": data, "metadata": {}}
 
-    def _file(self, file: FilePart) -> str:
+    def _file(self, file: FilePart | Attachment) -> str:
         shown = self._embed(file)
         name = inline(self._scrub(shown.name)) or "file"
         if shown.kind == "picture" and shown.mime != "image/svg+xml":
@@ -208,6 +220,13 @@ def _code(part: ToolPart) -> str | None:
         return None
     code = part.state.input.get("code")
     return code if isinstance(code, str) and code.strip() else None
+
+
+def _attached(part: Part) -> tuple[Attachment, ...]:
+    """Return what a call attached, such as a picture that was read."""
+    if isinstance(part, ToolPart) and isinstance(part.state, ToolCompleted):
+        return part.state.attachments
+    return ()
 
 
 def _prompt_words(message: Message) -> str:

@@ -33,6 +33,8 @@ from palimpsest.store.store import Problem, Store
 from palimpsest.transcript.errors import NotFound, SessionHeld, UserError
 from palimpsest.transcript.events import (
     Event,
+    MessageUpdated,
+    PartUpdated,
     Record,
     SessionCreated,
     SessionDiff,
@@ -331,8 +333,17 @@ class _Import:
 
 
 def _renamed(record: Record, session_id: str, project_id: str) -> Record:
-    """Return a record of another store's session as one of ours; its rules stay behind."""
+    """Return a record of another store's session as one of ours; its rules stay behind.
+
+    What a fork has of its parent is its own from here on.
+    """
     event = record.event
+    if isinstance(event, MessageUpdated) and event.info.session_id != session_id:
+        info = event.info.model_copy(update={"session_id": session_id})
+        return record.model_copy(update={"event": event.model_copy(update={"info": info})})
+    if isinstance(event, PartUpdated) and event.part.session_id != session_id:
+        part = event.part.model_copy(update={"session_id": session_id})
+        return record.model_copy(update={"event": event.model_copy(update={"part": part})})
     if not isinstance(event, SessionCreated | SessionUpdated):
         return record
     stays = Session.model_fields.keys() - SHARED_FIELDS - OURS_KEPT
