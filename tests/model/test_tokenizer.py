@@ -106,3 +106,24 @@ def test_surrogates_and_long_runs_can_be_counted() -> None:
     assert count("a\ud800b") > 0
     assert count("x" * 50_000) > 1_000
     assert [chars_over_four(text) for text in ("", "a", "ab", "\U0001f600")] == [0, 0, 1, 1]
+
+
+@pytest.mark.slow
+def test_ten_megabytes_hold_nothing_up() -> None:
+    count = counter("tiktoken/o200k_base")
+    began = time.process_time()
+
+    found = count("x" * 10_000_000)
+
+    assert time.process_time() - began < 3.0
+    assert found == pytest.approx(10_000_000 / 1_000_000 * count("x" * 1_000_000), rel=0.05)
+
+
+@pytest.mark.slow
+def test_a_text_longer_than_any_window_is_counted_within_a_few_percent() -> None:
+    count = counter("tiktoken/o200k_base")
+    words = "The penguins have three species, and the bill tells them apart. "
+    text = words * (tokenizer.LONGEST_COUNTED // len(words) + 1)
+
+    assert len(text) > tokenizer.LONGEST_COUNTED
+    assert count(text) == pytest.approx(count(text[:1_000_000]) * len(text) / 1_000_000, rel=0.03)
