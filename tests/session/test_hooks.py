@@ -17,6 +17,7 @@ from palimpsest.model.tokenizer import counter
 from palimpsest.review.redecide import redecide
 from palimpsest.review.requests import rebuild
 from palimpsest.review.weighing import weigh_recorded
+from palimpsest.session.api import PromptOptions
 from palimpsest.session.hooks import HookBook, HookSource
 from palimpsest.session.live import LiveSession
 from palimpsest.tools.permissions import from_config
@@ -427,3 +428,19 @@ async def test_a_request_that_would_not_be_accepted_is_not_sent(tmp_path: Path) 
     assert all(event.request.opaque is None for event in requested(await house.records(session)))
     assert len(notices(session)) == len(bad)
     assert await all_rebuilt(house, session, model)
+
+
+async def test_half_a_character_in_a_system_prompt_is_sent_whole_and_kept(tmp_path: Path) -> None:
+    model = ScriptedModel(says("Done."))
+    house = studio(tmp_path, model, ("system", lambda _event: "From a hook: \ud800."))
+    session = await house.session()
+
+    answer = await session.prompt("Go.", PromptOptions(system="From a person: \ud83d."))
+
+    assert answer.text == "Done."
+    assert await rebuilt_as_recorded(house, session)
+
+
+async def rebuilt_as_recorded(house: Studio, session: LiveSession) -> bool:
+    events = requested(await house.records(session))
+    return all(rebuild(house.store, session.id, event.request.id).matches for event in events)

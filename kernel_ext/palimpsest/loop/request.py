@@ -18,6 +18,7 @@ from palimpsest.loop.pile import Terms
 from palimpsest.loop.stage import Setup, Stage, StateView
 from palimpsest.model.model import ModelRequest
 from palimpsest.model.wire import request_hash, with_marks
+from palimpsest.store.journal import storable
 from palimpsest.transcript.decisions import ContextItem, Facts, Purpose, StepRequest
 from palimpsest.transcript.messages import AssistantMessage, Message, Messages
 from palimpsest.transcript.parts import StepFinishPart, StepStartPart
@@ -206,7 +207,9 @@ def _projected(view: View, setup: Setup, marker_id: str) -> Projection:
 
 
 def _json(value: Any) -> bytes:
-    return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":")).encode()
+    text = json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+    # Halves of characters are sent in another form, too.
+    return storable(text).encode()
 
 
 def _same(before: Sequence[ContextItem], now: Sequence[ContextItem]) -> int:
