@@ -8,12 +8,14 @@ import json
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from palimpsest.context.convert import convert
 from palimpsest.context.estimate import Count
-from palimpsest.context.projection import PROJECTION_VERSION, Projection, project
+from palimpsest.context.projection import PROJECTION_VERSION, Flatten, Projection, project
 from palimpsest.context.summary import project_summary
 from palimpsest.context.title import project_title
 from palimpsest.context.view import View
 from palimpsest.transcript.decisions import Facts, StepRequest
+from palimpsest.transcript.flat import FlatMessage
 from palimpsest.transcript.messages import AssistantMessage, Messages
 from palimpsest.transcript.policies import Policy
 from palimpsest.transcript.values import ModelInfo, ToolSpec
@@ -42,8 +44,10 @@ class Basis:
     """Messages that were left in the log, since a summary covers them."""
 
 
-def projected(basis: Basis) -> Projection:
-    """Return the request."""
+def projected(
+    basis: Basis, *, flatten: Flatten = convert, weigh: Callable[[FlatMessage], int] | None = None
+) -> Projection:
+    """Return the request; the others are handed on to ``project``."""
     if basis.title:
         return project_title(basis.view, system=basis.system, count=basis.count)
     if basis.marker_id:
@@ -63,6 +67,8 @@ def projected(basis: Basis) -> Projection:
         policy=basis.policy,
         count=basis.count,
         version=basis.version,
+        flatten=flatten,
+        weigh=weigh,
     )
 
 

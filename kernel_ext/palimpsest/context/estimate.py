@@ -43,7 +43,8 @@ def quarter_chars(text: str) -> int:
 
     It sees about a quarter of the tokens of Chinese text (spec/session-engine.md 1.16).
     """
-    units = len(text) + sum(char > "\uffff" for char in text)
+    wide = 0 if text.isascii() else sum(char > "\uffff" for char in text)
+    units = len(text) + wide
     return (units + CHARS_PER_TOKEN // 2) // CHARS_PER_TOKEN
 
 

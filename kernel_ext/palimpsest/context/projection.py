@@ -6,6 +6,7 @@ Cache marks come last, on the provider's messages. Versioned: a change that alte
 bytes raises ``PROJECTION_VERSION`` and keeps the older road.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from palimpsest.context.apply import apply
@@ -21,12 +22,16 @@ from palimpsest.context.transform import transform
 from palimpsest.context.undo import folded
 from palimpsest.context.view import View
 from palimpsest.transcript.flat import FlatMessage, FlatMessages, TextBlock
-from palimpsest.transcript.policies import Policy
-from palimpsest.transcript.values import ModelInfo, ToolSpec
+from palimpsest.transcript.messages import Messages
+from palimpsest.transcript.policies import ConvertPolicy, Policy
+from palimpsest.transcript.values import ModelInfo, ModelRef, ToolSpec
 
 PROJECTION_VERSION = 2
 VERSIONS = (1, PROJECTION_VERSION)
 """1 converted alike under every policy, and repaired nothing but missing and orphaned results."""
+
+Flatten = Callable[[Messages, ModelRef, ConvertPolicy], FlatMessages]
+"""``convert``, or what remembers its results."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,13 +59,22 @@ def project(
     policy: Policy,
     count: Count,
     version: int = PROJECTION_VERSION,
+    flatten: Flatten = convert,
+    weigh: Callable[[FlatMessage], int] | None = None,
 ) -> Projection:
-    """Project a session to one request; an older version gives what that version gave."""
+    """Project a session to one request; an older version gives what that version gave.
+
+    Whoever projects a session again and again may hand in what remembers how messages are flattened
+    and weighed.
+    """
     road = _first if version == 1 else _second
-    everything = road(view, head(system), model, policy)
+    everything = road(view, head(system), model, policy, flatten)
     return Projection(
         messages=everything,
-        tokens=tuple(message_tokens(message, count) for message in everything),
+        tokens=tuple(
+            weigh(message) if weigh is not None else message_tokens(message, count)
+            for message in everything
+        ),
         tools_tokens=tools_tokens(tools, count),
     )
 
@@ -72,15 +86,19 @@ def head(system: tuple[str, ...]) -> FlatMessages:
     )
 
 
-def _first(view: View, opening: FlatMessages, model: ModelInfo, policy: Policy) -> FlatMessages:
+def _first(
+    view: View, opening: FlatMessages, model: ModelInfo, policy: Policy, _flatten: Flatten
+) -> FlatMessages:
     flat = convert(apply(fold(view.messages), view), model.ref)
     return opening + pair(limit(flat, policy.history_limit, policy.limit))
 
 
-def _second(view: View, opening: FlatMessages, model: ModelInfo, policy: Policy) -> FlatMessages:
+def _second(
+    view: View, opening: FlatMessages, model: ModelInfo, policy: Policy, flatten: Flatten
+) -> FlatMessages:
     messages = apply(folded(view, policy.compact), view)
     flat = clean(
-        convert(messages, model.ref, policy.convert),
+        flatten(messages, model.ref, policy.convert),
         lambda newest: with_pinned(limit(newest, policy.history_limit, policy.limit), view),
         policy.hygiene.rule,
         provider_family(model.ref),

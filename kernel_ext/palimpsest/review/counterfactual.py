@@ -21,6 +21,7 @@ from palimpsest.review.moved import Marked, compact, leave_out
 from palimpsest.review.other import Asking, Other, Prepared, Tries
 from palimpsest.review.past import Past, Recorded, read_ahead
 from palimpsest.review.requests import policy_of
+from palimpsest.review.shared import Flattened
 from palimpsest.review.sides import Sides
 from palimpsest.review.standins import SUMMARY_TOKENS
 from palimpsest.review.steps import Compaction, Step
@@ -96,6 +97,8 @@ class Walk:
         """System prompts and tools by their hashes."""
         self._other = Other(self._state, self._read, counter)
         self._sides = Sides(session_id)
+        self._flattened = Flattened()
+        """Of recorded requests that are counted anew."""
         self._sent: _Sent | None = None
         self._markers: set[str] = set()
         self._full = False
@@ -288,8 +291,9 @@ class Walk:
             messages, decisions = self._state.messages(), self._state.decisions
             view = View(messages, decisions, load_texts(messages, self._read, decisions))
             basis = recorded(request, view, self._read, self._counter, self._session_id)
-            count = self._counter(estimator)
-            other.weights[request.id] = projected(replace(basis, count=count)).total
+            held = replace(basis, count=self._counter(estimator))
+            weigh = other.weighed(estimator).message
+            other.weights[request.id] = projected(held, flatten=self._flattened, weigh=weigh).total
 
     def _step(self, seq: int, request: StepRequest) -> Step:
         """Make the step of a recorded request."""
@@ -305,6 +309,7 @@ class Walk:
         self.recorded.append(was)
         self._sent = _Sent(step, request, asking)
         self._turn_open = True
+        self._other.turn_over()
         self._note(request)
         self.since, self.recorded_since = Since(), Since()
         return step
@@ -315,7 +320,9 @@ class Walk:
             prepared = self._other.prepare(asking)
             built = prepared.built
             count = self._counter(request.facts.estimator)
-            written = self._sides.write(built.projection, asking, count, built.view.messages)
+            weighed = self._other.weighed(request.facts.estimator)
+            seen = built.view.messages
+            written = self._sides.write(built.projection, asking, count, seen, weighed)
             refused = self._is_refused(request, written)
             fits = prepared.route.fits and not refused
             if fits or not self._may_compact(prepared):

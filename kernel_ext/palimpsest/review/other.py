@@ -20,6 +20,7 @@ from palimpsest.context.truncate import truncate
 from palimpsest.context.undo import folded, suspended
 from palimpsest.context.view import View, whole_output
 from palimpsest.context.ways import routed
+from palimpsest.review.shared import Flattened, Weighed
 from palimpsest.store.state import State
 from palimpsest.transcript.decisions import Decision, Facts, StepRequest
 from palimpsest.transcript.errors import NotFound
@@ -103,6 +104,9 @@ class Other:
     """Stand-in summaries by the recorded ones whose place they take."""
     touched: int | None = None
     """When the provider's cache was last touched."""
+    _flattened: Flattened = field(default_factory=Flattened)
+    _weighed: dict[str, Weighed] = field(default_factory=dict)
+    """By estimator."""
     _hidden: set[str] = field(default_factory=set)
     _added: dict[str, Messages] = field(default_factory=dict)
     _made: int = 0
@@ -222,7 +226,20 @@ class Other:
             model=asking.model,
             policy=asking.policy,
             count=self._count(asking.policy),
+            flatten=self._flattened,
+            weigh=self.weighed(asking.policy.estimator).message,
         ).total
+
+    def weighed(self, estimator: str) -> Weighed:
+        """Return what counts with an estimator, and remembers."""
+        if estimator not in self._weighed:
+            self._weighed[estimator] = Weighed(self.counter(estimator))
+        return self._weighed[estimator]
+
+    def turn_over(self) -> None:
+        """Forget what messages weigh that are in no request any more."""
+        for one in self._weighed.values():
+            one.turn_over()
 
     def _built(self, asking: Asking) -> Built:
         messages = self.messages(asking.without)
@@ -236,6 +253,8 @@ class Other:
             policy=policy,
             count=self._count(policy),
             version=asking.version,
+            flatten=self._flattened,
+            weigh=self.weighed(policy.estimator).message,
         )
         return Built(policy, view, projection)
 

@@ -11,6 +11,7 @@ from palimpsest.context.estimate import Count
 from palimpsest.context.guard import refusal
 from palimpsest.context.projection import Projection
 from palimpsest.review.other import Asking, Prepared
+from palimpsest.review.shared import Weighed
 from palimpsest.review.steps import Compaction, Step
 from palimpsest.review.written import Prefix, Writer, Written, prefix_of
 from palimpsest.transcript.decisions import ContextItem, Decision, StepRequest
@@ -28,10 +29,15 @@ class Sides:
         self._number = 0
 
     def write(
-        self, projection: Projection, asking: Asking, count: Count, messages: Messages
+        self,
+        projection: Projection,
+        asking: Asking,
+        count: Count,
+        messages: Messages,
+        weighed: Weighed,
     ) -> Written:
         """Write a request as a provider would be sent it."""
-        return self._writer.write(projection, asking, count, messages)
+        return self._writer.write(projection, asking, count, messages, weighed)
 
     def was(
         self,

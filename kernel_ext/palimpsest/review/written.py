@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from palimpsest.context.estimate import MESSAGE_TOKENS, Count, block_tokens, tools_tokens
+from palimpsest.context.estimate import MESSAGE_TOKENS, Count, tools_tokens
 from palimpsest.context.kinds import by_kind
 from palimpsest.context.marks import marks
 from palimpsest.context.projection import Projection
@@ -16,12 +16,12 @@ from palimpsest.model.model import ModelRequest
 from palimpsest.model.wire import (
     ProviderMessage,
     convert,
-    message_hash,
     prompt_text,
     request_hash,
     with_marks,
 )
 from palimpsest.review.other import Asking
+from palimpsest.review.shared import Hashed, Weighed
 from palimpsest.transcript.decisions import Facts, StepRequest
 from palimpsest.transcript.flat import FlatMessages, ResultBlock
 from palimpsest.transcript.messages import AssistantMessage, Messages
@@ -92,24 +92,30 @@ class Writer:
     def __init__(self) -> None:
         self._known: dict[str, dict[str, Any]] = {}
         self._weights: dict[str, int] = {}
+        self._hashed = Hashed()
 
     def weight(self, sha256: str, otherwise: int) -> int:
         """Return what a message of the newest request weighs."""
         return self._weights.get(sha256, otherwise)
 
     def write(
-        self, projection: Projection, asking: Asking, count: Count, messages: Messages
+        self,
+        projection: Projection,
+        asking: Asking,
+        count: Count,
+        messages: Messages,
+        weighed: Weighed,
     ) -> Written:
         """Write a projection; ``count`` is the counter that both sides are compared with."""
         written = convert(projection.messages, asking.model)
-        hashes = tuple(message_hash(one.body) for one in written)
+        hashes = self._hashed(written)
         sent = tuple(
             self._known.setdefault(sha256, one.body)
             for sha256, one in zip(hashes, written, strict=True)
         )
         tools = tools_tokens(asking.tools, count)
         flat = projection.messages
-        blocks = [[block_tokens(block, count) for block in message.blocks] for message in flat]
+        blocks = [weighed.blocks(message) for message in flat]
         parts = _part_weights(flat, blocks)
         self._weights = {
             sha256: _weight(one, parts, count) for sha256, one in zip(hashes, written, strict=True)

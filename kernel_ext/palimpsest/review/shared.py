@@ -1,0 +1,90 @@
+"""What the steps of one replay share: a message is converted, weighed and hashed once, not at each step.
+
+Border: invisible. What comes out is what the functions themselves give; a message counts as known
+only while it is the very same value, and everything is forgotten when the terms change.
+"""
+
+from collections.abc import Sequence
+
+from palimpsest.context.convert import convert
+from palimpsest.context.estimate import MESSAGE_TOKENS, Count, block_tokens
+from palimpsest.model.wire import Body, ProviderMessage, message_hash
+from palimpsest.transcript.flat import FlatMessage, FlatMessages
+from palimpsest.transcript.messages import Message, Messages
+from palimpsest.transcript.policies import ConvertPolicy
+from palimpsest.transcript.values import ModelRef
+
+
+class Flattened:
+    """Messages in neutral words, each converted once under the same terms."""
+
+    def __init__(self) -> None:
+        self._terms: tuple[ModelRef, ConvertPolicy] | None = None
+        self._known: dict[str, tuple[Message, FlatMessages]] = {}
+
+    def __call__(self, messages: Messages, model: ModelRef, policy: ConvertPolicy) -> FlatMessages:
+        """Return what ``convert`` returns."""
+        if self._terms != (model, policy):
+            self._terms, self._known = (model, policy), {}
+        flat: list[FlatMessage] = []
+        for message in messages:
+            known = self._known.get(message.id)
+            if known is None or known[0] is not message:
+                known = (message, convert((message,), model, policy))
+                self._known[message.id] = known
+            flat += known[1]
+        return tuple(flat)
+
+
+class Weighed:
+    """Tokens of the blocks of neutral messages, by one counter."""
+
+    def __init__(self, count: Count) -> None:
+        self._count = count
+        self._known: dict[int, tuple[FlatMessage, list[int]]] = {}
+        self._before: dict[int, tuple[FlatMessage, list[int]]] = {}
+
+    def blocks(self, message: FlatMessage) -> list[int]:
+        """Return the tokens of each block."""
+        key = id(message)
+        known = self._known.get(key) or self._before.get(key)
+        if known is None or known[0] is not message:
+            known = (message, [block_tokens(block, self._count) for block in message.blocks])
+        self._known[key] = known
+        return known[1]
+
+    def message(self, message: FlatMessage) -> int:
+        """Return the tokens of a message."""
+        return MESSAGE_TOKENS + sum(self.blocks(message))
+
+    def turn_over(self) -> None:
+        """Forget what was not asked for since the last time."""
+        self._before, self._known = self._known, {}
+
+
+class Hashed:
+    """Hashes of provider messages; most of a request stands where it stood in the one before."""
+
+    def __init__(self) -> None:
+        self._before: list[tuple[Body, str]] = []
+
+    def __call__(self, written: Sequence[ProviderMessage]) -> tuple[str, ...]:
+        """Return the hash of each message."""
+        now: list[tuple[Body, str]] = []
+        for at, one in enumerate(written):
+            known = self._before[at] if at < len(self._before) else None
+            same = known is not None and _alike(known[0], one.body)
+            now.append((one.body, known[1] if known and same else message_hash(one.body)))
+        self._before = now
+        return tuple(sha256 for _, sha256 in now)
+
+
+def _alike(one: object, other: object) -> bool:
+    """Tell whether two values are written alike: equal, and 1 is neither 1.0 nor True."""
+    if type(one) is not type(other):
+        return False
+    if isinstance(one, dict) and isinstance(other, dict):
+        return one.keys() == other.keys() and all(_alike(one[key], other[key]) for key in one)
+    if isinstance(one, list | tuple) and isinstance(other, list | tuple):
+        return len(one) == len(other) and all(map(_alike, one, other))
+    return one == other

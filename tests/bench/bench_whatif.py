@@ -1,0 +1,77 @@
+"""Measure what another policy would have done: a session of 200 steps, replayed under each preset.
+
+A replay makes every request anew, so its work grows with the square of a session; what its steps
+share is done once. Beside each figure stands what rebuilding all the recorded requests takes, which
+shares nothing: the ratio tells one machine from another.
+"""
+
+import asyncio
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from tests.bench.figure import Figure
+from tests.loop.studio import Studio, ask
+
+from palimpsest.context.presets import PRESETS
+from palimpsest.model.script import calls, says
+from palimpsest.model.scripted import ScriptedModel
+from palimpsest.review.requests import rebuild_all
+from palimpsest.review.whatif import whatif
+from palimpsest.session.live import LiveSession
+from palimpsest.transcript.values import ModelInfo, ModelRef
+
+TURNS, STEPS = 20, 10
+LINES = 60
+MOST = {"palimpsest": 1.1, "openclaw-2026.9": 2.8}
+"""Of what rebuilding takes; 1.7 and 4.3 were measured before steps shared anything."""
+
+
+def measure() -> list[Figure]:
+    """Measure and return the figures."""
+    with tempfile.TemporaryDirectory() as folder:
+        return asyncio.run(_measured(Path(folder)))
+
+
+async def _measured(root: Path) -> list[Figure]:
+    studio, session = await _session(root)
+    records = list(studio.store.read(session.id))
+    base = _seconds(lambda: list(rebuild_all(studio.store, session.id, records)))
+    figures = [Figure(f"rebuild {TURNS * STEPS} requests", base, "s")]
+    for name, policy in PRESETS.items():
+        taken = _seconds(lambda policy=policy: whatif(studio.store, session.id, policy))  # type: ignore[misc]
+        note = f"{taken:.2f} s CPU"
+        words = f"what-if of {TURNS * STEPS} steps under {name}"
+        figures.append(Figure(words, taken / base, "x", MOST.get(name), note))
+    await studio.workspace.close()
+    return figures
+
+
+async def _session(root: Path) -> tuple[Studio, LiveSession]:
+    text = "\n".join(f"{line}: all is well, and nobody reads it" for line in range(200))
+    (root / "log.txt").write_text(text)
+    reads = [calls("read", path="log.txt", limit=LINES, offset=one + 1) for one in range(STEPS - 1)]
+    model = ScriptedModel(*[*reads, says("Well. " + "word " * 100)] * TURNS)
+    info = ModelInfo(
+        ref=ModelRef(provider="scripted", name="model"),
+        window=400_000,
+        output_limit=4_000,
+        caching=True,
+    )
+    studio = Studio(root, model, info=info)
+    session = await studio.session()
+    for turn in range(TURNS):
+        await ask(session, f"Look {turn}.", max_steps=STEPS * 2)
+    await session.journal.flush()
+    return studio, session
+
+
+def _seconds(run: Callable[[], object]) -> float:
+    """Return the least CPU time of three runs."""
+    taken = []
+    for _ in range(3):
+        before = time.process_time()
+        run()
+        taken.append(time.process_time() - before)
+    return min(taken)
