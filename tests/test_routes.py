@@ -9,6 +9,7 @@ import pytest
 from pydantic import BaseModel
 
 import palimpsest
+from palimpsest import project
 from palimpsest.app import App
 from palimpsest.frontends import protocol
 from palimpsest.frontends.options import COMMANDS, OPTIONS
@@ -105,6 +106,20 @@ def test_no_record_and_no_command_is_left_out() -> None:
     pages_own = {"watch", "unwatch", "close", "rename", "picture"}
     assert set(COMMAND_MODELS) - named == pages_own
     assert {"watch", "unwatch"} <= set(names(page))
+
+
+def test_no_subcommand_and_no_method_is_left_out() -> None:
+    page = set(names(PAGE.read_text(encoding="utf-8")))
+    words = {word for row in ROUTES for word in names(row[5])}
+    methods = {name for name in dir(Session) if not name.startswith("_")}
+    functions = {
+        f"palimpsest.{name}"
+        for name, one in vars(project).items()
+        if inspect.isfunction(one) and one.__module__ == project.__name__ and name[0] != "_"
+    }
+
+    assert set(COMMANDS) - words == {"help"}
+    assert (methods | functions) - page == set()
 
 
 @pytest.mark.parametrize("row", VALUES, ids=lambda row: row[0])
