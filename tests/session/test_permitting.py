@@ -69,6 +69,20 @@ async def test_accepted_edits_are_made_without_a_question(tmp_path: Path) -> Non
     assert [one.permission for one in asked] == ["bash"]
 
 
+@pytest.mark.parametrize("path", ["palimpsest.toml", ".git/hooks/pre-commit", "sub/.git/config"])
+async def test_what_says_what_may_run_asks_though_edits_are_accepted(
+    tmp_path: Path, path: str
+) -> None:
+    model = ScriptedModel(write(path), says("Done."))
+    session = await Studio(tmp_path, model).session()
+    asked = answered(session, once)
+
+    session.control.use_mode("accept-edits")
+    await ask(session, "Write.")
+
+    assert [one.patterns for one in asked] == [(path,)]
+
+
 async def test_a_mode_holds_from_the_next_call_on(tmp_path: Path) -> None:
     model = ScriptedModel(write("a.txt"), write("b.txt"), says("Done."), says("Again."))
     session = await Studio(tmp_path, model).session()

@@ -24,8 +24,8 @@ MEANINGS: dict[Mode, str] = {
 CHANGING = ("python", "bash", "edit", "write")
 """What plan mode denies."""
 
-OWN_FILES = ("*palimpsest.toml", "*palimpsest.json", "*.palimpsest/*")
-"""Files that say what may run: changing one asks even where edits are accepted."""
+OWN_FILES = ("*palimpsest.toml", "*palimpsest.json", "*.palimpsest/*", ".git/*", "*/.git/*")
+"""Files that say what may run, hooks and settings of git too: changing one asks even where edits are accepted."""
 
 PLAN_DENIES: Rules = tuple(rule for name in CHANGING for rule in rules_of(name, "deny"))
 
