@@ -185,3 +185,25 @@ def test_only_an_organisation_s_file_names_an_address(places: Places, tmp_path: 
     write(tmp_path / "user/config.toml", 'url = "https://example.org/x"')
 
     assert "there is no setting 'url'" in loaded(places, tmp_path).problems[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("c.Palimpsest.locked = {5: 1}", "there is no setting '5'"),
+        ("c.Palimpsest.locked = {'permission': {'bash': 7}}", "permission.bash should be 'allow'"),
+        ("c.Palimpsest.locked = {'subagent_depth': -1}", "subagent_depth should be greater than"),
+        ("import sys; sys.exit(3)", "was not read: SystemExit: 3."),
+        ("1 / 0", "was not read: ZeroDivisionError"),
+    ],
+)
+def test_what_is_wrong_in_an_administrator_s_file_is_said(
+    places: Places, tmp_path: Path, text: str, words: str
+) -> None:
+    write(tmp_path / "system/ipython_kernel_config.py", f"c = get_config()\n{text}\n")
+
+    config = loaded(places, tmp_path)
+
+    (problem,) = config.problems
+    assert words in problem
+    assert config.value.share == "manual"

@@ -63,7 +63,7 @@ def _file(
         found = loader(path.name, path=str(path.parent)).load_config()
     except ConfigFileNotFound:
         return
-    except Exception as error:  # noqa: BLE001  a configuration file is code, and may fail in any way
+    except (Exception, SystemExit) as error:  # noqa: BLE001  a configuration file is code, and may fail in any way
         problems.append(f"{origin} was not read: {type(error).__name__}: {error}.")
         return
     section = found.get(SECTION)

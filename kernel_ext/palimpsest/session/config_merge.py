@@ -36,6 +36,7 @@ SECRET_KEY = re.compile(
 NOT_USED_YET: frozenset[str] = frozenset()
 """Settings of later versions: accepted and named, so that one file serves both."""
 _SHOWN_CHARS = 60
+ACTIONS = get_args(Action)
 _WRITTEN: Mapping[str, Any] = {
     "permission": PermissionTable,
     "instructions": list[str],
@@ -201,8 +202,8 @@ class Merge:
             return
         known = [*settings.model_fields, *(NOT_USED_YET if settings is Config else ())]
         # Letters in another order are meant more often than a letter that was not written.
-        swapped = [one for one in known if sorted(one) == sorted(name)]
-        close = swapped or difflib.get_close_matches(name, known, 1)
+        swapped = [one for one in known if sorted(one) == sorted(str(name))]
+        close = swapped or difflib.get_close_matches(str(name), known, 1)
         hint = f"did you mean {_quoted(close[0])}?" if close else "%agent config lists them all"
         self._wrong(layer, f"there is no setting {_quoted(key)}; {hint}")
 
@@ -216,6 +217,7 @@ class Merge:
         return False
 
     def _is_secret(self, name: str, value: Any, settings: type[BaseModel]) -> bool:
+        name = str(name)
         named = name not in settings.model_fields and name not in NOT_USED_YET
         if isinstance(value, int) and name.endswith("token"):
             return False  # a misspelt number of tokens
@@ -226,9 +228,10 @@ class Merge:
         self.problems.append(f"{layer.origin}: {words}{end}")
 
 
-def dotted(*path: str) -> str:
-    """Return the name of a setting as it is written in TOML."""
-    return ".".join(f'"{name}"' if re.search(r'[."\s]', name) else name for name in path)
+def dotted(*path: Any) -> str:
+    """Return the name of a setting as it is written in TOML; a file in Python may name a number."""
+    names = (str(name) for name in path)
+    return ".".join(f'"{name}"' if re.search(r'[."\s]', name) else name for name in names)
 
 
 def _split(key: str) -> list[str]:
@@ -289,9 +292,9 @@ def _right_rules(
             inner, more = _right_rules(given, where, depth - 1)
             wrong += more
             if inner:
-                kept[name] = inner
-        elif isinstance(given, str) and given in get_args(Action):
-            kept[name] = given
+                kept[str(name)] = inner
+        elif isinstance(given, str) and given in ACTIONS:
+            kept[str(name)] = given
         else:
             said = f"{where} should be 'allow', 'ask' or 'deny', but it is {_quoted(given)}"
             wrong.append(said + _meant(given, Action))
