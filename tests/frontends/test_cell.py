@@ -62,6 +62,16 @@ def test_figures_go_to_the_model_as_images(kernel: Kernel) -> None:
     assert kernel.value(f"[a.mime for a in {tool}.state.attachments]") == "['image/png']"
 
 
+def test_what_is_only_said_to_be_a_picture_is_not_sent_as_one(kernel: Kernel) -> None:
+    code = "from IPython.display import display; display({'image/png': 'bm8gcG5n'}, raw=True)"
+    kernel.script(f"calls('python', code={code!r}).says('')", "says('Hm.')")
+
+    kernel.run("answer = %agent -y hi")
+
+    tool = "[p for p in answer.parts if p.type == 'tool'][0]"
+    assert kernel.value(f"{tool}.state.attachments") == "()"
+
+
 def test_figures_that_the_user_left_open_are_not_the_agents(kernel: Kernel) -> None:
     kernel.script("calls('python', code='1').says('')", "says('done')")
 

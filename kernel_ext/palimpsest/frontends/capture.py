@@ -15,10 +15,12 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from typing import Any
 
+from palimpsest.tools.pictures import fitted
+from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.parts import Attachment
 
 try:  # what waits in a pipe can be asked only where the system has these
@@ -32,8 +34,8 @@ HEAD_CHARS = 2_000_000
 TAIL_CHARS = 500_000
 MOST_IMAGES = 8
 """Images given to the model per run; each costs it about a thousand tokens."""
-LARGEST_IMAGE_BYTES = 4_000_000
-"""Providers refuse images above five megabytes."""
+LARGEST_IMAGE_CHARS = 40_000_000
+"""Of base64; a larger picture is not even shrunk to be sent."""
 PIPE_SECONDS = 0.05
 """How long to wait for text that a child process left in the kernel's pipe."""
 
@@ -349,13 +351,16 @@ def _drain(stream: Any) -> None:
 
 
 def _image(data: dict[str, Any]) -> Attachment | None:
-    """Return the picture in a MIME bundle, for the model."""
+    """Return the picture in a MIME bundle, for the model; None where no model could be sent it."""
     for mime in ("image/png", "image/jpeg"):
         content = data.get(mime)
-        if isinstance(content, bytes):
-            content = base64.b64encode(content).decode()
-        if isinstance(content, str) and len(content) * 3 // 4 <= LARGEST_IMAGE_BYTES:
-            return Attachment(mime=mime, url=f"data:{mime};base64,{''.join(content.split())}")
+        with suppress(ValueError, UserError):  # whatever somebody displays as a picture
+            if isinstance(content, str) and len(content) <= LARGEST_IMAGE_CHARS:
+                content = base64.b64decode("".join(content.split()), validate=True)
+            if isinstance(content, bytes):
+                found = fitted(content, "The picture")
+                encoded = base64.b64encode(found.data).decode("ascii")
+                return Attachment(mime=found.mime, url=f"data:{found.mime};base64,{encoded}")
     return None
 
 
