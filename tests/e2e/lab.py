@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import ClassVar
 from urllib.error import URLError
 
+import nbformat
 import pytest
 from playwright.sync_api import ConsoleMessage, Page
 
@@ -125,6 +126,18 @@ def wait_until_up(url: str, server: subprocess.Popen[bytes], log: Path) -> None:
     pytest.fail(f"The server did not start:\n{log.read_text()[-4000:]}")
 
 
+def copy_notebooks(folder: Path) -> None:
+    """Copy the notebooks as they came, without what somebody who ran them left there."""
+    left = shutil.ignore_patterns(".palimpsest", "notes.md", ".ipynb*")
+    shutil.copytree(ROOT / "notebooks", folder, ignore=left)
+    for path in folder.glob("*.ipynb"):
+        notebook = nbformat.read(path, as_version=4)
+        for cell in notebook.cells:
+            if cell.cell_type == "code":
+                cell.outputs, cell.execution_count = [], None
+        nbformat.write(notebook, path)
+
+
 @contextmanager
 def running(
     home: Path, front_end: Path, kind: type[Lab] = Lab, *, ours: bool = True
@@ -134,9 +147,7 @@ def running(
     Without ``ours`` our own extension is switched off, as a person does it in the manager.
     """
     folder = home / "work"
-    shutil.copytree(
-        ROOT / "notebooks", folder / "notebooks", ignore=shutil.ignore_patterns(".palimpsest")
-    )
+    copy_notebooks(folder / "notebooks")
     extensions = home / "share" / "labextensions"
     extensions.mkdir(parents=True)
     (extensions / "jupyter-palimpsest").symlink_to(front_end)
