@@ -98,3 +98,26 @@ def test_a_session_with_lost_lines_and_texts_goes_on_and_says_so(tmp_path: Path)
         assert "Hello!" in answer.story()
         assert "✗" not in answer.story()
         assert python.stream() == "2\n"
+
+
+def test_a_second_kernel_sees_what_the_first_one_changed(tmp_path: Path) -> None:
+    env = {"PALIMPSEST_REHEARSAL_DELAY": "0", "JPY_SESSION_NAME": str(tmp_path / "a.ipynb")}
+    with Kernel(cwd=tmp_path, env=env) as first, Kernel(cwd=tmp_path, env=env) as second:
+        first.client.run(
+            "%load_ext palimpsest\n"
+            "from palimpsest.model.rehearsal.scenario import register_scenario\n"
+            "from palimpsest.model.script import calls, says\n"
+            "wrote = calls('write', path='new.txt', content='one')\n"
+            "register_scenario('writes', [wrote, says('Written.')])"
+        )
+        first.client.run("%agent -y -m rehearsal/writes Write it.")
+        second.client.run("%load_ext palimpsest")
+
+        told = second.client.run("%agent diff last").story()
+        refused = second.client.run("%agent revert").reply["content"]
+
+        assert "read-only" in second.client.run("%agent status").story()
+        assert "new.txt" in told
+        assert "+one" in told
+        assert "Another kernel" in refused["evalue"]
+        assert (tmp_path / "new.txt").exists()

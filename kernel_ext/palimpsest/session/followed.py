@@ -21,6 +21,7 @@ from palimpsest.session.undoing import HeldUndoing
 from palimpsest.session.wishes import Wish, WishAction
 from palimpsest.store.follow import Follower
 from palimpsest.store.jsonl import JsonlStore
+from palimpsest.store.snapshots import Snapshots
 from palimpsest.store.state import State
 from palimpsest.transcript.decisions import Decision
 from palimpsest.transcript.errors import SessionHeld
@@ -44,11 +45,18 @@ class FollowedSession:
 
     read_only = True
 
-    def __init__(self, store: JsonlStore, session_id: str, state: State, reason: str) -> None:
+    def __init__(
+        self,
+        store: JsonlStore,
+        session_id: str,
+        state: State,
+        reason: str,
+        snapshots: Snapshots | None = None,
+    ) -> None:
         self.id = session_id
         self.reason = reason
         """Who holds the session, and what to do."""
-        self.undoing = HeldUndoing(reason)
+        self.undoing = HeldUndoing(reason, lambda: store.load(session_id), snapshots)
         self._store = store
         self._state = state
         self._lock = threading.Lock()

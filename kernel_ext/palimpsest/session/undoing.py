@@ -38,11 +38,12 @@ from palimpsest.session.services import Services
 from palimpsest.session.targets import find
 from palimpsest.store.journal import Journal
 from palimpsest.store.memory import MemoryStore
+from palimpsest.store.snapshots import Snapshots
 from palimpsest.store.state import State
 from palimpsest.transcript.errors import NotFound, SessionBusy, SessionHeld, UserError
 from palimpsest.transcript.events import MessageRemoved, PartRemoved, SessionUpdated
 from palimpsest.transcript.messages import Message, Messages
-from palimpsest.transcript.parts import TextPart, ToolPart
+from palimpsest.transcript.parts import PatchPart, TextPart, ToolPart
 from palimpsest.transcript.reverts import (
     FileDiff,
     Revert,
@@ -50,6 +51,7 @@ from palimpsest.transcript.reverts import (
     RevertedMessage,
     RevertPreview,
 )
+from palimpsest.transcript.sessions import Session
 
 LAST = "last"
 OFF = "Changes of files are not kept here (snapshot = false), so files stay as they are."
@@ -157,12 +159,7 @@ class LiveUndoing:
         if self.files is None:
             raise UserError(self._why_not)
         await self._whole()
-        messages = without_taken_back(self._log.state.messages(), standing(self._log.state.session))
-        if name == LAST:
-            messages = newest_turn(messages)
-        elif name:
-            messages = _turn_of(messages, find(messages, name).message)
-        patches = patches_of(messages)
+        patches = _patches(self._log.state.messages(), self._log.state.session, name)
         return await asyncio.to_thread(net_diffs, self.files.snapshots, patches)
 
     @property
@@ -278,10 +275,17 @@ def live_undoing(
 
 
 class HeldUndoing:
-    """Refuses: another kernel writes the session."""
+    """Says what was changed, and refuses the rest: another kernel writes the session."""
 
-    def __init__(self, reason: str) -> None:
+    def __init__(
+        self,
+        reason: str,
+        load: Callable[[], State] | None = None,
+        snapshots: Snapshots | None = None,
+    ) -> None:
         self._reason = reason
+        self._load = load
+        self._snapshots = snapshots
 
     async def preview(self, name: str = "") -> RevertPreview:  # noqa: ARG002
         """Refuse."""
@@ -299,9 +303,25 @@ class HeldUndoing:
         """Refuse."""
         raise SessionHeld(self._reason)
 
-    async def diff(self, name: str = "") -> tuple[FileDiff, ...]:  # noqa: ARG002
-        """Refuse."""
-        raise SessionHeld(self._reason)
+    async def diff(self, name: str = "") -> tuple[FileDiff, ...]:
+        """Return what a turn, or without a name the whole session, changed in files."""
+        load, snapshots = self._load, self._snapshots
+        if load is None or snapshots is None:
+            raise SessionHeld(self._reason)
+        state = await asyncio.to_thread(load)
+        return await asyncio.to_thread(
+            net_diffs, snapshots, _patches(state.messages(), state.session, name)
+        )
+
+
+def _patches(messages: Messages, session: Session | None, name: str) -> tuple[PatchPart, ...]:
+    """Return what changed files in a turn, or without a name in the whole session."""
+    messages = without_taken_back(messages, standing(session))
+    if name == LAST:
+        messages = newest_turn(messages)
+    elif name:
+        messages = _turn_of(messages, find(messages, name).message)
+    return patches_of(messages)
 
 
 def _newest(messages: Messages) -> str:

@@ -381,7 +381,8 @@ class Workspace:
             if not isinstance(self._store, JsonlStore):
                 raise
             state = await asyncio.to_thread(self._store.open_live, session_id)
-            followed = FollowedSession(self._store, session_id, state, str(held))
+            shots = self._services.snapshots
+            followed = FollowedSession(self._store, session_id, state, str(held), shots)
             return self._use(followed, notebook)
         if known is not None:
             await known.close()
