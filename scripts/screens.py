@@ -147,8 +147,12 @@ class Camera:
 
 
 def rehearse() -> None:
-    """Let the rehearsal model answer the first notebook, whatever keys the environment holds."""
-    os.environ["PALIMPSEST_CONFIG_CONTENT"] = json.dumps({"model": "rehearsal/rehearsal"})
+    """Let the rehearsal model answer the first notebook, whatever keys the environment holds.
+
+    Nobody is asked for a title: the server's script is for the answers.
+    """
+    chosen = {"model": "rehearsal/rehearsal", "titles": False}
+    os.environ["PALIMPSEST_CONFIG_CONTENT"] = json.dumps(chosen)
 
 
 def open_panel(page: Page) -> Locator:

@@ -107,7 +107,7 @@ describe('Importing', () => {
     await press('Import');
 
     expect(files.bring).toHaveBeenCalledWith('old.json');
-    expect(screen.getByText('2 new, 1 here already.')).toBeTruthy();
+    expect(screen.getByText('Brought in: 2 new, 1 here already.')).toBeTruthy();
     expect(changed).toHaveBeenCalled();
   });
 

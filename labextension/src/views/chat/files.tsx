@@ -222,5 +222,5 @@ function counted(imported: readonly ImportedRow[], words: IWords): string {
   const told = ways
     .filter(([number]) => number > 0)
     .map(([number, way]) => `${number} ${way}`);
-  return `${told.join(', ')}.`;
+  return words.__('Brought in: %1.', told.join(', '));
 }
