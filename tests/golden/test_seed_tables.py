@@ -57,6 +57,7 @@ from palimpsest.transcript.flat import (
 )
 from palimpsest.transcript.messages import Message, Messages
 from palimpsest.transcript.parts import CompactionPart, FilePart, Part
+from palimpsest.transcript.policies import Policy
 from palimpsest.transcript.values import Usage
 
 OPENCODE = policy("opencode-1.1")
@@ -178,6 +179,21 @@ def system_of(prompt: str | None, *extra: str) -> tuple[str, ...]:
     return system(surroundings(), agent_prompt=prompt, extra=extra)
 
 
+ENVIRONMENT = """\
+You are powered by the model named gpt-5.
+Here is some useful information about the environment you are running in:
+<env>
+  Working directory: /p/w
+  Is directory a git repo: yes
+  Platform: linux
+  Today's date: Fri Nov 20 2026
+</env>"""
+
+
+def environment_of(chosen: Policy) -> str:
+    return system(surroundings(), words=chosen.environment)[1].partition("\n\n")[0]
+
+
 REMINDER = (
     "<system-reminder>\nThe user sent the following message:\n{}\n\nPlease address this message and continue "
     "with your tasks.\n</system-reminder>"
@@ -271,18 +287,7 @@ SEED_001: list[Row] = [
         },
         part_types,
     ),
-    (
-        "the environment tells model, folder, repository, platform and date",
-        ["openai/gpt-5", "/p/w", "repository: yes", "Platform: linux", "Fri Nov 20 2026"],
-        lambda: [
-            told
-            for told in (
-                "openai/gpt-5", "/p/w", "repository: yes", "Platform: linux", "Fri Nov 20 2026",
-            )
-            if told in system_of(None)[1]
-        ],
-    ),
-    ("the environment's marks", ["<env>", "</env>"], lambda: [m for m in ("<env>", "</env>") if m in system_of(None)[1]]),
+    ("the environment", ENVIRONMENT, lambda: environment_of(OPENCODE)),
     (
         "whose prompt a model is given, by its name",
         ["reasoning", "gpt", "gpt", "gpt", "gemini", "claude", "other"],

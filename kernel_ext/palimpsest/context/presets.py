@@ -69,6 +69,7 @@ OPENCODE_1_1 = Policy(
     prune=PrunePolicy(rule="opencode"),
     overflow=OverflowPolicy(rule="opencode-1.1", refusals="none", silent="none"),
     reminders=OPENCODE_REMINDERS_1_1,
+    environment="opencode-1.1",
     convert=ConvertPolicy(
         user_empty_texts=True,
         empty_texts="kept",
@@ -97,6 +98,7 @@ OPENCODE_1_18 = Policy(
     prune=PrunePolicy(rule="none"),
     overflow=OverflowPolicy(rule="opencode-1.18", refusals="opencode", silent="none"),
     reminders=PLAIN.model_copy(update={"last_step": "assistant"}),
+    environment="opencode-1.18",
     convert=ConvertPolicy(empty_texts="spaced", partial_output="any", result_media="by-model"),
     transform=OPENCODE_TRANSFORM,
     compact=CompactPolicy(

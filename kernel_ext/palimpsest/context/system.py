@@ -2,11 +2,14 @@
 
 Two parts, byte-stable within a session, because providers cache by prefix: what changes, such
 as a date or the user's variables, is appended to the conversation later, never edited in here.
+Where a model works is told in our words, and under the presets of OpenCode in those that the seed
+documents and spec/session-engine.md 1.17 quote; the day stays that of the session's beginning.
 """
 
+import functools
 import itertools
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -72,24 +75,52 @@ def system(
     agent_prompt: str | None = None,
     extra: Sequence[str] = (),
     skills: str = "",
+    words: str = "palimpsest",
 ) -> tuple[str, str]:
-    """Return header and body of the system prompt."""
-    lines = [
-        f"You are powered by the model {surroundings.model}.",
-        "<env>",
-        f"  Working directory: {surroundings.directory}",
-        f"  Project root: {surroundings.root}",
-        f"  Is a git repository: {'yes' if surroundings.git else 'no'}",
-        f"  Notebook: {surroundings.notebook or 'none'}",
-        f"  Platform: {surroundings.platform}",
-        f"  Session began on: {surroundings.date}",
-        "</env>",
-    ]
-    blocks = ["\n".join(lines)]
+    """Return header and body of the system prompt; ``words`` names those of the environment."""
+    blocks = ["\n".join(ENVIRONMENTS[words](surroundings))]
     blocks += [f"{INSTRUCTIONS}{path}\n{content}" for path, content in surroundings.instructions]
     blocks += [f"{SKILLS}\n{skills}"] if skills else []
     blocks += [f"{FURTHER}\n{text}" for text in extra if text]
     return agent_prompt or header(surroundings.model), "\n\n".join(blocks)
+
+
+def _ours(here: Surroundings) -> list[str]:
+    return [
+        f"You are powered by the model {here.model}.",
+        "<env>",
+        f"  Working directory: {here.directory}",
+        f"  Project root: {here.root}",
+        f"  Is a git repository: {'yes' if here.git else 'no'}",
+        f"  Notebook: {here.notebook or 'none'}",
+        f"  Platform: {here.platform}",
+        f"  Session began on: {here.date}",
+        "</env>",
+    ]
+
+
+def _recorded(here: Surroundings, *, newest: bool = False) -> list[str]:
+    name = here.model.partition("/")[2] or here.model
+    exact = f" The exact model ID is {here.model}" if newest else ""
+    return [
+        f"You are powered by the model named {name}.{exact}",
+        "Here is some useful information about the environment you are running in:",
+        "<env>",
+        f"  Working directory: {here.directory}",
+        *([f"  Workspace root folder: {here.root}"] if newest else []),
+        f"  Is directory a git repo: {'yes' if here.git else 'no'}",
+        f"  Platform: {here.platform}",
+        f"  Today's date: {here.date}",
+        "</env>",
+    ]
+
+
+ENVIRONMENTS: dict[str, Callable[[Surroundings], list[str]]] = {
+    "palimpsest": _ours,
+    "opencode-1.1": _recorded,
+    "opencode-1.18": functools.partial(_recorded, newest=True),
+}
+"""The lines that tell where a model works."""
 
 
 def joined(texts: Sequence[str]) -> str:

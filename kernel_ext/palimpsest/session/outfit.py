@@ -66,7 +66,7 @@ class Outfit:
         self._journal = journal
         self._log = log
         self._configured = configured
-        self._systems = Systems(services, log)
+        self._systems = Systems(services, log, self.policy)
         self.guests = Guests(services.hooks, services.servers, log, services.ids)
         self._news = News(
             log,

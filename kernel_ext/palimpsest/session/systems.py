@@ -19,6 +19,7 @@ from palimpsest.tools.permissions import disabled
 from palimpsest.tools.skill import SKILL, listed
 from palimpsest.transcript.errors import NotFound
 from palimpsest.transcript.messages import UserMessage
+from palimpsest.transcript.policies import Policy
 from palimpsest.transcript.values import ModelInfo
 
 Added = Callable[[str, str, tuple[str, ...]], Awaitable[tuple[str, str]]]
@@ -28,9 +29,12 @@ Added = Callable[[str, str, tuple[str, ...]], Awaitable[tuple[str, str]]]
 class Systems:
     """The system prompts of one session, by agent, model and what a prompt added."""
 
-    def __init__(self, services: Services, log: SessionLog) -> None:
+    def __init__(
+        self, services: Services, log: SessionLog, policy: Callable[[], Policy] | None = None
+    ) -> None:
         self._services = services
         self._log = log
+        self._policy = policy or (lambda: services.policy)
         self._settled: dict[tuple[str, str, str | None], tuple[str, ...]] = {}
 
     async def settle(
@@ -81,7 +85,11 @@ class Systems:
         note = SUBAGENT_NOTE if is_child(session) else ""
         extra = (services.extra_system or "", agent.note or "", note, user.system or "")
         return system(
-            surroundings, agent_prompt=agent.prompt, extra=extra, skills=self._skills(agent)
+            surroundings,
+            agent_prompt=agent.prompt,
+            extra=extra,
+            skills=self._skills(agent),
+            words=self._policy().environment,
         )
 
     def _skills(self, agent: Agent) -> str:

@@ -315,6 +315,8 @@ class Policy(Value):
     hygiene: HygienePolicy = HygienePolicy()
     recovery: RecoveryPolicy = RecoveryPolicy()
     reminders: ReminderPolicy = ReminderPolicy()
+    environment: Literal["palimpsest", "opencode-1.1", "opencode-1.18"] = "palimpsest"
+    """In whose words a new session's system prompt tells where the model works."""
 
 
 class PolicyChoice(Value):

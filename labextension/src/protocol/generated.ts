@@ -1737,6 +1737,7 @@ export interface Policy {
   hygiene: HygienePolicy;
   recovery: RecoveryPolicy;
   reminders: ReminderPolicy;
+  environment: 'palimpsest' | 'opencode-1.1' | 'opencode-1.18';
 }
 /**
  * When one tool output is shortened, and to what.

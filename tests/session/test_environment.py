@@ -1,0 +1,65 @@
+"""Where a model works is told in the words of the policy that a session begins under, and stays so."""
+
+from pathlib import Path
+
+import pytest
+from tests.loop.studio import Studio, ask
+from tests.loop.test_room import rebuilt
+
+from palimpsest.context.presets import PRESETS
+from palimpsest.context.system import sections
+from palimpsest.model.script import says
+from palimpsest.model.scripted import ScriptedModel
+from palimpsest.store.jsonl import JsonlStore
+from palimpsest.store.layout import prepare
+
+LINES = {
+    "palimpsest": ("You are powered by the model scripted/model.", "  Session began on: "),
+    "opencode-1.1": ("You are powered by the model named model.", "  Today's date: "),
+    "opencode-1.18": (
+        "You are powered by the model named model. The exact model ID is scripted/model",
+        "  Workspace root folder: ",
+    ),
+}
+
+
+def environment(model: ScriptedModel, number: int = -1) -> str:
+    body = model.requests[number].messages[0]["content"]
+    text = body if isinstance(body, str) else "\n\n".join(block["text"] for block in body)
+    return text[text.index("You are powered by") : text.index("</env>") + len("</env>")]
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+async def test_a_live_request_tells_it_in_the_words_of_its_preset(
+    tmp_path: Path, preset: str
+) -> None:
+    model = ScriptedModel(says("Hello."))
+    studio = Studio(tmp_path, model, policy=preset)
+    session = await studio.session()
+
+    await ask(session, "Hello")
+
+    told = environment(model)
+    words = LINES[PRESETS[preset].environment]
+    assert told.split("\n")[0] == words[0]
+    assert words[1] in told
+    assert [one.name for one in sections(told)] == ["environment"]
+    await rebuilt(studio, session, model)
+
+
+async def test_another_policy_later_and_a_restart_change_no_byte_of_it(tmp_path: Path) -> None:
+    store = JsonlStore(prepare(tmp_path), heartbeat_seconds=0.1, watch_seconds=2.5)
+    model = ScriptedModel(says("One."), says("Two."))
+    studio = Studio(tmp_path, model, store=store)
+    session = await studio.session()
+    await ask(session, "One")
+    await session.use_policy("opencode-1.1")
+    await ask(session, "Two")
+    await studio.workspace.close()
+    later = ScriptedModel(says("Three."))
+    again = Studio(tmp_path, later, store=store)
+    await ask(await again.session(), "Three")
+
+    assert environment(model, 0) == environment(model, 1) == environment(later)
+    assert environment(model, 0).startswith(LINES["palimpsest"][0])
+    await again.workspace.close()
