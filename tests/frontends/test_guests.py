@@ -7,6 +7,10 @@ from typing import Any
 import pytest
 from tests.frontends.kernel import Kernel
 
+from palimpsest.app import App
+from palimpsest.frontends.guests import Guests
+from palimpsest.frontends.turn import Place
+
 pytestmark = pytest.mark.slow
 
 DEMO = Path(__file__).parents[1] / "tools" / "mcp_demo.py"
@@ -81,3 +85,22 @@ def test_they_are_listed_used_and_told_of(tmp_path: Path) -> None:
             ("gone", "failed"),
         ]
         kernel.request(type="unwatch", client="page")
+
+
+def test_what_waits_for_trust_is_told_of(tmp_path: Path) -> None:
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "palimpsest.toml").write_text(
+        'hooks = { prompt = "a.b:c" }\n[mcp.team]\ncommand = "x"\n'
+    )
+    app = App(start=tmp_path, environment={})
+    try:
+        said = Guests(app)
+        place = Place()
+
+        (servers,) = said.mcp("", place)
+        (hooks,) = said.hooks("", place)
+    finally:
+        app.close()
+
+    assert "has MCP servers that wait for your trust" in str(servers)
+    assert "has hooks that wait for your trust" in str(hooks)

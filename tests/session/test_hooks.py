@@ -18,9 +18,10 @@ from palimpsest.review.redecide import redecide
 from palimpsest.review.requests import rebuild
 from palimpsest.review.weighing import weigh_recorded
 from palimpsest.session.api import PromptOptions
-from palimpsest.session.hooks import HookBook, HookSource
+from palimpsest.session.hooks import HookBook, HookSource, mark
 from palimpsest.session.live import LiveSession
 from palimpsest.tools.permissions import from_config
+from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.hooks import Compacting, Refuse
 from palimpsest.transcript.notices import notice_of
 from palimpsest.transcript.parts import ToolCompleted, ToolFailed, ToolPart
@@ -444,3 +445,8 @@ async def test_half_a_character_in_a_system_prompt_is_sent_whole_and_kept(tmp_pa
 async def rebuilt_as_recorded(house: Studio, session: LiveSession) -> bool:
     events = requested(await house.records(session))
     return all(rebuild(house.store, session.id, event.request.id).matches for event in events)
+
+
+def test_what_cannot_be_called_is_no_hook() -> None:
+    with pytest.raises(UserError, match="5 is no function"):
+        mark(5, "prompt")  # type: ignore[arg-type]

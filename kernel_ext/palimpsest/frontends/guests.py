@@ -21,6 +21,7 @@ NO_HOOKS = (
 NO_SERVERS = (
     "No MCP server is configured. Name one under mcp in the settings: docs/mcp.md shows how."
 )
+WAITING = "This project's file has {key} that wait for your trust: %agent config shows them, %agent config trust believes them."
 MOST_TOOLS = 12
 
 
@@ -65,21 +66,28 @@ class Guests:
     def hooks(self, _argument: str, _place: Place) -> list[str | Section]:
         """Tell of hooks; what is only configured is loaded first."""
         book = getattr(self._services, "hooks", None)
+        waiting = self._waiting("hooks", "hooks")
         if book is None:
-            return [NO_HOOKS]
+            return waiting or [NO_HOOKS]
         self._services.engine.submit(book.load()).result()
         rows = hook_rows(book.status())
-        said: list[str | Section] = list(book.problems)
+        said: list[str | Section] = [*book.problems, *waiting]
         return [Section("", HOOK_HEAD, rows), *said] if rows else (said or [NO_HOOKS])
 
     def mcp(self, argument: str, _place: Place) -> list[str | Section]:
         """Tell of MCP servers."""
         servers = getattr(self._services, "servers", None)
+        waiting = self._waiting("mcp", "MCP servers")
         if not servers:
-            return [NO_SERVERS]
+            return waiting or [NO_SERVERS]
         if argument == "connect":
             self._services.engine.submit(servers.restart()).result()
         said: list[str | Section] = [Section("", SERVER_HEAD, server_rows(servers.status()))]
         if any(one.state in ("waiting", "failed") for one in servers.status()):
             said.append("They are connected when a prompt begins; %agent mcp connect does it now.")
-        return said
+        return [*said, *waiting]
+
+    def _waiting(self, key: str, words: str) -> list[str | Section]:
+        """Say that a project's file names some that are not used yet."""
+        held = getattr(getattr(self._services, "config", None), "held", ())
+        return [WAITING.format(key=words)] if any(one.key == key for one in held) else []

@@ -297,6 +297,8 @@ def mark(function: Function, name: str) -> Function:
     """Let a function say which hook it is; raises UserError for a name that there is not."""
     if name not in HOOK_NAMES:
         raise UserError(f"There is no hook {name!r}. Hooks: {', '.join(HOOK_NAMES)}.")
+    if not callable(function):
+        raise UserError(f"{function!r} is no function, so it cannot be a hook.")
     setattr(function, MARK, name)
     return function
 
