@@ -309,6 +309,18 @@ def test_sessions_are_listed_opened_and_begun(page: Kernel) -> None:
     assert page.request(type="hello", protocol=1)["session"]["session"] == first
 
 
+def test_a_prompt_for_whatever_session_is_current_follows_the_new_one(page: Kernel) -> None:
+    page.script("says('one')", "says('two')")
+    page.run("first = %agent hi")
+    first = page.value("first.session").strip("'")
+
+    page.request(type="new", id=f"next-{first}")  # what becomes of it is not awaited
+    page.request(type="prompt", text="And now?", id=f"then-{first}")
+
+    second = outcome(page, f"next-{first}")["session"]["session"]
+    assert outcome(page, f"then-{first}")["session"]["session"] == second != first
+
+
 def test_a_renamed_notebook_keeps_its_session(page: Kernel) -> None:
     page.run("import os; os.environ['JPY_SESSION_NAME'] = os.path.abspath('deep/old.ipynb')")
     page.script("says('one')")
