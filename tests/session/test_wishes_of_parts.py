@@ -197,6 +197,22 @@ async def test_a_summary_is_left_out_with_what_it_covers_and_comes_back_before_i
     await rebuilds(room, session, model)
 
 
+async def test_the_word_summary_means_the_one_that_stands(tmp_path: Path) -> None:
+    room, model, session, _ = await compacted(tmp_path, says("Bad."), *[says("Well.")] * 2)
+    await say(session, "Four?")
+    await asyncio.wait_for(session.compact(), 20)
+    rows = part_rows(session.snapshot().messages, session.decisions())
+
+    assert [how for _, what, how in rows if what.startswith("the summary")] == [
+        "not used; nothing was cut",
+        "in place of what it covers",
+    ]
+    assert "undone" in session.wish("restore", "summary").sentence
+    await say(session, "Five?")
+    assert "Adelie" in sent(model)
+    await rebuilds(room, session, model)
+
+
 async def test_what_the_model_is_never_sent_is_said_to_be_so(tmp_path: Path) -> None:
     _, _, session = await talked(tmp_path)
     step = session.snapshot().messages[1].parts[0]

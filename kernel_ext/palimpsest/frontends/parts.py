@@ -5,7 +5,7 @@ Border: rows of words from values; ``commands`` makes a table of them.
 
 from palimpsest.context.undo import folded
 from palimpsest.context.view import View
-from palimpsest.session.targets import Target, describe, is_summary
+from palimpsest.session.targets import Target, describe, is_summary, is_used
 from palimpsest.transcript.decisions import Decision
 from palimpsest.transcript.ids import short
 from palimpsest.transcript.messages import Message, Messages
@@ -46,6 +46,8 @@ def _targets(message: Message) -> list[Target]:
 
 def _how(holding: Standing, target: Target, shown: set[str]) -> str:
     if target.part is None:
+        if not is_used(target.message):
+            return "not used; nothing was cut"
         return _how_summary(holding.wish(target.id), seen=target.id in shown)
     behind = "" if target.message.id in shown else "behind a summary"
     if holding.pinned(target.part.id, target.message.id):

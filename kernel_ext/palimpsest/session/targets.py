@@ -16,7 +16,7 @@ SHORTEST_PIECE = 4
 """Characters of an id that say which one is meant; fewer would be a guess."""
 LONGEST_QUOTE = 60
 LAST, SUMMARY = "last", "summary"
-"""Names for the newest tool call and for the newest summary."""
+"""Names for the newest tool call and for the newest good summary."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,16 +63,18 @@ def find(messages: Messages, name: str) -> Target:
 
 
 def _named(messages: Messages, name: str) -> Target:
+    if name == SUMMARY:
+        summaries = [message for message in messages if is_summary(message)]
+        # One that was not used hides nothing: an older one stands, if there is any.
+        good = [message for message in summaries if is_used(message)]
+        for message in (*good[-1:], *summaries[-1:]):
+            return Target(message)
+        raise NotFound("There is no summary in this session yet.")
     for message in reversed(messages):
-        if name == SUMMARY:
-            if is_summary(message):
-                return Target(message)
-            continue
         for part in reversed(message.parts):
             if isinstance(part, ToolPart):
                 return Target(message, part)
-    what = "summary" if name == SUMMARY else "tool call"
-    raise NotFound(f"There is no {what} in this session yet.")
+    raise NotFound("There is no tool call in this session yet.")
 
 
 def _is_meant(identifier: str, wanted: str) -> bool:
@@ -104,6 +106,12 @@ def describe(target: Target) -> str:
 def is_summary(message: Message) -> bool:
     """Tell whether a message is what a compaction wrote."""
     return isinstance(message.info, AssistantMessage) and message.info.summary
+
+
+def is_used(summary: Message) -> bool:
+    """Tell whether a summary was good, so that it stands for what it covers."""
+    info = summary.info
+    return isinstance(info, AssistantMessage) and bool(info.finish) and info.error is None
 
 
 def _quote(text: str) -> str:
