@@ -138,3 +138,20 @@ def test_a_hook_that_cannot_be_loaded_is_said_for_as_long_as_it_is_so(tmp_path: 
 
     assert "The hook 'no_such_module:hook'" in before[0]
     assert after == before
+
+
+def test_what_was_sent_a_moment_ago_is_stopped_or_taken_back(session: Session) -> None:
+    first = session.start("Hello.")
+    stopped = session.cancel()
+    answer = first.result(30)
+    second = session.start("Hello.")
+    third = session.start("And again.", prompt_id="again")
+    withdrawn = session.withdraw("again")
+
+    assert stopped
+    assert answer.error is not None
+    assert answer.error.type == "aborted"
+    assert withdrawn
+    assert third.result(30).turn_id == ""
+    assert second.result(30).error is None
+    assert not session.cancel()

@@ -54,6 +54,10 @@ class EngineThread:
             raise UserError("This agent was closed. Load the extension again, or make a new App.")
         return asyncio.run_coroutine_threadsafe(work, self.loop)
 
+    def is_current(self) -> bool:
+        """Tell whether the caller runs on the engine, which would wait for itself."""
+        return threading.current_thread() is self._thread
+
     def stop(self, timeout: float = 2.0) -> None:
         """Cancel what runs and end the thread."""
         loop, thread = self._loop, self._thread

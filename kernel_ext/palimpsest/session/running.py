@@ -176,7 +176,7 @@ class Running:
         >>> session.cancel()
         False
         """
-        return self._session.cancel()
+        return self._session.cancel() or self._in_order(self._session.cancel)
 
     def withdraw(self, prompt_id: str) -> bool:
         """Take a waiting prompt back; false when it was delivered already.
@@ -184,7 +184,8 @@ class Running:
         >>> session.withdraw("greeting")
         False
         """
-        return self._session.withdraw(prompt_id)
+        session = self._session
+        return session.withdraw(prompt_id) or self._in_order(session.withdraw, prompt_id)
 
     def reply(self, ask_id: str, reply: Reply | str, feedback: str | None = None) -> bool:
         """Answer a permission question with once, always or reject; the first answer wins.
@@ -240,6 +241,16 @@ class Running:
     def _session(self) -> LiveSession:
         live: LiveSession = vars(self)["_live"]
         return live
+
+    def _in_order(self, call: Callable[..., T], *arguments: Any) -> T:
+        """Call behind what was sent before: a prompt of a moment ago may not be admitted yet."""
+
+        async def work() -> T:
+            return call(*arguments)
+
+        if self._holds.engine.is_current():
+            return call(*arguments)
+        return self._begun(work()).result()
 
     def _begun(self, work: Coroutine[Any, Any, T]) -> "Future[T]":
         future: Future[T] = self._holds.engine.submit(work)
