@@ -150,6 +150,26 @@ async def test_taking_back_an_answer_takes_back_its_question(tmp_path: Path) -> 
     assert done.messages[0].excerpt == "three?"
 
 
+@pytest.mark.parametrize("by_part", [True, False])
+async def test_what_goes_back_to_its_question_takes_the_files_of_all_its_steps(
+    tmp_path: Path,
+    by_part: bool,  # noqa: FBT001
+) -> None:
+    made = studio(tmp_path, writes("a.txt", "1"), writes("b.txt", "2"), says("Done."), says("Ok."))
+    session = await made.session()
+    await ask(session, "go", yes=True)
+    message = session.snapshot().messages[2]
+    call = next(part for part in message.parts if isinstance(part, ToolPart))
+
+    done = await session.undoing.revert(call.id if by_part else message.id)
+
+    assert len(done.messages) == 4
+    assert [one.file for one in done.files] == ["a.txt", "b.txt"]
+    assert files(tmp_path) == {}
+    await session.undoing.unrevert()
+    assert files(tmp_path) == {"a.txt": "1", "b.txt": "2"}
+
+
 async def test_a_part_in_the_middle_of_an_answer_can_be_taken_back(tmp_path: Path) -> None:
     made = studio(
         tmp_path, says("Look.").calls("bash", command="echo x > x.txt"), says("Done."), says("Ok.")

@@ -2,7 +2,8 @@
 
 Border: pure. To take back an answer is to take back its question, since an unanswered question
 would be answered again at once; a place in the middle of an answer stays one, as long as something
-said or done comes before it. Order is that of the list, never that of ids.
+said or done comes before it. The files of all steps that go are undone, those of steps before the
+place that was named, too. Order is that of the list, never that of ids.
 """
 
 from collections.abc import Iterator
@@ -48,7 +49,7 @@ def plan_revert(
         return None
     place, part = target
     patches = tuple(
-        one for _, message in _from(messages, message_id, part_id) for one in _patches(message)
+        one for _, message in _from(messages, messages[place].id, part) for one in _patches(message)
     )
     return RevertPlan(
         messages[place].id, part, standing.snapshot if standing is not None else None, patches
