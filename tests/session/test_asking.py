@@ -145,12 +145,15 @@ def test_what_was_sent_a_moment_ago_is_stopped_or_taken_back(session: Session) -
     stopped = session.cancel()
     answer = first.result(30)
     second = session.start("Hello.")
+    busy = session.status.type
     third = session.start("And again.", prompt_id="again")
+    waiting = [prompt.prompt_id for prompt in session.waiting]
     withdrawn = session.withdraw("again")
 
     assert stopped
     assert answer.error is not None
     assert answer.error.type == "aborted"
+    assert (busy, waiting) == ("busy", ["again"])
     assert withdrawn
     assert third.result(30).turn_id == ""
     assert second.result(30).error is None

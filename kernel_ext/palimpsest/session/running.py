@@ -126,7 +126,9 @@ class Running:
         >>> future.result() == session.start("Hello.", prompt_id="greeting").result()
         True
         """
-        return self._begun(self._session.prompt(text, options_of(options)))
+        future = self._begun(self._session.prompt(text, options_of(options)))
+        self._in_order(lambda: None)  # status and waiting tell of it as soon as this returns
+        return future
 
     def loop(self) -> "Future[Answer]":
         """Join the run; the run's final answer arrives in a future, the same for all who join.
