@@ -7,6 +7,7 @@ import time
 import pytest
 from tests.tools.desk import Bench
 
+from palimpsest.tools import search
 from palimpsest.tools.globs import compile_glob, split_base
 from palimpsest.tools.search import prefilter
 from palimpsest.transcript.errors import Aborted, UserError
@@ -262,3 +263,16 @@ async def test_a_name_pattern_that_means_nothing_gets_a_sentence(
 async def test_an_expression_nested_without_end_gets_a_sentence(bench: Bench) -> None:
     with pytest.raises(UserError, match="too deeply nested"):
         await bench.call("grep", pattern="(" * 3_000 + ")" * 3_000)
+
+
+async def test_many_slow_lines_of_one_file_end_in_time(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(search, "LONGEST_SEARCH_SECONDS", 0.5)
+    bench.write("a.txt", f"{'a' * 15}b\n" * 10_000)
+    began = time.monotonic()
+
+    outcome = await bench.call("grep", pattern="(a|a)+$")
+
+    assert time.monotonic() - began < 5.0
+    assert "(Stopped after 0 s; the rest was not searched." in outcome.output

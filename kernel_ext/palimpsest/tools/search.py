@@ -220,12 +220,13 @@ class _Search:
             if self.count >= MOST_HITS:
                 self.notes.append(f"(Stopped after {self.count} lines; narrow the search.)")
                 return
+            if time.monotonic() <= deadline:
+                self._file(path, _name(path, self.root), deadline)
             if time.monotonic() > deadline:
                 self.notes.append(
                     f"(Stopped after {LONGEST_SEARCH_SECONDS:.0f} s; the rest was not searched. Narrow it with path or include.)"
                 )
                 return
-            self._file(path, _name(path, self.root))
 
     def _files(self, start: Path, include: re.Pattern[str] | None) -> Iterator[Path]:
         if start.is_file():
@@ -237,7 +238,7 @@ class _Search:
             if not one.is_link and not is_secret_file(str(one.path)):
                 yield one.path
 
-    def _file(self, path: Path, shown: str) -> None:
+    def _file(self, path: Path, shown: str, deadline: float) -> None:
         data = self._bytes(path, shown)
         if self.literal is not None and self.literal not in data and not data.startswith(WIDE):
             return
@@ -245,6 +246,8 @@ class _Search:
             return
         lines: list[str] = []
         for number, line in enumerate(TextFile.decode(data).text.split("\n"), 1):
+            if self.abort.is_set() or time.monotonic() > deadline:
+                break
             try:
                 match = self.pattern.search(line, timeout=LONGEST_MATCH_SECONDS, concurrent=True)
             except TimeoutError as error:
@@ -255,7 +258,7 @@ class _Search:
             if match is not None:
                 lines.append(f"  {number}: {_cut(line, match.start())}")
                 self.count += 1
-                if self.count >= MOST_HITS or self.abort.is_set():
+                if self.count >= MOST_HITS:
                     break
         if lines:
             self.hits[shown] = lines
