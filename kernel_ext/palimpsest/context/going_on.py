@@ -53,10 +53,16 @@ def going_on(
     unanswered: Message | None,
     left: Work | None = None,
     todos: Sequence[Todo] = (),
+    *,
+    refused: bool = False,
 ) -> str:
-    """Return what the engine says after a summary so that the work goes on."""
-    if policy.compact.continue_text:
-        return policy.compact.continue_text
+    """Return what the engine says after a summary so that the work goes on.
+
+    ``refused`` says that the provider had found a request too long.
+    """
+    compact = policy.compact
+    if compact.continue_text:
+        return (compact.refused_text if refused else "") + compact.continue_text
     if left == "todo":
         items = "\n".join(f"- {todo.content}" for todo in todos if _is_open(todo))
         return GO_ON_TODO.format(items=items)

@@ -39,6 +39,12 @@ OPENCODE_CONTINUE_1_18 = (
     "Continue if you have next steps, or stop and ask for clarification if you are unsure how to "
     "proceed."
 )
+OPENCODE_REFUSED_1_18 = (
+    "The previous request exceeded the provider's size limit due to large media attachments. The "
+    "conversation was compacted and media files were removed from context. If the user was asking "
+    "about attached images or files, explain that the attachments were too large to process and "
+    "suggest they try again with smaller or fewer files.\n\n"
+)
 OPENCODE_SUMMARY_1_1 = (
     "Provide a detailed prompt for continuing our conversation above. Focus on information that would "
     "be helpful for continuing the conversation, including what we did, what we're doing, which files "
@@ -110,6 +116,7 @@ OPENCODE_1_18 = Policy(
         judge=False,
         stages=1,
         continue_text=OPENCODE_CONTINUE_1_18,
+        refused_text=OPENCODE_REFUSED_1_18,
     ),
 )
 

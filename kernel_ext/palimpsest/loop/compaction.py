@@ -192,7 +192,8 @@ def _go_on(
     if made.replay is not None:
         _say_again(stage, user, made.replay)
     else:
-        words = going_on(setup.policy, made, _unanswered(stage, user.id), left, todos)
+        question = _unanswered(stage, user.id)
+        words = going_on(setup.policy, made, question, left, todos, refused=part.overflow)
         say(stage, user, words, {CONTINUES: True})
     return "continue"
 

@@ -123,16 +123,16 @@ def _goes_on(
     policy: Policy,
     todos: tuple[Todo, ...],
 ) -> Message | None:
-    auto = any(isinstance(part, CompactionPart) and part.auto for part in marker.parts)
+    asked = next(part for part in marker.parts if isinstance(part, CompactionPart))
     left = work_left(before, todos)
-    if not auto or (left is None and not policy.compact.always_continue):
+    if not asked.auto or (left is None and not policy.compact.always_continue):
         return None
     name = f"{info.id}-continue"
     said = info.model_copy(update={"id": name})
     if made.replay is not None:
         again = [_again(info, name, part) for part in made.replay.parts]
         return Message(info=said, parts=tuple(part for part in again if part is not None))
-    words = going_on(policy, made, _unanswered(before), left, todos)
+    words = going_on(policy, made, _unanswered(before), left, todos, refused=asked.overflow)
     return Message(info=said, parts=(_text(info, name, words, {CONTINUES: True}),))
 
 

@@ -146,6 +146,8 @@ class CompactPolicy(Value):
     """What is asked of a summary, in the place of our template and rules."""
     continue_text: str = ""
     """What the engine says to go on; empty takes our own words, which quote what is unanswered."""
+    refused_text: str = ""
+    """What is said before ``continue_text`` where the provider had refused a request as too long."""
     cut: Literal["good", "finished", "unfinished-tail"] = "good"
     """Which summaries stand for what they cover. ``good``: those that are finished, without an
     error. ``finished``: failed ones too, and none keeps a tail. ``unfinished-tail``: as ``good``,

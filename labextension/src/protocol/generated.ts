@@ -640,6 +640,7 @@ export interface CompactPolicy {
   model?: string;
   prompt?: string;
   continue_text: string;
+  refused_text: string;
   cut: 'good' | 'finished' | 'unfinished-tail';
 }
 /**

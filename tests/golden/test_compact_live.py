@@ -1,0 +1,139 @@
+"""A whole compaction in the live loop keeps, says and ends as the recorded one did.
+
+Where what was recorded ends: with the compaction. What the loop does behind it is another recording
+(``test_loop``). The words that ask for a summary are ours.
+"""
+
+import asyncio
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.golden.data import folder, load
+from tests.golden.test_compact import policy_of, written_tail
+from tests.golden.test_live import Trace
+from tests.golden.test_loop import write
+from tests.loop.studio import Studio, requested
+from tests.loop.test_room import SUMMARY
+
+from palimpsest.context.compact import plan, planned
+from palimpsest.context.fold import marker
+from palimpsest.context.going_on import going_on
+from palimpsest.context.presets import OPENCODE_1_18
+from palimpsest.context.serialize import serialize
+from palimpsest.model.script import fails, overflows, says
+from palimpsest.model.scripted import ScriptedModel
+from palimpsest.transcript.decisions import Decision
+from palimpsest.transcript.events import DecisionMade, PartUpdated, SessionCompacted
+from palimpsest.transcript.messages import AssistantMessage, Message, UserMessage
+from palimpsest.transcript.parts import TextPart
+from palimpsest.transcript.values import ModelInfo, ModelRef
+
+Case = dict[str, Any]
+ANSWERS = {"model_error": fails(400, "no"), "model_returns_compact_overflow_replay": overflows()}
+"""What the recorded model did, where it wrote no summary."""
+
+
+def cases() -> Iterator[Any]:
+    if not (folder() / "opencode" / "compaction_process.json").is_file():
+        return
+    for case in load("opencode", "compaction_process")["cases"]:
+        # What hooks of the recorded agent answered is not asked of ours in its form.
+        if "input" in case and case["plugin"] is None and not any(rule(case) for rule in RULES):
+            yield pytest.param(case, id=case["name"])
+
+
+def is_folded_already(case: Case) -> bool:
+    """Tell whether the recorded history has an older tail in it.
+
+    What was recorded is what the fold gave; a journal holds what is folded, and folding that again
+    is done by neither. ``test_compact`` compares these cases without a journal.
+    """
+    older = (part for one in case["input"][:-1] for part in one["parts"])
+    return any(part.get("tail_start_id") for part in older)
+
+
+def waits_for_tasks(case: Case) -> bool:
+    """Tell whether tasks wait, which a loop carries out before it compacts (``test_loop``)."""
+    return any(part["type"] == "subtask" for one in case["input"] for part in one["parts"])
+
+
+RULES = (is_folded_already, waits_for_tasks)
+"""Where the recorded function was handed what a loop does not hand it."""
+
+
+def cleared(case: Case) -> Iterator[Decision]:
+    """Yield our decisions about the outputs that the recorded agent had marked as cleared."""
+    for one in case["input"]:
+        for part in one["parts"]:
+            if (part.get("state") or {}).get("time", {}).get("compacted"):
+                yield Decision(
+                    id=f"dec_{part['id']}",
+                    action="clear",
+                    rule="prune",
+                    part_id=part["id"],
+                    message_id=one["info"]["id"],
+                )
+
+
+def said_after(messages: tuple[Message, ...], marker_id: str) -> list[str]:
+    """Return the words that the engine said behind a compaction."""
+    at = [one.id for one in messages].index(marker_id)
+    return [
+        part.text
+        for one in messages[at + 1 :]
+        if isinstance(one.info, UserMessage) and marker(one) is None
+        for part in one.parts
+        if isinstance(part, TextPart)
+    ]
+
+
+@pytest.mark.parametrize("case", list(cases()))
+async def test_a_live_compaction_does_what_was_recorded(tmp_path: Path, case: Case) -> None:
+    limit = case["model"]
+    info = ModelInfo(
+        ref=ModelRef(provider="anthropic", name="claude-test"),
+        window=limit["context"],
+        output_limit=limit["output"],
+    )
+    model = ScriptedModel(ANSWERS.get(case["name"], says(SUMMARY)), *[says("Well.")] * 3)
+    studio = Studio(tmp_path, model, info=info)
+    policy = OPENCODE_1_18.model_copy(update={"compact": policy_of(case)})
+    object.__setattr__(studio.services, "policy", policy)
+    session = await studio.session()
+    for one in case["input"]:
+        write(session, one)
+    session.log.append(*(DecisionMade(decision=one) for one in cleared(case)))
+    [part] = session.snapshot().messages[-1].parts
+    update = {"auto": case["auto"], "overflow": case["overflow"]}
+    session.log.append(PartUpdated(part=part.model_copy(update=update)))
+    marker_id = part.message_id
+
+    with Trace(plan, planned, serialize, going_on) as trace:
+        await asyncio.wait_for(session.loop(), 20)
+
+    messages = session.snapshot().messages
+    asked = [one for one in model.requests if one.purpose == "compaction"]
+    found = marker(next(one for one in messages if one.id == marker_id))
+    recorded = [
+        one[1]["text"]
+        for one in case["writes"]
+        if one[0] == "updatePart" and one[1]["type"] == "text"
+    ]
+    assert len(asked) == len(case["llm"])
+    assert found is not None
+    assert found.tail_start_id == written_tail(case)
+    assert said_after(messages, marker_id) == recorded
+    records = await studio.records(session)
+    done = [one for one in records if isinstance(one.event, SessionCompacted)]
+    assert len(done) == len(case["events"])
+    summary = next(
+        one.info
+        for one in reversed(messages)
+        if isinstance(one.info, AssistantMessage) and one.info.summary
+    )
+    assert (summary.error is None) is (case["result"] == "continue")
+    assert {"plan", "planned", "serialize"} <= set(trace.seen)
+    assert ("going_on" in trace.seen) == bool(recorded)
+    assert requested(records)[0].request.purpose == "compaction"
