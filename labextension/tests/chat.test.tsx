@@ -48,6 +48,7 @@ const CHOICES: Choices = {
   mode: 'ask',
   waits: [],
   commands: [],
+  skills: [],
   helpers: []
 };
 

@@ -31,6 +31,7 @@ const CHOICES: Choices = {
     { name: 'preview', description: 'Shows it.' },
     { name: 'review', description: 'Reads it again.' }
   ],
+  skills: [],
   helpers: [{ name: 'explore', description: 'Finds where it is.' }]
 };
 
