@@ -93,6 +93,7 @@ async def test_a_prompt_that_did_not_fit_is_said_again_behind_a_tail_that_holds_
         tmp_path, "opencode-1.18", overflows(), says(SUMMARY), says("Well.")
     )
     await ask(session, "Fourth prompt.")
+    await session.journal.flush()
 
     found = holds(studio.store, session.id)
     assert [str(request.messages).count("Fourth prompt") for request in model.requests[3:]] == [
