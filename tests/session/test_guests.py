@@ -18,6 +18,7 @@ from palimpsest.model.scripted import ScriptedModel
 from palimpsest.session.api import PromptOptions
 from palimpsest.session.config import load
 from palimpsest.tools import mcp_servers
+from palimpsest.tools.functions import FunctionTool
 from palimpsest.tools.mcp_servers import Servers
 from palimpsest.tools.mcp_values import ServerSpec
 from palimpsest.tools.permissions import from_config
@@ -237,3 +238,21 @@ async def test_no_server_means_no_work(tmp_path: Path) -> None:
     assert await asyncio.wait_for(servers.turn_began(), 1) == ()
     assert not servers
     assert requested([]) == []
+
+
+async def test_tools_that_fill_the_window_are_named_as_what_to_make_less(tmp_path: Path) -> None:
+    house, _ = studio(tmp_path, ScriptedModel())
+    for number in range(200):
+
+        def tool(text: str) -> str:
+            return text
+
+        tool.__name__, tool.__doc__ = f"tool_{number}", "It says very much. " * 300
+        house.services.registry.register(FunctionTool(tool))
+    session = await house.session()
+
+    answer = await ask(session, "Hello?")
+
+    assert answer.error is not None
+    assert "The descriptions of its tools alone take about" in answer.error.message
+    assert "switch MCP servers off in the settings" in answer.error.message

@@ -12,15 +12,23 @@ from palimpsest.transcript.parts import RetryPart, Span
 from palimpsest.transcript.sessions import Busy, Retrying
 from palimpsest.transcript.values import ModelInfo
 
+LARGE_SHARE = 0.5
+"""Of the room that there is; tools that take as much are what is to be made less."""
 
-def too_large(route: Route, info: ModelInfo) -> ContextOverflowError:
-    """Explain that a request does not fit, and what helps."""
+
+def too_large(route: Route, info: ModelInfo, tools: int = 0) -> ContextOverflowError:
+    """Explain that a request does not fit, and what helps; ``tools`` are the tokens of their descriptions."""
+    helps = "Begin a new session with %agent --new, or choose a model with a larger window with --model."
+    if tools > LARGE_SHARE * route.budget:
+        helps = (
+            f"The descriptions of its tools alone take about {tools:,}: offer fewer with --tools, switch MCP "
+            "servers off in the settings, or choose a model with a larger window with --model."
+        )
     return ContextOverflowError(
         message=(
             f"This request needs about {route.tokens:,} tokens, and {info.ref.id} leaves "
             f"{route.budget:,} for it (window {info.window:,}, the rest is kept for the answer). "
-            "Nothing was sent. Begin a new session with %agent --new, or choose a model with a "
-            "larger window with --model."
+            f"Nothing was sent. {helps}"
         ),
         tokens=route.tokens,
         budget=route.budget,

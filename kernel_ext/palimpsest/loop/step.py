@@ -4,6 +4,7 @@ import asyncio
 from typing import Any, Literal
 
 from palimpsest.context.convert import FAILED_ATTEMPT
+from palimpsest.context.estimate import tools_tokens
 from palimpsest.context.overflow import cut_in_silence
 from palimpsest.loop.answering import answer, desk
 from palimpsest.loop.consult import decide, rewritten, tell
@@ -114,7 +115,8 @@ async def _run_request(
             error = await _finish(stage, setup, processor, files, finished, last=last)
             error = error or _cut_in_silence(setup, processor.message)
         else:
-            error = too_large(assembled.route, setup.info)
+            tools = tools_tokens(setup.specs, setup.count)
+            error = too_large(assembled.route, setup.info, tools)
     except Aborted:
         error = AbortedError(message=stage.abort.reason or "Stopped.")
     except ModelFailed as failure:
