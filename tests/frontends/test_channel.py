@@ -460,7 +460,7 @@ def test_a_question_waits_until_a_page_is_back(page: Kernel) -> None:
     page.request(type="unwatch", client="page")
 
     status = page.run("%agent status").story()
-    assert "waits for your answer in the page, or for %agent stop" in status
+    assert "waits for your answer in the page, or in %agent wait, or for %agent stop" in status
     page.request(type="watch", client="another")
     head = page.request(type="hello", protocol=1, version="0.1.0", client="another")["session"]
     (ask,) = head["asks"]
