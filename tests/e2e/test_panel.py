@@ -185,7 +185,7 @@ def test_sessions_are_begun_and_switched(page: Page, lab: Lab, seen: Seen) -> No
     rows.last.click()
 
     expect(story(panel).get_by_text("One.")).to_be_visible()
-    expect(choose).to_be_focused()
+    expect(composer(panel)).to_be_focused()
     assert seen.errors == []
 
 
