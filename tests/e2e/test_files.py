@@ -35,13 +35,13 @@ AT_ONCE = """async words => {
 
 
 def begun(page: Page, lab: Lab, name: str) -> Locator:
-    """Open a notebook with one answered prompt, and the list of its sessions."""
+    """Open a notebook with one answered prompt, about what no file holds, and the list of its sessions."""
     open_notebook(page, lab, book(lab, name, SETTING))
     page.evaluate(READY)
     panel = open_panel(page)
     page.evaluate(RUN, 0)
-    send(panel, "Describe the seals")
-    expect(panel.locator(".plm-Said-words", has_text="seals")).to_be_visible()
+    send(panel, "Describe the auks")
+    expect(panel.locator(".plm-Said-words", has_text="auks")).to_be_visible()
     at_rest(panel)
     panel.locator(".plm-Panel-choose").click()
     return panel
@@ -60,7 +60,7 @@ def test_a_session_is_exported_deleted_and_brought_in_again(
 ) -> None:
     panel = begun(page, lab, "files.ipynb")
     page.add_script_tag(path=AXE)
-    panel.get_by_role("button", name="What to do with Describe the seals").click()
+    panel.get_by_role("button", name="What to do with Describe the auks").click()
     panel.get_by_role("button", name="Export", exact=True).click()
     expect(panel.get_by_role("button", name="Notebook", exact=True)).to_be_focused()
     panel.get_by_role("button", name="JSON", exact=True).press("Enter")
@@ -70,12 +70,12 @@ def test_a_session_is_exported_deleted_and_brought_in_again(
     path = str(said.text_content()).split()[2]
     assert (lab.folder / Path(path)).is_file()
     page.keyboard.press("Escape")
-    expect(panel.get_by_role("button", name="What to do with Describe the s")).to_be_focused()
+    expect(panel.get_by_role("button", name="What to do with Describe the auks")).to_be_focused()
 
-    panel.get_by_role("button", name="What to do with Describe the seals").click()
+    panel.get_by_role("button", name="What to do with Describe the auks").click()
     panel.locator(".plm-Sessions-deeds").get_by_role("button", name="Delete").click()
     panel.get_by_role("button", name="Delete for good").click()
-    rows = panel.locator(".plm-Sessions-row", has_text="Describe the seals")
+    rows = panel.locator(".plm-Sessions-row", has_text="Describe the auks")
     expect(rows).to_have_count(0)
 
     panel.get_by_role("button", name="Import", exact=True).press("Enter")
@@ -101,7 +101,7 @@ def test_what_is_sent_right_after_new_session_reaches_the_new_one(
     page.evaluate(AT_ONCE, "Count to the number three")
 
     expect(panel.locator(".plm-Panel-name")).to_contain_text("Count to the number")
-    expect(story(panel).get_by_text("Describe the seals")).to_have_count(0)
+    expect(story(panel).get_by_text("Describe the auks")).to_have_count(0)
     at_rest(panel)
     expect(composer(panel)).to_be_focused()
     expect(composer(panel)).to_have_value("")
