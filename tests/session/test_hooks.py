@@ -303,11 +303,11 @@ async def test_a_failing_hook_costs_a_sentence_and_never_a_turn(tmp_path: Path) 
 @pytest.mark.slow
 async def test_a_slow_hook_neither_holds_the_engine_nor_the_turn(tmp_path: Path) -> None:
     def slow(_event: Any) -> str:
-        time.sleep(1.5)
+        time.sleep(2.5)
         return "too late"
 
     model = ScriptedModel(says("Fine."))
-    session = await studio(tmp_path, model, ("prompt", slow), seconds=0.2).session()
+    session = await studio(tmp_path, model, ("prompt", slow), seconds=0.5).session()
     beats = 0
 
     async def beat() -> None:
@@ -323,7 +323,7 @@ async def test_a_slow_hook_neither_holds_the_engine_nor_the_turn(tmp_path: Path)
     assert answer.text == "Fine."
     assert beats > 10
     assert notices(session) == [
-        "The hook slow (prompt) took longer than 0.2 seconds. It was skipped."
+        "The hook slow (prompt) took longer than 0.5 seconds. It was skipped."
     ]
     assert "too late" not in str(model.requests[0].messages)
 

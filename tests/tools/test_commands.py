@@ -135,9 +135,9 @@ def test_a_command_nested_without_end_is_refused_in_words(command: str) -> None:
 
 @pytest.mark.parametrize("word", ["$'", "<<E\n", "> a ", "a=1 ", "'", "${ ", "`a", "(", "# '\n"])
 def test_a_long_command_takes_no_long_time(word: str) -> None:
-    began = time.process_time()
+    began = time.thread_time()
 
     with contextlib.suppress(UserError):
         simple_commands(word * 3_000)
 
-    assert time.process_time() - began < 2.0
+    assert time.thread_time() - began < 2.0

@@ -211,7 +211,7 @@ async def test_a_catastrophic_pattern_ends_and_lets_others_run(bench: Bench) -> 
     ticking.cancel()
 
     assert time.monotonic() - began < 5
-    assert ticks > 50
+    assert ticks > 10
 
 
 @pytest.mark.slow
@@ -223,7 +223,7 @@ async def test_a_stopped_search_returns_at_once(bench: Bench) -> None:
     with pytest.raises(Aborted):
         await bench.call("grep", pattern=r"(?:(?:a|aa|aab?)+b?)+(?:b|bb)*\d$")
 
-    assert time.monotonic() - began < 0.25
+    assert time.monotonic() - began < search.LONGEST_MATCH_SECONDS / 2
 
 
 @pytest.mark.parametrize(
