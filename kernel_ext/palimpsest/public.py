@@ -5,7 +5,7 @@ The same things that the magic and the panel can do, as a Python object (docs/ap
 
 import functools
 from collections.abc import Collection
-from typing import Any
+from typing import Any, Unpack
 
 from palimpsest.app import App
 from palimpsest.model.tokenizer import counter
@@ -16,16 +16,18 @@ from palimpsest.review.requests import Rebuilt, rebuild, requests
 from palimpsest.review.standins import SUMMARY_TOKENS
 from palimpsest.review.weighing import weigh, weigh_recorded
 from palimpsest.review.whatif import WhatIf, whatif
-from palimpsest.session.api import LiveSession
+from palimpsest.session.api import Answer, LiveSession
+from palimpsest.session.asking import PromptWords
 from palimpsest.session.control import Control
 from palimpsest.session.handing import Handing
 from palimpsest.session.hooks import HookStatus
 from palimpsest.session.keeping import Keeping
 from palimpsest.session.policies import policy_from
-from palimpsest.session.running import Running
+from palimpsest.session.running import NOT_IN_A_CELL, Running
 from palimpsest.session.wishes import Wish
 from palimpsest.tools.mcp_servers import ServerStatus
 from palimpsest.transcript.decisions import StepRequest
+from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.policies import Policy
 from palimpsest.transcript.reverts import FileDiff, RevertPreview
 from palimpsest.transcript.scrub import scrub, secret_values
@@ -37,6 +39,24 @@ class Session(Running, Keeping, Handing):
     def __init__(self, app: App, live: LiveSession) -> None:
         self._app = app
         self._live = live
+
+    def prompt(self, text: str, **options: Unpack[PromptWords]) -> Answer:
+        """Send a prompt and wait for its answer; a keyboard interrupt stops the turn.
+
+        For scripts: no kernel runs the agent's Python, and questions are put at the terminal. Without
+        one they get a recorded no, but that ``yes=True`` answers those for permission; a program
+        that answers by itself uses ``start`` and ``reply``. Options are those of
+        ``PromptOptions``: model, variant, agent, system, tools, max_steps, yes.
+
+        >>> answer = session.prompt("Which files are there?", yes=True)
+        >>> answer.error is None, answer.steps > 0
+        (True, True)
+        """
+        from palimpsest.frontends.script import attended
+
+        if self._app.in_kernel:
+            raise UserError(NOT_IN_A_CELL)
+        return attended(self._live, self.start(text, **options))
 
     def pin(self, name: str) -> Wish:
         """Keep a part, or a whole message, in every request from the next one on.

@@ -2,11 +2,14 @@
 
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
+from palimpsest.session.answers import defect
 from palimpsest.store.opening import open_store
+from palimpsest.transcript.errors import AbortedError
 from palimpsest.transcript.events import Checkpoint
 
 SCRIPT = """\
@@ -61,3 +64,13 @@ def test_an_end_in_the_middle_of_a_turn_is_no_defect(tmp_path: Path) -> None:
     assert "Palimpsest itself failed" not in told
     assert "cannot schedule" not in told
     assert "I look." in told
+
+
+def test_a_pool_that_takes_no_more_is_no_defect() -> None:
+    pool = ThreadPoolExecutor(1)
+    pool.shutdown()
+    with pytest.raises(RuntimeError) as refused:
+        pool.submit(print)
+
+    assert defect(refused.value) == AbortedError(message="The kernel ends.")
+    assert "RuntimeError: odd" in defect(RuntimeError("odd")).message

@@ -20,6 +20,7 @@ HEADLESS = (
     "Nobody can be asked here: this kernel has no place to type an answer. Do without this call, or tell the "
     "user to run the cell again with --yes."
 )
+AGAIN = "Please answer 1, 2 or 3 (or once, always, reject and a reason): "
 INPUT_CHARS = 4_000
 """What is shown of one value of the call's input; the rest is counted."""
 DIFF_CHARS = 8_000
@@ -104,7 +105,7 @@ class Questions:
             reply = understand(line)
             if reply is not None:
                 return reply
-            text = "Please answer 1, 2 or 3 (or once, always, reject and a reason): "
+            text = AGAIN
 
     def _interview(self, asked: QuestionAsked, session: LiveSession) -> None:
         """Read the answers to what the model asks; nothing when they came from elsewhere."""

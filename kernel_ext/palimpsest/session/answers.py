@@ -96,14 +96,15 @@ def newest_turn(messages: Messages) -> str:
     return newest
 
 
-def ends() -> bool:
-    """Tell whether the interpreter ends: pools take no more, so whatever breaks is no defect."""
-    return not threading.main_thread().is_alive()
+def ends(broken: Exception) -> bool:
+    """Tell whether this broke because the interpreter ends, where pools take no more."""
+    no_more = isinstance(broken, RuntimeError) and str(broken).startswith("cannot schedule")
+    return no_more or not threading.main_thread().is_alive()
 
 
 def defect(broken: Exception) -> ErrorValue:
     """Say that we failed ourselves, unless the kernel ends."""
-    if ends():
+    if ends(broken):
         return AbortedError(message="The kernel ends.")
     return UnknownError(
         message=f"Palimpsest itself failed: {type(broken).__name__}: {broken}. "

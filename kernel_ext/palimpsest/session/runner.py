@@ -329,7 +329,7 @@ class Runner:
             raise
         except Exception as broken:  # noqa: BLE001  one broken turn must not end the session
             problem = defect(broken)
-            if not ends():
+            if not ends(broken):
                 # Else the next kernel tells that this one ended before the answer did.
                 self._tell(stage, problem)
             if start is None and not run.delivered:

@@ -101,21 +101,6 @@ class Running:
         """
         return tuple(self._session.snapshot().questions)
 
-    def prompt(self, text: str, **options: Unpack[PromptWords]) -> Answer:
-        """Send a prompt and wait for its answer.
-
-        For scripts: no kernel runs the agent's Python, and nobody is asked; questions wait until
-        ``reply`` answers them from another thread, or ``yes=True`` does. Options are those of
-        ``PromptOptions``: model, variant, agent, system, tools, max_steps, yes.
-
-        >>> answer = session.prompt("Which files are there?", yes=True)
-        >>> answer.error is None, answer.steps > 0
-        (True, True)
-        """
-        if self._holds.in_kernel:
-            raise UserError(NOT_IN_A_CELL)
-        return self.start(text, **options).result()
-
     def start(self, text: str, **options: Unpack[PromptWords]) -> "Future[Answer]":
         """Send a prompt; its answer arrives in a future.
 

@@ -1,0 +1,123 @@
+"""A script's prompt asks at the terminal, and waits for nobody where there is none."""
+
+import os
+import pty
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from palimpsest.store.opening import open_store
+from palimpsest.transcript.events import PermissionReplied
+
+SCRIPT = """\
+from palimpsest.app import App
+from palimpsest.model.script import calls, says
+from palimpsest.model.scripted import ScriptedModel
+from palimpsest.public import open_session
+
+model = ScriptedModel({answers})
+app = App(model=lambda _: model, environment={{}}, overrides={{"model": "a/b", "titles": False}})
+print("answer:", open_session(app).prompt("Do it.").text, flush=True)
+app.close()
+"""
+WRITES = "calls('write', path='a.txt', content='x'), says('Over.')"
+ASKS = (
+    "calls('question', questions=[{'question': 'Which one?', 'options': "
+    "[{'label': 'Red'}, {'label': 'Blue'}]}]), says('Over.')"
+)
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(60)]
+
+
+def begun(folder: Path, answers: str, stdin: int) -> "subprocess.Popen[str]":
+    script = SCRIPT.format(answers=answers)
+    pipe = subprocess.PIPE
+    command = [sys.executable, "-c", script]
+    return subprocess.Popen(
+        command, cwd=folder, stdin=stdin, stdout=pipe, stderr=pipe, text=True, bufsize=0
+    )
+
+
+def typed(folder: Path, answers: str, until: str, line: bytes) -> str:
+    """Run a script at a terminal where a line is typed when it has said these words; return the rest."""
+    ours, its = pty.openpty()
+    running = begun(folder, answers, its)
+    os.close(its)
+    assert running.stdout is not None
+    said = ""
+    while until not in said:
+        one = running.stdout.read(1)
+        assert one, running.communicate()[1]
+        said += one
+    os.write(ours, line)
+    rest, problems = running.communicate()
+    os.close(ours)
+    assert problems == ""
+    return said + rest
+
+
+def replies(folder: Path) -> list[PermissionReplied]:
+    store, _ = open_store(folder)
+    [session] = store.list()
+    events = [record.event for record in store.read(session.id)]
+    return [event for event in events if isinstance(event, PermissionReplied)]
+
+
+def test_a_question_is_answered_at_the_terminal(tmp_path: Path) -> None:
+    said = typed(tmp_path, WRITES, "> ", b"what?\n1\n")
+
+    assert "The agent wants to use write" in said
+    assert "Please answer 1, 2 or 3" in said
+    assert said.endswith("answer: Over.\n")
+    assert (tmp_path / "a.txt").read_text() == "x"
+    assert [one.reply.by for one in replies(tmp_path)] == ["person"]
+
+
+def test_what_the_model_asks_is_answered_at_the_terminal(tmp_path: Path) -> None:
+    said = typed(tmp_path, ASKS, "> ", b"2\n")
+
+    assert "Which one?" in said
+    assert said.endswith("answer: Over.\n")
+    store, _ = open_store(tmp_path)
+    [session] = store.list()
+    assert (
+        "Blue"
+        in "".join(
+            record.model_dump_json()
+            for record in store.read(session.id)
+            if "question" in record.event.type
+        ).rpartition("question.asked")[2]
+    )
+
+
+@pytest.mark.parametrize("answers", [WRITES, ASKS], ids=["permission", "question"])
+def test_without_a_terminal_nobody_is_waited_for(tmp_path: Path, answers: str) -> None:
+    said, problems = begun(tmp_path, answers, subprocess.DEVNULL).communicate()
+
+    assert (said, problems) == ("answer: Over.\n", "")
+    assert not (tmp_path / "a.txt").exists()
+    assert [one.reply.by for one in replies(tmp_path)] == ["headless"] * (answers == WRITES)
+
+
+def test_a_keyboard_interrupt_stops_the_turn(tmp_path: Path) -> None:
+    ours, its = pty.openpty()
+    running = begun(tmp_path, WRITES, its)
+    os.close(its)
+    assert running.stdout is not None
+    assert running.stdout.read(1)
+
+    # A signal in the instant before the reading begins would be met by nothing, as with any input().
+    with pytest.raises(subprocess.TimeoutExpired):
+        running.wait(0.2)
+    running.send_signal(signal.SIGINT)
+    _, problems = running.communicate()
+    os.close(ours)
+
+    assert problems.rstrip().endswith("KeyboardInterrupt")
+    assert not (tmp_path / "a.txt").exists()
+    store, _ = open_store(tmp_path)
+    [session] = store.list()
+    assert "Stopped." in "".join(record.model_dump_json() for record in store.read(session.id))
