@@ -185,6 +185,7 @@ async def test_decisions_of_a_hook_are_journaled_under_its_name_and_taken_as_giv
     assert (decision.action, decision.rule) == ("clear", "hook/tidy")
     assert decision.tokens_before > 300 > decision.tokens_after
     assert "[read before]" in str(model.requests[1].messages)
+    await session.journal.flush()
     again = redecide(house.store, session.id)
     assert again.same
     assert again.given == 1
