@@ -116,6 +116,7 @@ def speaking() -> list[Figure]:
     with FaultServer() as server:
         config = {
             "model": "openai/bench",
+            "titles": False,  # a title would be asked for beside the first answer
             "models": {"openai/bench": {"api_base": server.openai_base}},
         }
         environment = {
