@@ -63,7 +63,8 @@ const HEAD = {
   status: { type: 'idle' as const },
   asks: [],
   questions: [],
-  waiting: 0
+  waiting: 0,
+  partial: false
 };
 
 beforeEach(() => {

@@ -39,7 +39,8 @@ function view(
     status,
     asks: [],
     questions: [],
-    waiting: 0
+    waiting: 0,
+    partial: false
   };
   const transcript = { ...EMPTY, seq: 9, status, places, decisions };
   return {

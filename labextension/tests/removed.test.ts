@@ -33,35 +33,50 @@ function segment(more: object = {}) {
   return read;
 }
 
+const head = {
+  session: 'ses_1',
+  title: '',
+  read_only: false,
+  seq: 12,
+  status: { type: 'idle' as const },
+  asks: [],
+  questions: [],
+  waiting: 0,
+  partial: false
+};
+
+function session(more: object, partial = false) {
+  return { head: { ...head, partial }, transcript: { ...EMPTY, ...more } };
+}
+
 describe('an answer that its session no longer holds', () => {
   it('is removed when neither prompt nor answer is there', () => {
-    expect(isRemoved(segment(), { ...EMPTY, seq: 12 })).toBe(true);
-    expect(isRemoved(segment(), { ...EMPTY, seq: 12, places })).toBe(false);
+    expect(isRemoved(segment(), session({ seq: 12 }))).toBe(true);
+    expect(isRemoved(segment(), session({ seq: 12, places }))).toBe(false);
     const rest = places.slice(0, 1);
-    expect(isRemoved(segment(), { ...EMPTY, seq: 12, places: rest })).toBe(
+    expect(isRemoved(segment(), session({ seq: 12, places: rest }))).toBe(
       false
     );
   });
 
   it('is not removed where the page has not heard of it yet', () => {
-    expect(isRemoved(segment(), { ...EMPTY, seq: 8 })).toBe(false);
+    expect(isRemoved(segment(), session({ seq: 8 }))).toBe(false);
     const open = segment({ open: true });
-    expect(isRemoved(open, { ...EMPTY, seq: 12 })).toBe(false);
+    expect(isRemoved(open, session({ seq: 12 }))).toBe(false);
     const none = segment({ messages: [] });
-    expect(isRemoved(none, { ...EMPTY, seq: 12 })).toBe(false);
+    expect(isRemoved(none, session({ seq: 12 }))).toBe(false);
+  });
+
+  it('is not removed where what a summary stands for is not told', () => {
+    expect(isRemoved(segment(), session({ seq: 12 }, true))).toBe(false);
+    const older: Partial<typeof head> = { ...head };
+    delete older.partial;
+    const { transcript } = session({ seq: 12 });
+    const untold = { head: older as typeof head, transcript };
+    expect(isRemoved(segment(), untold)).toBe(false);
   });
 
   it('is drawn so, and is not where the session is not known', () => {
-    const head = {
-      session: 'ses_1',
-      title: '',
-      read_only: false,
-      seq: 12,
-      status: { type: 'idle' as const },
-      asks: [],
-      questions: [],
-      waiting: 0
-    };
     const transcript = { ...EMPTY, seq: 12 };
     const view = (known: boolean) => ({
       ...NOTHING,

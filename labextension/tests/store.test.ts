@@ -18,7 +18,8 @@ const HEAD: SessionHead = {
   status: { type: 'busy' },
   asks: [],
   questions: [],
-  waiting: 0
+  waiting: 0,
+  partial: false
 };
 const PART = text('It ');
 

@@ -66,7 +66,8 @@ const head = (seq: number) => ({
   status: { type: 'idle' as const },
   asks: [],
   questions: [],
-  waiting: 0
+  waiting: 0,
+  partial: false
 });
 
 function picture(words: string, resync: string): PictureNotice {

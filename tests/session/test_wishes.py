@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from tests.loop.studio import Studio, ask
 
+from palimpsest.frontends.notices import head_of
 from palimpsest.model.script import calls, overflows, says
 from palimpsest.model.scripted import ScriptedModel
 from palimpsest.review.redecide import redecide
@@ -193,6 +194,23 @@ async def test_an_undo_that_only_the_log_knows_is_read_again(kernel: Kernel) -> 
 
     assert not state.partial
     assert any("First question" in str(message) for message in state.messages())
+
+
+async def test_a_page_is_told_that_what_a_summary_stands_for_is_not_told(kernel: Kernel) -> None:
+    """Else a saved cell would take what is not there for removed."""
+    model = ScriptedModel(*READS, says("B."), says("C."), says(SUMMARY))
+    room = kernel(model)
+    session = await room.session()
+    for words in ("First question", "Second question", "Third question"):
+        await ask(session, words)
+    await session.compact()
+    assert not head_of(session).partial
+    await room.workspace.close()
+
+    reopened = await kernel(kernel_id="kernel-b").session()
+
+    assert "First question" not in str(reopened.snapshot().messages)
+    assert head_of(reopened).partial
 
 
 async def test_nothing_is_compacted_by_itself_until_the_next_prompt(tmp_path: Path) -> None:

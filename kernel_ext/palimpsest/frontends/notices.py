@@ -41,6 +41,7 @@ def _head(session: LiveSession, picture: Snapshot) -> SessionHead:
         asks=picture.asks,
         questions=picture.questions,
         waiting=len(picture.inbox),
+        partial=picture.partial,
     )
 
 

@@ -459,6 +459,8 @@ class SessionHead(Value):
     """What the model asks the person."""
     waiting: int = 0
     """Prompts in the inbox."""
+    partial: bool = False
+    """What a summary stands for is not told: a message that is not there may still be in the log."""
 
 
 class CommandReply(Value):

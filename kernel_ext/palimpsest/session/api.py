@@ -89,6 +89,8 @@ class Snapshot:
     """What was answered, by the id of the tool call that asked."""
     questions: tuple[QuestionAsked, ...] = ()
     """What the model asks the person, and nobody answered yet."""
+    partial: bool = False
+    """Messages that a summary stands for are in the log only."""
 
     @classmethod
     def of(cls, state: State) -> "Snapshot":
@@ -104,6 +106,7 @@ class Snapshot:
             seq=state.seq,
             replies=dict(state.replies),
             questions=tuple(state.questions.values()),
+            partial=state.partial,
         )
 
 

@@ -30,7 +30,7 @@ export function markRemoved(
         segment.removed !== true &&
         session?.known === true &&
         session.transcript.status.type === 'idle' &&
-        isRemoved(segment, session.transcript)
+        isRemoved(segment, session)
       ) {
         const saved = output.toJSON();
         const data = saved.data as Record<string, PartialJSONValue>;

@@ -556,6 +556,10 @@ export interface SessionHead {
    * Prompts in the inbox.
    */
   waiting: number;
+  /**
+   * What a summary stands for is not told: a message that is not there may still be in the log.
+   */
+  partial: boolean;
 }
 /**
  * Nothing runs.

@@ -47,7 +47,7 @@ export function drawn(saved: ISegment, view: IKernelView): IDrawn {
     return found;
   }
   const { transcript } = session;
-  const taken = isRemoved(saved, transcript)
+  const taken = isRemoved(saved, session)
     ? 'removed'
     : takenOf(takenBack(transcript), [
         saved.turn,

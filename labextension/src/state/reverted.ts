@@ -1,8 +1,14 @@
 /**
  * What a session has taken back and not yet removed; session/revert.py says the same.
  */
-import type { FileDiff, MessageInfo, Session } from '../protocol/generated';
+import type {
+  FileDiff,
+  MessageInfo,
+  Session,
+  SessionHead
+} from '../protocol/generated';
 import type { ISegment } from '../protocol/segment';
+import type { ISessionView } from './store';
 import type { ITranscript } from './transcript';
 
 export interface ITakenBack {
@@ -58,11 +64,20 @@ export function takenOf(
   return messages.includes(taken.message) ? 'part' : undefined;
 }
 
-/** Tells whether a session no longer holds a saved stretch of it, nor the prompt it answers. */
+/**
+ * Tells whether a session no longer holds a saved stretch of it, nor the prompt it answers.
+ *
+ * Of a session that is told in part only, nobody here can tell.
+ */
 export function isRemoved(
   { messages, open, seq, turn }: ISegment,
-  { places, seq: known }: ITranscript
+  { head, transcript }: Pick<ISessionView, 'head' | 'transcript'>
 ): boolean {
+  const { places, seq: known } = transcript;
+  // A kernel of an older version does not say which it is.
+  if ((head as Partial<SessionHead>).partial !== false) {
+    return false;
+  }
   if (open || messages.length === 0 || turn === '' || known < seq[1]) {
     return false;
   }

@@ -289,7 +289,8 @@ export class KernelStore implements IReadable<IKernelView> {
           status: IDLE,
           asks: [],
           questions: [],
-          waiting: 0
+          waiting: 0,
+          partial: false
         },
         transcript: EMPTY,
         known: false
