@@ -7,8 +7,10 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +19,7 @@ from tests.store.builders import OWNER, SESSION, assistant, records, session, te
 from tests.store.conformance import TALK, begin
 from tests.store.writing import HEARTBEAT_SECONDS, WATCH_SECONDS
 
+from palimpsest.store import beginning
 from palimpsest.store.follow import Follower
 from palimpsest.store.journal import Journal
 from palimpsest.store.jsonl import JsonlStore
@@ -24,12 +27,23 @@ from palimpsest.store.layout import prepare
 from palimpsest.store.lease import this_owner
 from palimpsest.store.memory import MemoryStore
 from palimpsest.store.opening import open_store
+from palimpsest.store.segments import Piece
 from palimpsest.store.state import State
+from palimpsest.store.store import TakenOver
+from palimpsest.store.writer import JsonlWriter
 from palimpsest.transcript.errors import LayoutTooNew, SessionHeld
 from palimpsest.transcript.events import SessionCreated, SessionError
 
 ROOT = Path(__file__).parents[2]
 ROB_SECONDS = float(os.environ.get("PALIMPSEST_ROB_SECONDS", "3"))
+
+
+@dataclass
+class SlowHeader:
+    """Where a thread waits between making its segment and saying its header."""
+
+    reached: threading.Event = field(default_factory=threading.Event)
+    go: threading.Event = field(default_factory=threading.Event)
 
 
 class OtherKernel:
@@ -221,6 +235,94 @@ def test_kernels_that_rob_each_other_lose_nothing(tmp_path: Path) -> None:
     for line in store.list():
         numbers = [record.seq for record in store.read(line.id)]
         assert numbers == sorted(set(numbers))
+
+
+@pytest.fixture
+def slow_header(monkeypatch: pytest.MonkeyPatch) -> Iterator[SlowHeader]:
+    """Let a thread named "slow" make a segment and say nothing in it until it may."""
+    slow = SlowHeader()
+    write = beginning.write_fully
+
+    def wait_first(fd: int, content: bytes) -> None:
+        if threading.current_thread().name == "slow":
+            slow.reached.set()
+            slow.go.wait(10)
+        write(fd, content)
+
+    monkeypatch.setattr(beginning, "write_fully", wait_first)
+    monkeypatch.setattr(beginning, "HEADER_WAIT_SECONDS", 0.2)
+    yield slow
+    slow.go.set()
+
+
+def test_a_segment_whose_header_comes_late_is_never_passed_over(
+    tmp_path: Path, slow_header: SlowHeader, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store, other = open_here(tmp_path), open_here(tmp_path)
+    begin(store)
+    kept: list[str] = []
+    forks: list[str] = []
+    done = threading.Event()
+
+    def slowly() -> None:
+        writer = other.acquire(SESSION, this_owner("kernel-b"), steal=True)
+        try:
+            writer.append(records([assistant("msg_slow")], first=6))
+            kept.append("msg_slow")
+        except TakenOver as taken:
+            forks.append(taken.fork.id)
+            taken.writer.close()
+        done.set()
+
+    own = store.segments.own
+
+    def own_then_let_go(session_id: str, *, below: int | None = None) -> list[Piece]:
+        found = own(session_id, below=below)
+        if threading.current_thread() is not slow and not slow_header.go.is_set():
+            slow_header.go.set()
+            done.wait(0.5)
+        return found
+
+    slow = threading.Thread(target=slowly, name="slow")
+    slow.start()
+    assert slow_header.reached.wait(5)
+    monkeypatch.setattr(store.segments, "own", own_then_let_go)
+    writer = store.acquire(SESSION, this_owner("kernel-a"), steal=True)
+    slow.join(10)
+    writer.append(records([assistant("msg_new")], first=store.load(SESSION).seq + 1))
+    writer.close()
+
+    assert set(kept) <= set(names(store))
+    assert [*kept, *(name for fork in forks for name in names(store, fork)[-1:])] == ["msg_slow"]
+    assert names(store)[-1] == "msg_new"
+    assert store.problems(SESSION) == []
+
+
+def test_what_a_silent_writer_did_not_say_is_said_for_it_and_it_goes_on(
+    tmp_path: Path, slow_header: SlowHeader
+) -> None:
+    store, other = open_here(tmp_path), open_here(tmp_path)
+    begin(store)
+    old = store.acquire(SESSION, this_owner("kernel-a"))
+    old.append(records([assistant("msg_3")], first=6))
+    taken: list[JsonlWriter] = []
+    slow = threading.Thread(
+        target=lambda: taken.append(other.acquire(SESSION, this_owner("kernel-b"), steal=True)),
+        name="slow",
+    )
+    slow.start()
+    assert slow_header.reached.wait(5)
+    with pytest.raises(TakenOver) as caught:
+        old.append(records([assistant("msg_4")], first=7))
+    slow_header.go.set()
+    slow.join(10)
+    taken[0].append(records([assistant("msg_new")], first=7))
+    taken[0].close()
+    caught.value.writer.close()
+
+    assert names(store) == ["msg_1", "msg_2", "msg_3", "msg_new"]
+    assert names(store, caught.value.fork.id) == ["msg_1", "msg_2", "msg_3", "msg_4"]
+    assert store.problems(SESSION) == []
 
 
 def test_what_an_old_writer_wrote_after_the_cut_is_not_read_but_kept(tmp_path: Path) -> None:

@@ -11,9 +11,9 @@ import time
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from itertools import chain
-from pathlib import Path
 from uuid import uuid4
 
+from palimpsest.store.beginning import begin
 from palimpsest.store.blobs import BlobFolder
 from palimpsest.store.faults import guarded
 from palimpsest.store.index import Index
@@ -98,7 +98,7 @@ class JsonlStore:
         polite = self._take_lease(file, lease, steal=steal)
         if not file.lock() and polite:
             raise _held(session_id, file.read())
-        path = self._begin_segment(session_id, epoch, owner)
+        path = begin(self.segments, directory, epoch, owner)
         if path is None:
             file.remove(lease)
             file.unlock()
@@ -135,24 +135,6 @@ class JsonlStore:
         if not is_dead(held) and file.is_fresh(seconds):
             raise _held(file.path.parent.name, held)
 
-    def _begin_segment(self, session_id: str, epoch: int, owner: Owner) -> Path | None:
-        """Make our segment and cut the one before it; None when somebody was faster."""
-        directory = self.layout.session(session_id)
-        before = self.segments.own(session_id)
-        path = directory / segment_name(epoch)
-        try:
-            fd = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL, 0o600)
-        except FileExistsError:
-            return None
-        try:
-            # Measured after our segment exists: what the old writer appends later is past the cut.
-            previous, cut = (before[-1].segment, before[-1].size()) if before else (None, None)
-            writer = {"host": owner.host, "pid": owner.pid, "kernel_id": owner.kernel_id}
-            write_fully(fd, header_line(session_id, epoch, previous, cut, writer))
-        finally:
-            os.close(fd)
-        return path
-
     def _release(self, writer: JsonlWriter) -> None:
         with self._lock:
             file, lease = self._held.pop(writer, (None, None))
@@ -168,7 +150,9 @@ class JsonlStore:
         session_id = writer.session_id
         state = State()
         late: list[Record] = []
-        for piece in self._pieces_until(writer, cut):
+        # What this writer follows, which is not what is read as the session when it was passed over.
+        place = ForkedFrom(session_id=session_id, seq=0, segment=writer.path.name, offset=cut)
+        for piece in self.segments.until(place):
             for _, line in forward(piece):
                 state.apply_line(line)
         whole = longhand(writer.piece())
@@ -181,19 +165,12 @@ class JsonlStore:
         late += [record for record in records if record.seq > (late[-1].seq if late else state.seq)]
         if state.session is None:
             raise _held(session_id, None)
-        place = ForkedFrom(
-            session_id=session_id, seq=state.seq, segment=writer.path.name, offset=cut
+        begun = self._begin_fork(
+            fork_of(state.session), place.model_copy(update={"seq": state.seq})
         )
-        begun = self._begin_fork(fork_of(state.session), place)
         fork = self.acquire(begun.id, owner)
         fork.append(shifted(late, 1, begun))
         return TakenOver(refusal(session_id, begun), fork=begun, writer=fork, shift=1)
-
-    def _pieces_until(self, writer: JsonlWriter, cut: int) -> list[Piece]:
-        pieces = self.segments.pieces(writer.session_id)
-        names = [piece.path for piece in pieces]
-        older = pieces[: names.index(writer.path)] if writer.path in names else []
-        return [*older, writer.piece(max(cut, writer.piece().start))]
 
     def fork(self, parent_id: str, session: Session, *, seq: int | None = None) -> Session:
         """Begin a session with everything of the parent up to ``seq``, by reference."""

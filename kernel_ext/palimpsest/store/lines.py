@@ -32,6 +32,7 @@ PART, DELTA, INFO, OTHER = 4, 6, 7, 8
 part), a message's info (7: id), anything else (8: its type)."""
 
 REQUEST = "step.requested"
+HEADER = "segment"
 Json = dict[str, Any]
 
 _TYPES = {PART: "message.part.updated", DELTA: "message.part.delta", INFO: "message.updated"}
@@ -85,6 +86,8 @@ def record_of(line: bytes, whole: Callable[[Json], Json] | None = None) -> Recor
     data = load_line(line)
     if data is None:
         raise Unreadable("The line is not a JSON object.")
+    if data.get("type") == HEADER:
+        return None  # a writer's that came too late, and somebody had said it for it
     if whole is not None and data.get("type") == REQUEST:
         try:
             data = whole(data)

@@ -8,7 +8,7 @@ changes a file.
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -134,11 +134,16 @@ class Segments:
         self._headers = {p: h for p, h in self._headers.items() if p.parent != directory}
         self._forks.pop(session_id, None)
 
-    def own(self, session_id: str) -> list[Piece]:
-        """Return the pieces in the session's own directory, oldest first."""
+    def own(self, session_id: str, *, below: int | None = None) -> list[Piece]:
+        """Return the pieces in the session's own directory, oldest first.
+
+        ``below`` leaves away the segments from an epoch on.
+        """
         directory = self._layout.session(session_id)
         for epoch in epochs(directory):
             name = segment_name(epoch)
+            if below is not None and epoch >= below:
+                continue
             if self.header(directory / name) is not None:
                 return self._back(session_id, name, None)
         return []
@@ -149,7 +154,7 @@ class Segments:
         place = self.forked_from(session_id, own)
         if place is None:
             return own
-        return [*self._until(place, seen={session_id}), *own]
+        return [*self.until(place, seen={session_id}), *own]
 
     def forked_from(self, session_id: str, own: Sequence[Piece]) -> ForkedFrom | None:
         """Return where a session leaves its parent, as its first record says."""
@@ -162,16 +167,20 @@ class Segments:
             self._forks[session_id] = _fork_place(line)
         return self._forks[session_id]
 
-    def _until(self, place: ForkedFrom, seen: set[str]) -> list[Piece]:
+    def until(self, place: ForkedFrom, seen: Collection[str] = ()) -> list[Piece]:
+        """Return what a fork that begins at a place has of its parents, oldest first.
+
+        ``seen`` are sessions that are not gone through again.
+        """
         if place.session_id in seen:
             return []
-        seen.add(place.session_id)
+        seen = {*seen, place.session_id}
         holder, _, name = place.segment.rpartition("/")
         parent_id = holder or place.session_id
         with suppress(NotFound):
             parents = self._back(parent_id, name, place.offset)
             above = self.forked_from(parent_id, parents)
-            return parents if above is None else [*self._until(above, seen), *parents]
+            return parents if above is None else [*self.until(above, seen), *parents]
         return []
 
     def _back(self, session_id: str, name: str, end: int | None) -> list[Piece]:

@@ -17,6 +17,7 @@ from typing import Any
 
 from pydantic_core import PydanticSerializationError
 
+from palimpsest.store.beginning import HEADER_WAIT_SECONDS, POLL_SECONDS, settle
 from palimpsest.store.faults import reason
 from palimpsest.store.layout import write_fully
 from palimpsest.store.lines import load_line
@@ -25,9 +26,6 @@ from palimpsest.store.shorthand import REFRESH, shortened
 from palimpsest.store.store import TakenOver, WriteFailed
 from palimpsest.transcript.errors import NotFound, StorageFailed
 from palimpsest.transcript.events import Checkpoint, Record, StepRequested
-
-HEADER_WAIT_SECONDS = 2.0
-"""How long a new writer may take between making its segment and saying where it cuts ours."""
 
 Refuse = Callable[["JsonlWriter", int, Sequence[Record]], TakenOver]
 
@@ -212,16 +210,17 @@ class JsonlWriter:
     def _cut(self) -> int:
         """Return the byte up to which our segment counts; waits for the new writer to say it."""
         until = time.monotonic() + HEADER_WAIT_SECONDS
-        while True:
-            with suppress(NotFound):
-                pieces = self._segments.own(self.session_id)
-                ends = {piece.segment: piece.end for piece in pieces}
-                end = ends.get(self.path.name, 0)
-                if end is not None:
-                    return end
+        while not self._next.exists():  # a lease was lost, and its new holder is about to begin
             if time.monotonic() > until:
                 return self._size
-            time.sleep(0.01)
+            time.sleep(POLL_SECONDS)
+        with suppress(NotFound):
+            settle(self._segments, self.path.parent)
+            pieces = self._segments.own(self.session_id)
+            end = {piece.segment: piece.end for piece in pieces}.get(self.path.name, 0)
+            if end is not None:
+                return end
+        return self._size
 
     def _stop(self, records: Sequence[Record]) -> TakenOver:
         cut = self._cut()
