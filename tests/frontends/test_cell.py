@@ -252,7 +252,20 @@ def test_outputs_land_in_the_right_cell_while_another_one_runs(kernel: Kernel) -
 
 
 def test_only_steps_are_refreshed_while_a_page_watches(kernel: Kernel) -> None:
-    words = "one two three four five six seven eight nine ten eleven twelve".split()
+    words = [
+        "one",
+        "two",
+        "three",
+        "four",
+        "five",
+        "six",
+        "seven",
+        "eight",
+        "nine",
+        "ten",
+        "eleven",
+        "twelve",
+    ]
     answer = f"says({' '.join(words)!r}).drips(0.2)"
     kernel.script(answer, answer)
 
@@ -268,7 +281,9 @@ def test_only_steps_are_refreshed_while_a_page_watches(kernel: Kernel) -> None:
     kernel.request(type="unwatch", client="page")
 
     assert len(halves(alone)) >= 3
-    assert len(halves(watched)) <= 1, "the first words are shown once, and then nothing until a step"
+    assert len(halves(watched)) <= 1, (
+        "the first words are shown once, and then nothing until a step"
+    )
     assert "twelve" in watched.story()
 
 
