@@ -180,9 +180,37 @@ async def test_a_live_turn_hears_a_refusal_as_its_policy_does(
         studio = Studio(tmp_path, LitellmModel(), info=info, policy=preset)
         session = await studio.session()
 
-        with Trace(is_overflow) as trace:
+        with Trace(is_overflow, says_overflow) as trace:
             answer = await ask(session, "Go.", model="openai/gpt-test")
 
     assert trace.seen["is_overflow"]
+    assert trace.seen["says_overflow"]
     assert isinstance(answer.error, kind)
     assert getattr(answer.error, "tokens", None) == tokens
+
+
+@pytest.mark.usefixtures("litellm")
+@pytest.mark.parametrize("preset", ["palimpsest", "openclaw-2026.2", "openclaw-2026.9"])
+async def test_a_live_turn_tells_a_bill_from_haste_as_its_policy_does(
+    tmp_path: Path, preset: str
+) -> None:
+    with FaultServer() as server:
+        haste = fails(400, "Quota exceeded for this minute.", retry_after=0)
+        server.script(haste, fails(402, "Your credit balance is too low."))
+        info = ModelInfo(
+            ref=ModelRef(provider="openai", name="gpt-test"),
+            window=100_000,
+            output_limit=4_000,
+            api_base=server.openai_base,
+        )
+        studio = Studio(tmp_path, LitellmModel(), info=info, policy=preset)
+        session = await studio.session()
+
+        with Trace(is_rate_limit, is_billing) as trace:
+            answer = await ask(session, "Go.", model="openai/gpt-test")
+
+    assert trace.seen["is_rate_limit"]
+    assert trace.seen["is_billing"]
+    assert len(server.requests) == 2
+    assert isinstance(answer.error, ApiError)
+    assert "no credit left" in answer.error.message

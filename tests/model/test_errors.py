@@ -8,6 +8,7 @@ import pytest
 
 from palimpsest.model.errors import classify, scrub
 from palimpsest.model.overflow import is_overflow
+from palimpsest.model.retry import retryable
 from palimpsest.transcript.errors import (
     AbortedError,
     ApiError,
@@ -95,6 +96,42 @@ def test_the_code_decides_whether_429_may_pass(code: str, *, retry: bool) -> Non
 
     assert isinstance(error, ApiError)
     assert error.retryable is retry
+
+
+@pytest.mark.parametrize(
+    ("status", "message"),
+    [
+        (400, "Your credit balance is too low to access the API. Please go to Plans & Billing."),
+        (402, "This request requires more credits, or fewer max_tokens."),
+        (429, "Insufficient balance. Rate limit reached for free accounts."),
+    ],
+)
+def test_an_account_without_money_is_said_and_not_asked_again(status: int, message: str) -> None:
+    error = of("APIError", message, status_code=status)
+
+    assert isinstance(error, ApiError)
+    assert "has no credit left. Add some there, or choose another model" in error.message
+    assert message in error.message
+    assert not retryable(error)
+
+
+@pytest.mark.parametrize(
+    ("message", "again"),
+    [
+        ("Too large for tokens per minute (TPM): Limit 6000, Requested 7000.", True),
+        ("All credentials are cooling down.", True),
+        ("You exceeded your current quota, please check your plan and billing details.", True),
+        ("The field 'messages' has 4290 items.", False),
+        ("Credit cards are a fine subject for a poem.", False),
+    ],
+)
+def test_a_refusal_for_haste_is_asked_again_whatever_its_status(
+    message: str, *, again: bool
+) -> None:
+    error = of("BadRequestError", message, status_code=400)
+
+    assert isinstance(error, ApiError)
+    assert retryable(error) is again
 
 
 @pytest.mark.parametrize(

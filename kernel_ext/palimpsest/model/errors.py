@@ -14,9 +14,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from palimpsest.model.custom import CustomFailure
-from palimpsest.model.overflow import is_compaction_failure, is_overflow, observed_tokens
+from palimpsest.model.overflow import (
+    is_billing,
+    is_compaction_failure,
+    is_overflow,
+    is_rate_limit,
+    observed_tokens,
+)
 from palimpsest.model.providers import key_variable
-from palimpsest.model.retry import HOPELESS_CODES, SERVER_ERROR, passes
+from palimpsest.model.retry import HOPELESS_CODES, NO_CREDIT, SERVER_ERROR, passes
 from palimpsest.transcript.errors import (
     AbortedError,
     ApiError,
@@ -101,14 +107,22 @@ def classify(
         return _refused(seen, provider, api_base)
     if seen.status is None and not _is_connection(seen) and not passes(seen.message):
         return UnknownError(message=seen.message)
+    code = refusal_code(seen.message, seen.code, refusals)
     return ApiError(
-        message=_spoken(seen, provider),
+        message=_spoken(seen, provider, code),
         status=seen.status,
-        retryable=_is_retryable(seen),
+        retryable=_is_retryable(seen, code, refusals),
         headers=seen.headers or None,
         response_body=seen.body,
-        metadata={"code": seen.code} if seen.code else None,
+        metadata={"code": code} if code else None,
     )
+
+
+def refusal_code(message: str, code: str | None, refusals: Refusals = "union") -> str | None:
+    """Return the code that decides about a refusal: its own, or that of one that speaks of money."""
+    if code not in HOPELESS_CODES and is_billing(message, refusals):
+        return NO_CREDIT
+    return code
 
 
 def _own_failure(exception: BaseException) -> CustomFailure | None:
@@ -329,22 +343,27 @@ def _refused(seen: Seen, provider: str, api_base: str | None) -> ApiError:
     return ApiError(message=message, retryable=True, response_body=seen.message)
 
 
-def _is_retryable(seen: Seen) -> bool:
-    if seen.code in HOPELESS_CODES:
+def _is_retryable(seen: Seen, code: str | None, refusals: Refusals) -> bool:
+    if code in HOPELESS_CODES:
         return False
     if seen.mid_stream or _is_connection(seen):
         return seen.status is None or seen.status in RETRYABLE_STATUS or seen.status >= SERVER_ERROR
     status = seen.status or 0
     if status in RETRYABLE_STATUS or status >= SERVER_ERROR:
         return True
-    return passes(seen.message)
+    return passes(seen.message) or is_rate_limit(seen.message, refusals)
 
 
-def _spoken(seen: Seen, provider: str) -> str:
+def _spoken(seen: Seen, provider: str, code: str | None) -> str:
     if seen.silent:
         return f"The provider {provider!r} said nothing for too long, so the request was given up."
-    if seen.code == "insufficient_quota":
+    if code == "insufficient_quota":
         return f"The account at {provider!r} has no quota left: {seen.message}"
+    if code == NO_CREDIT:
+        return (
+            f"The account at {provider!r} has no credit left. Add some there, or choose another model"
+            f" with --model. ({provider} said: {seen.message})"
+        )
     if seen.mid_stream and seen.status is None:
         return f"The connection broke in the middle of the answer: {seen.message}"
     return seen.message

@@ -29,7 +29,7 @@ def is_overflow(
     told = " ".join(str(part) for part in parts if part)
     if status == TOO_MANY_REQUESTS or _is_else(told, table):
         return False
-    if status in table.statuses or _holds(told, table.sure):
+    if status in table.statuses or says_overflow(told, refusals):
         return True
     return _sounds_so(told, table) and not _holds(told, table.unlike)
 

@@ -294,6 +294,16 @@ OURS = (
     r"上下文(?:过长|长度|超出|超过|窗口)",
 )
 
+RATE_OURS = (
+    r"rate[_ ]limit|too many (?:concurrent )?requests|\b429\b",
+    "throttling|throttled",
+    "model_cooldown|cooling down",
+    "resource has been exhausted|resource_exhausted",
+    "exceeded your current quota|quota exceeded",
+    *TOKENS_PER_MINUTE,
+)
+"""What passes while one waits; a plan's usage limit lasts for hours, and its day's tokens as well."""
+
 UNION = Table(
     sure=words(*SURE_2026_9, *SURE_OPENCODE, *OURS),
     never=words(
@@ -306,6 +316,8 @@ UNION = Table(
         "payment required|insufficient (?:credits|balance)|credit balance|plans & billing|billing"
         "|requires more credits|extra usage",
     ),
+    rate=words(*RATE_OURS),
+    bills=bills(*BILLING_2026_9),
     compaction=words("summari[sz]ation failed", "compaction"),
     tokens=words(
         *TOKENS_2026_9,

@@ -21,8 +21,12 @@ LONGEST_SECONDS = 2_147_483.647
 """What a signed 32-bit count of milliseconds can hold; no provider means more than that."""
 
 SERVER_ERROR = 500
+NO_CREDIT = "no_credit"
+"""Our own code of a refusal that speaks of money, whatever code and status it came with."""
+
 HOPELESS_CODES = frozenset(
     {
+        NO_CREDIT,
         "insufficient_quota",
         "usage_not_included",
         "invalid_prompt",

@@ -10,11 +10,12 @@ from collections.abc import AsyncGenerator, Callable, Iterator
 from types import SimpleNamespace
 
 from palimpsest.model import usage
-from palimpsest.model.errors import auth_sentence, ended_early, overflow_error
+from palimpsest.model.errors import auth_sentence, ended_early, overflow_error, refusal_code
 from palimpsest.model.joining import Joiner
 from palimpsest.model.model import ModelRequest, StepFinished, StepStarted, StreamEvent
 from palimpsest.model.overflow import is_overflow
 from palimpsest.model.providers import Family, family
+from palimpsest.model.retry import HOPELESS_CODES
 from palimpsest.model.script import (
     Action,
     Answer,
@@ -145,14 +146,15 @@ def error_of(failure: Failure, provider: str, refusals: Refusals = "union") -> E
         return AuthError(provider=provider, message=auth_sentence(provider, failure.message))
     if is_overflow(failure.message, failure.code, failure.status, refusals):
         return overflow_error(failure.message, refusals)
-    quota = failure.code == "insufficient_quota"
+    code = refusal_code(failure.message, failure.code, refusals)
+    hopeless = code in HOPELESS_CODES
     return ApiError(
         message=failure.message,
         status=failure.status,
-        retryable=not quota
+        retryable=not hopeless
         and (failure.status in RETRYABLE_STATUS or failure.status >= SERVER_ERROR),
         headers=dict(failure.headers) or None,
-        metadata={"code": failure.code} if failure.code else None,
+        metadata={"code": code} if code else None,
     )
 
 
