@@ -20,7 +20,12 @@ from palimpsest.store.keys import Keys
 from palimpsest.store.state import State, fold
 from palimpsest.store.store import Store, TakenOver
 from palimpsest.transcript.errors import NotFound, SessionHeld, UserError
-from palimpsest.transcript.events import Event, SessionCreated, SessionUpdated
+from palimpsest.transcript.events import (
+    Event,
+    MessageRemoved,
+    SessionCreated,
+    SessionUpdated,
+)
 from palimpsest.transcript.sessions import Session
 
 TALK: tuple[Event, ...] = (
@@ -154,6 +159,27 @@ class StoreConformance:
 
         assert [(line.title, line.messages) for line in before] == [("Penguins", 2)]
         assert [(line.title, line.messages) for line in store.list()] == [("Whales", 3)]
+
+    def test_the_list_counts_what_a_fork_shares_with_its_parents(self, store: Store) -> None:
+        begin(store)
+        store.fork(SESSION, session("ses_f"), seq=3)
+        writer = store.acquire("ses_f", OWNER)
+        writer.append(records([assistant("msg_f")], first=5))
+        writer.close()
+        store.fork("ses_f", session("ses_g"))
+
+        counted = {line.id: line.messages for line in store.list()}
+        assert counted == {SESSION: 2, "ses_f": 2, "ses_g": 2}
+
+    def test_the_list_counts_no_message_that_was_removed(self, store: Store) -> None:
+        begin(store, (*TALK, assistant("msg_3"), assistant("msg_4"), user("msg_2")))
+        writer = store.acquire(SESSION, OWNER)
+        gone = [MessageRemoved(message_id=one) for one in ("msg_2", "msg_4")]
+        writer.append(records([*gone, assistant("msg_5")], first=9))
+        writer.close()
+
+        assert [line.messages for line in store.list()] == [3]
+        assert len(store.load(SESSION).messages()) == 3
 
     def test_a_fork_begins_with_all_of_its_parent(self, store: Store) -> None:
         begin(store)

@@ -6,7 +6,7 @@ when the entry was made; otherwise the head and the tail of the log are read aga
 
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict
 from typing import Any
@@ -17,7 +17,7 @@ from palimpsest.store.segments import SEGMENT_NAME, Piece, Segments, backward, f
 from palimpsest.store.store import SessionSummary
 from palimpsest.transcript.sessions import ForkedFrom, Session
 
-INDEX_VERSION = 2
+INDEX_VERSION = 3
 TAIL_BYTES = 4 << 20
 """As far back as a session's newest record of itself is looked for; beyond, its first one serves."""
 
@@ -73,17 +73,12 @@ class Index:
     def _summarise(self, session_id: str) -> dict[str, Any] | None:
         own = self._segments.own(session_id)
         tail = _Tail()
-        budget = TAIL_BYTES
-        for piece in reversed(own):
-            for _, line in backward(piece):
-                budget -= len(line)
-                if tail.take(line) or budget < 0:
-                    break
-            if tail.done or budget < 0:
-                break
-        session = tail.session or _first_session(own)
+        left = tail.read(own, TAIL_BYTES)
+        session, deleted = tail.session or _first_session(own), tail.deleted
         if session is None:
             return None
+        if session.forked_from is not None and not tail.done:
+            tail.read(self._segments.until(session.forked_from, {session_id}), left)
         summary = SessionSummary(
             id=session_id,
             title=session.title,
@@ -93,7 +88,7 @@ class Index:
             parent_id=session.parent_id,
             forked_from=session.forked_from,
             messages=tail.messages + len(tail.seen),
-            deleted=tail.deleted,
+            deleted=deleted,
             archived=session.time.archived,
             shared=session.shared,
         )
@@ -112,13 +107,30 @@ class _Tail:
         self.messages = 0
         self.seen: set[bytes] = set()
         self.done = False
+        self._removed: set[bytes] = set()
+        self._written: set[bytes] = set()
+        """Messages that were removed, and those of them that were written after the checkpoint."""
+
+    def read(self, pieces: Sequence[Piece], budget: int) -> int:
+        """Take in lines from the newest back, as far as need and budget go; return what is left of it."""
+        for piece in reversed(pieces):
+            if self.done or budget < 0:
+                break
+            for _, line in backward(piece):
+                budget -= len(line)
+                if self.take(line) or budget < 0:
+                    break
+        return budget
 
     def take(self, line: bytes) -> bool:
         """Take in one line; True when nothing older matters."""
         head = head_of(line)
         kind = b"" if head is None else head[OTHER]
         if head is not None and head.lastindex == INFO:
-            self.seen.add(head[INFO])
+            (self._written if head[INFO] in self._removed else self.seen).add(head[INFO])
+        elif kind == b"message.removed":
+            gone = str((load_line(line) or {}).get("message_id")).encode()
+            self._removed |= {gone} - self.seen
         elif kind == b"session.deleted":
             self.deleted = True
         elif kind in {b"session.updated", b"session.created"} and self.session is None:
@@ -135,6 +147,7 @@ class _Tail:
             window = state.get("window") or {}
             known = {str(name).encode() for name in window.get("ids") or ()}
             self.seen -= known
+            self.messages -= len(self._removed & known | self._removed - self._written)
             self.done = True
 
 
