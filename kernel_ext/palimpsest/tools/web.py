@@ -14,7 +14,7 @@ from pydantic import BaseModel, Field
 
 from palimpsest.tools import redact
 from palimpsest.tools.fetching import Fetched, Fetcher, Refused, Target, target
-from palimpsest.tools.pictures import fitted, kind_of
+from palimpsest.tools.pictures import SIGNATURES, fitted, kind_of
 from palimpsest.tools.threads import in_thread, until_abort
 from palimpsest.tools.tool import ToolContext, ToolOutcome
 from palimpsest.transcript.errors import UserError
@@ -29,7 +29,6 @@ LONGEST_TIMEOUT_SECONDS = 120.0
 LONGEST_READING_SECONDS = 30.0
 """Turning 5 MB of HTML into words takes about four on a machine that does nothing else."""
 MOST_REDIRECTS = 10
-ATTACHED = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp", "application/pdf"})
 
 Format = Literal["markdown", "text", "html"]
 
@@ -125,7 +124,7 @@ async def _worded(fetched: Fetched, format_: Format, context: ToolContext) -> To
     title = fetched.url
     metadata = {"url": fetched.url, "status": fetched.status, "mime": fetched.mime}
     size = len(fetched.body)
-    if fetched.mime in ATTACHED:
+    if fetched.mime in SIGNATURES:
         return await _attached(fetched, metadata, context)
     text = fetched.text()
     if text is None:

@@ -4,14 +4,14 @@
  * Updates of an output reach only the page that ran the cell. After a reload the page asks the
  * kernel for the last form of what it shows, and writes it into the document.
  */
-import type { ICodeCellModel } from '@jupyterlab/cells';
 import type { NotebookPanel } from '@jupyterlab/notebook';
 import type { PartialJSONValue } from '@lumino/coreutils';
 import type { ILink } from '../kernel/link';
-import { readSegment, SEGMENT_MIME, type ISegment } from '../protocol/segment';
+import { SEGMENT_MIME } from '../protocol/segment';
 import { isStale, isWhole } from '../state/live';
 import type { IWords } from '../views/host';
 import { markRemoved } from './removed';
+import { savedIn, savedInCell, type ISaved } from './segments';
 
 /** So long after a turn the cell itself has had its chance to write the end. */
 const PATIENCE_MS = 1500;
@@ -66,7 +66,8 @@ export function writeEnds(
 }
 
 async function writeStale(panel: NotebookPanel, link: ILink): Promise<void> {
-  for (const { cell, segment } of [...stale(panel, link)]) {
+  for (const saved of [...stale(panel, link)]) {
+    const { segment } = saved;
     const { bundle } = await link.outcome('close', {
       session: segment.session,
       turn: segment.turn,
@@ -76,7 +77,7 @@ async function writeStale(panel: NotebookPanel, link: ILink): Promise<void> {
       first_seq: segment.seq[0]
     });
     if (bundle !== undefined && !isBusy(link)) {
-      put(cell, segment, bundle as Record<string, PartialJSONValue>);
+      put(saved, bundle as Record<string, PartialJSONValue>);
     }
   }
 }
@@ -92,22 +93,9 @@ const RUNNING =
  */
 function writeInterrupted(panel: NotebookPanel, words: IWords): void {
   const told = `*${words.__('Interrupted: the kernel ended before the answer did.')}*`;
-  for (const { model } of panel.content.widgets) {
-    if (model.type !== 'code') {
-      continue;
-    }
-    const { outputs } = model as ICodeCellModel;
-    for (let index = 0; index < outputs.length; index += 1) {
-      const output = outputs.get(index);
-      const segment = readSegment(output.data[SEGMENT_MIME]);
-      if (segment?.open === true && segment.status !== told) {
-        const saved = output.toJSON();
-        const data = saved.data as Record<string, PartialJSONValue>;
-        outputs.set(index, {
-          ...saved,
-          data: ended(data, segment.status, told)
-        });
-      }
+  for (const { segment, change } of savedIn(panel)) {
+    if (segment.open && segment.status !== told) {
+      change(data => ended(data, segment.status, told));
     }
   }
 }
@@ -141,55 +129,33 @@ export function ended(
   };
 }
 
-interface IStale {
-  cell: ICodeCellModel;
-  segment: ISegment;
-}
-
-function* stale(panel: NotebookPanel, link: ILink): Iterable<IStale> {
+function* stale(panel: NotebookPanel, link: ILink): Iterable<ISaved> {
   const { sessions } = link.store.getSnapshot();
-  for (const { model } of panel.content.widgets) {
-    if (model.type !== 'code') {
-      continue;
-    }
-    const cell = model as ICodeCellModel;
-    for (let index = 0; index < cell.outputs.length; index += 1) {
-      const segment = readSegment(cell.outputs.get(index).data[SEGMENT_MIME]);
-      if (segment === null) {
-        continue;
-      }
-      const session = sessions.get(segment.session);
-      if (
-        session?.known === true &&
-        session.transcript.status.type === 'idle' &&
-        isStale(segment, session.transcript)
-      ) {
-        yield { cell, segment };
-      }
+  for (const saved of savedIn(panel)) {
+    const session = sessions.get(saved.segment.session);
+    if (
+      session?.known === true &&
+      session.transcript.status.type === 'idle' &&
+      isStale(saved.segment, session.transcript)
+    ) {
+      yield saved;
     }
   }
 }
 
 /** Writes a bundle where its segment stands now; the cell may have changed meanwhile. */
 function put(
-  { outputs }: ICodeCellModel,
-  segment: ISegment,
+  { cell, segment }: ISaved,
   bundle: Record<string, PartialJSONValue>
 ): void {
-  for (let index = 0; index < outputs.length; index += 1) {
-    const output = outputs.get(index);
-    const now = readSegment(output.data[SEGMENT_MIME]);
+  for (const { segment: now, change } of savedInCell(cell)) {
     if (
-      now !== null &&
       isWhole(now) === isWhole(segment) &&
       now.turn === segment.turn &&
       now.start?.part === segment.start?.part &&
       now.start?.offset === segment.start?.offset
     ) {
-      outputs.set(index, {
-        ...output.toJSON(),
-        data: bundle
-      });
+      change(() => bundle);
       return;
     }
   }

@@ -1,13 +1,13 @@
 /**
  * Says in the notebook's file what was taken back for good: its session no longer holds it.
  */
-import type { ICodeCellModel } from '@jupyterlab/cells';
 import type { NotebookPanel } from '@jupyterlab/notebook';
 import type { PartialJSONValue } from '@lumino/coreutils';
 import type { ILink } from '../kernel/link';
-import { readSegment, SEGMENT_MIME } from '../protocol/segment';
+import { SEGMENT_MIME } from '../protocol/segment';
 import { isRemoved } from '../state/reverted';
 import type { IWords } from '../views/host';
+import { savedIn } from './segments';
 
 /** Marks every saved stretch of an answer that was removed from its session. */
 export function markRemoved(
@@ -16,27 +16,16 @@ export function markRemoved(
   words: IWords
 ): void {
   const { sessions } = link.store.getSnapshot();
-  for (const { model } of panel.content.widgets) {
-    if (model.type !== 'code') {
-      continue;
-    }
-    const { outputs } = model as ICodeCellModel;
-    for (let index = 0; index < outputs.length; index += 1) {
-      const output = outputs.get(index);
-      const segment = readSegment(output.data[SEGMENT_MIME]);
-      const session = sessions.get(segment?.session ?? '');
-      if (
-        segment !== null &&
-        segment.removed !== true &&
-        session?.known === true &&
-        session.transcript.status.type === 'idle' &&
-        isRemoved(segment, session)
-      ) {
-        const saved = output.toJSON();
-        const data = saved.data as Record<string, PartialJSONValue>;
-        const told = words.__('Taken back for good');
-        outputs.set(index, { ...saved, data: removed(data, told) });
-      }
+  const told = words.__('Taken back for good');
+  for (const { segment, change } of savedIn(panel)) {
+    const session = sessions.get(segment.session);
+    if (
+      segment.removed !== true &&
+      session?.known === true &&
+      session.transcript.status.type === 'idle' &&
+      isRemoved(segment, session)
+    ) {
+      change(data => removed(data, told));
     }
   }
 }

@@ -4,7 +4,7 @@
 import type { Session } from '../protocol/generated';
 
 export interface ISpending {
-  /** US dollars of the requests whose price is known; undefined when there was none. */
+  /** US dollars of the requests whose price is known; undefined when there was none among some. */
   cost: number | undefined;
   tokens: number;
   /** Requests whose price nobody knows; the cost leaves them out. */
@@ -18,10 +18,12 @@ export interface ISpending {
 export function spending(session: Session | undefined): ISpending {
   const { below, budget, cost, tokens, unpriced } = session ?? {};
   const known = [cost, below?.cost].filter(one => one !== undefined);
+  const all = total(tokens) + total(below?.tokens);
+  // A fork shows its parent's answers and has spent nothing yet, which is known.
+  const unknown = known.length === 0 && all > 0;
   return {
-    cost:
-      known.length === 0 ? undefined : known.reduce((all, one) => all + one, 0),
-    tokens: total(tokens) + total(below?.tokens),
+    cost: unknown ? undefined : known.reduce((sum, one) => sum + one, 0),
+    tokens: all,
     unpriced: (unpriced ?? 0) + (below?.unpriced ?? 0),
     usd: budget?.usd_until ?? budget?.usd,
     limit: budget?.tokens_until ?? budget?.tokens
