@@ -27,8 +27,11 @@ def at(
     agent: str = "build",
     variables: Mapping[str, str] | None = None,
     known: Mapping[str, str] | None = None,
+    met: bool = False,
 ) -> Situation:
-    return Situation(began=FRIDAY, date=date, agent=agent, variables=variables, known=known)
+    return Situation(
+        began=FRIDAY, date=date, agent=agent, variables=variables, known=known, met=met
+    )
 
 
 def prompt(build: Builder, agent: str = "build") -> Message:
@@ -127,6 +130,16 @@ def test_what_the_agents_own_code_names_is_no_news_to_it() -> None:
 
     assert told(then, at(variables=now, known=before)) == [
         f"<variables>\n{CHANGES}\n- z: 2\n</variables>"
+    ]
+
+
+def test_a_kernel_that_took_part_before_is_not_said_to_be_new() -> None:
+    build = Builder()
+    then = (prompt(build), build.assistant("Hm."), prompt(build))
+
+    assert told(then, at(variables={}, met=True)) == []
+    assert told(then, at(variables={"x": "int, 1"}, met=True)) == [
+        f"<variables>\n{FIRST_LOOK}\n- x: int, 1\n</variables>"
     ]
 
 

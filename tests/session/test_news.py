@@ -140,8 +140,22 @@ async def test_a_busy_kernel_is_not_waited_for(tmp_path: Path) -> None:
     await ask(session, "two")
 
     assert said(model.requests[0]) == ["one"]
-    assert "- x: int, 1" in said(model.requests[1])[1]
+    assert f"{FIRST_LOOK}\n- x: int, 1" in said(model.requests[1])[1]
     assert LOOK_SECONDS < 1
+
+
+async def test_a_fork_in_the_same_kernel_is_told_of_no_new_one(tmp_path: Path) -> None:
+    model = ScriptedModel(says("One."), says("Two."), says("Three."))
+    studio, session = await opened(tmp_path, model, Kernel(x="1"))
+    await ask(session, "one")
+
+    fork = await studio.workspace.fork(session.id)
+    await ask(fork, "two")
+    again = await studio.workspace.fork(fork.id)
+    await ask(again, "three")
+
+    for request in model.requests[1:]:
+        assert said(request)[-1].endswith(f"<variables>\n{FIRST_LOOK}\n- x: int, 1\n</variables>")
 
 
 async def test_who_may_not_look_is_told_of_no_variables(tmp_path: Path) -> None:

@@ -59,6 +59,8 @@ class Situation:
     """What each variable is, in a line; None where that is not known."""
     known: Mapping[str, str] | None = None
     """What each was when the model was told last; None when this kernel never told it."""
+    met: bool = False
+    """This kernel took part before, in this session or in the one that it was forked from."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +140,7 @@ def _variables(messages: Messages, now: Situation) -> Item | None:
         return None
     if now.known is None:
         lines = [f"- {name}: {told}" for name, told in now.variables.items()]
-        if any(isinstance(one.info, AssistantMessage) for one in messages):
+        if not now.met and any(isinstance(one.info, AssistantMessage) for one in messages):
             return _listed(NEW_KERNEL, lines or [NOTHING])
         return _listed(FIRST_LOOK, lines)
     own = _own_names(messages)

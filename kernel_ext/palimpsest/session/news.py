@@ -19,6 +19,7 @@ from palimpsest.transcript.messages import UserMessage
 from palimpsest.transcript.parts import TextPart
 from palimpsest.transcript.policies import Policy
 from palimpsest.transcript.scrub import is_secret_name, looks_secret, scrub_values, secret_values
+from palimpsest.transcript.sessions import Session
 
 LOOK_SECONDS = 0.5
 """A kernel that is busy with the user's own code is not waited for; there is a next prompt."""
@@ -38,12 +39,15 @@ class News:
         clock: Callable[[], int],
         environment: Mapping[str, str],
         plans: Callable[[], bool] = lambda: False,
+        met: set[str] | None = None,
     ) -> None:
         self._log = log
         self._ids = ids
         self._clock = clock
         self._plans = plans
         """Tells whether the session is in plan mode."""
+        self._met: set[str] = set() if met is None else met
+        """Ids of the sessions in which this kernel took part, told or not."""
         self._secrets = secret_values(environment)
         self._known: dict[str, str] | None = None
 
@@ -65,11 +69,18 @@ class News:
             plan=self._plans(),
             variables=variables,
             known=self._known,
+            met=self._has_met(session),
         )
         seen = folded(View(state.messages(), state.decisions), policy.compact)
         found = news(seen, situation)
         self._known = variables if variables is not None else self._known
+        self._met.add(user.session_id)
         self._log.append(*(PartUpdated(part=self._part(user, item)) for item in found))
+
+    def _has_met(self, session: Session | None) -> bool:
+        place = session.forked_from if session is not None else None
+        known = session is not None and session.id in self._met
+        return known or (place is not None and place.session_id in self._met)
 
     def _is_due(self, user: UserMessage, policy: Policy) -> bool:
         """Tell whether this is a person's prompt at the beginning of its turn."""

@@ -74,6 +74,7 @@ class Outfit:
             services.clock,
             services.environment,
             lambda: services.permitting.mode_of(log.state.session) == "plan",
+            services.met,
         )
 
     def resolve(self, options: dict[str, Any]) -> tuple[str, ModelRef]:

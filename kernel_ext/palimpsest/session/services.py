@@ -58,6 +58,8 @@ class Services:
     """Rules, mode and spending limit as configured, and what was approved for the project."""
     purses: dict[str, Any] = field(default_factory=dict)
     """What the sessions that this kernel writes spend, by id."""
+    met: set[str] = field(default_factory=set)
+    """Ids of the sessions in which this kernel took part."""
     history_limits: Mapping[str, Any] = field(default_factory=dict)
     """Turns that are sent: ``history_limit``, ``dm_history_limit`` and ``dms``, where configured."""
     user: str = ""
