@@ -147,4 +147,17 @@ describe('what was spent', () => {
   it('is unknown before anything was priced', () => {
     expect(spending(undefined).cost).toBeUndefined();
   });
+
+  it('is nothing in a fork, which has spent nothing, and unknown once it has', () => {
+    const tokens = (input: number) => ({
+      input,
+      output: 0,
+      reasoning: 0,
+      cache_read: 0,
+      cache_write: 0,
+      estimated: false
+    });
+    expect(spending(session({ tokens: tokens(0) })).cost).toBe(0);
+    expect(spending(session({ tokens: tokens(5) })).cost).toBeUndefined();
+  });
 });

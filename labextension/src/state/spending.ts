@@ -4,7 +4,7 @@
 import type { Session } from '../protocol/generated';
 
 export interface ISpending {
-  /** US dollars of the requests whose price is known; undefined when there was none among some. */
+  /** US dollars of the requests whose price is known; undefined when no price was. */
   cost: number | undefined;
   tokens: number;
   /** Requests whose price nobody knows; the cost leaves them out. */
@@ -20,7 +20,7 @@ export function spending(session: Session | undefined): ISpending {
   const known = [cost, below?.cost].filter(one => one !== undefined);
   const all = total(tokens) + total(below?.tokens);
   // A fork shows its parent's answers and has spent nothing yet, which is known.
-  const unknown = known.length === 0 && all > 0;
+  const unknown = known.length === 0 && (session === undefined || all > 0);
   return {
     cost: unknown ? undefined : known.reduce((sum, one) => sum + one, 0),
     tokens: all,
