@@ -34,7 +34,8 @@ def main() -> None:
         for _ in range(rng.randrange(1, 12)):
             number += 1
             name = f"msg_{kernel_id}_{number}"
-            book.append(assistant(name))
+            # Long lines too: the size of a file is seen growing while one is written.
+            book.append(assistant(name, "msg_" + "x" * rng.choice((1, 20_000, 400_000))))
             kept = book.flush_sync(sync=rng.random() < 0.2)
             if kept:
                 say({"kept": name, "session": book.session_id})

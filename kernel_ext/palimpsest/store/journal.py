@@ -28,6 +28,8 @@ T = TypeVar("T")
 TICK_SECONDS = 0.04
 """A reader sees 25 updates a second as flowing text, and 200 deltas a second become 25 lines."""
 
+WIDEN_TRIES = 3
+
 RETRY_SECONDS = 1.0
 """How often a full or vanished disk is tried again while nothing else is written."""
 
@@ -77,7 +79,8 @@ class Journal:
         self._subscribers: list[Subscriber] = []
         self._checkpoints: list[str | None] = []
         self._since: list[Record] | None = None
-        self._moved = False
+        self._looking = False
+        self._moved: str | None = None
         self._urgent = False
         self._sleeping = False
         self._closing = False
@@ -151,24 +154,42 @@ class Journal:
 
         ``load`` reads it from the store; what is appended meanwhile is taken in as well.
         """
+        try:
+            for _ in range(WIDEN_TRIES):
+                if self._widened(load):
+                    return
+        finally:
+            self._since = None
+        raise StorageFailed(
+            f"Session {self.session_id!r} could not be read whole, since other kernels keep taking it over."
+        )
+
+    def _widened(self, load: Callable[[], State]) -> bool:
+        """Read the session and go on with it; False when another kernel took it over meanwhile."""
         with self._wake:
             self._take_deltas()
             since = self._since = []
             session_id = self.session_id
-        try:
-            if not self.flush_sync():
-                raise StorageFailed(
-                    "The session cannot be read whole while the disk refuses to write; make room on it."
-                )
-            whole = load()
-            with self._wake:
-                self._take_deltas()
-                if self.session_id == session_id:
-                    for record in since:
-                        whole.apply(record)
-                    self.state = whole
-        finally:
-            self._since = None
+        self._written_or_refused()
+        whole = load()
+        with self._wake:
+            # Who took over may have written already, and that was read as this kernel's own.
+            self._looking = True
+        self._written_or_refused()
+        with self._wake:
+            self._take_deltas()
+            if self.session_id != session_id:
+                return False
+            for record in since:
+                whole.apply(record)
+            self.state = whole
+            return True
+
+    def _written_or_refused(self) -> None:
+        if not self.flush_sync():
+            raise StorageFailed(
+                "The session cannot be read whole while the disk refuses to write; make room on it."
+            )
 
     def subscribe(self, callback: Subscriber) -> Callable[[], None]:
         """Call back on the writer thread with records that were written; returns the way out.
@@ -256,9 +277,8 @@ class Journal:
                 closing, self._urgent = self._closing, False
                 batch, self._queue = self._queue, []
                 waiters, self._waiters = self._waiters, []
-                sync_seq = max([w.seq for w in waiters if w.sync], default=self._sync_seq)
-                sync_seq = max(sync_seq, self._sync_seq)
-            self._write(batch, sync=sync_seq > self._synced_seq)
+                self._sync_seq = max([self._sync_seq, *(w.seq for w in waiters if w.sync)])
+            self._write(batch, sync=self._sync_seq > self._synced_seq)
             self._answer(waiters)
             if closing:
                 self._end()
@@ -276,7 +296,8 @@ class Journal:
         """Sleep while nothing is pending, then gather for a tick unless somebody waits."""
         self._sleeping = True
         while not self._pending():
-            if not self._wake.wait(RETRY_SECONDS if self._unwritten else None) and self._unwritten:
+            owes = bool(self._unwritten) or self._sync_seq > self._synced_seq
+            if not self._wake.wait(RETRY_SECONDS if owes else None) and owes:
                 break
         self._sleeping = False
         until = time.monotonic() + self._tick_seconds
@@ -292,7 +313,8 @@ class Journal:
     def _write(self, batch: Sequence[Record], *, sync: bool) -> None:
         self._unwritten.extend(batch)
         self._untold.extend(batch)
-        if self._unwritten or sync:
+        looking, self._looking = self._looking, False
+        if self._unwritten or sync or looking:
             self._try_to_write(sync=sync)
         self._tell()
 
@@ -303,6 +325,8 @@ class Journal:
         except TakenOver as taken:
             self._go_on_in(taken)
         except WriteFailed as refused:
+            for record in self._unwritten[: refused.written]:
+                self._written_seq = record.seq
             del self._unwritten[: refused.written]
             self._fail(str(refused))
         except (UserError, OSError) as refused:
@@ -315,23 +339,23 @@ class Journal:
             self._unwritten.clear()
             self._written_seq = last
             self._synced_seq = last if sync else self._synced_seq
-            if not self._moved:
-                self.failed = None
+            self.failed = self._moved
 
     def _go_on_in(self, taken: TakenOver) -> None:
         with self.lock:
-            self._moved = True
+            self._moved = str(taken)
             self._writer = taken.writer
             self.state.move(taken.fork, taken.shift)
             self._queue = shifted(self._queue, taken.shift, taken.fork)
             self._untold = shifted(self._untold, taken.shift, taken.fork)
-            self._written_seq += taken.shift + len(self._unwritten)
+            last = self._unwritten[-1].seq if self._unwritten else self._written_seq
+            self._written_seq = self._synced_seq = last + taken.shift
             self._unwritten.clear()
             self.failed = None
         self._fail(str(taken))
 
     def _fail(self, sentence: str) -> None:
-        if self.failed is None:
+        if self.failed in {None, self._moved} and sentence != self.failed:
             with self.lock:
                 self.failed = sentence
                 self._number(SessionError(error=UnknownError(message=sentence)))
@@ -349,7 +373,7 @@ class Journal:
     def _answer(self, waiters: Sequence[_Waiter]) -> None:
         kept = not self._unwritten
         for waiter in waiters:
-            waiter.done(kept)
+            waiter.done(kept and (not waiter.sync or waiter.seq <= self._synced_seq))
 
     def _queue_checkpoint(self) -> None:
         """Put a checkpoint behind what is queued, when one was asked for."""

@@ -9,13 +9,13 @@ import shutil
 import threading
 import time
 from collections.abc import Collection, Iterator, Sequence
-from contextlib import suppress
 from itertools import chain
+from pathlib import Path
 from uuid import uuid4
 
 from palimpsest.store.beginning import begin
 from palimpsest.store.blobs import BlobFolder
-from palimpsest.store.faults import guarded
+from palimpsest.store.faults import guarded, reason
 from palimpsest.store.index import Index
 from palimpsest.store.layout import Layout, write_fully
 from palimpsest.store.lease import (
@@ -33,6 +33,7 @@ from palimpsest.store.lease import (
 from palimpsest.store.lines import Unreadable, record_of, seq_of, type_of
 from palimpsest.store.live import live_state, whole_state
 from palimpsest.store.pause import collector_paused
+from palimpsest.store.refused import refused_records
 from palimpsest.store.segments import (
     Piece,
     Segments,
@@ -50,7 +51,7 @@ from palimpsest.store.store import Owner, Problem, SessionSummary, TakenOver
 from palimpsest.store.sweep import note_unneeded
 from palimpsest.store.takeover import fork_of, forked_session, refusal, shifted
 from palimpsest.store.writer import JsonlWriter, encode
-from palimpsest.transcript.errors import NotFound, SessionHeld
+from palimpsest.transcript.errors import NotFound, SessionHeld, StorageFailed
 from palimpsest.transcript.events import Record, SessionCreated, SessionDeleted
 from palimpsest.transcript.sessions import ForkedFrom, Session
 from palimpsest.transcript.values import BlobRef
@@ -98,10 +99,14 @@ class JsonlStore:
         polite = self._take_lease(file, lease, steal=steal)
         if not file.lock() and polite:
             raise _held(session_id, file.read())
-        path = begin(self.segments, directory, epoch, owner)
+        path: Path | None = None
+        try:
+            path = begin(self.segments, directory, epoch, owner)
+        finally:
+            if path is None:
+                file.remove(lease)
+                file.unlock()
         if path is None:
-            file.remove(lease)
-            file.unlock()
             raise _held(session_id, file.read())
         self._heartbeat.add(file, lease)
         writer = JsonlWriter(
@@ -147,30 +152,23 @@ class JsonlStore:
         self, writer: JsonlWriter, owner: Owner, cut: int, records: Sequence[Record]
     ) -> TakenOver:
         """Keep what a writer wrote after the cut, and what it still holds, in a fork."""
-        session_id = writer.session_id
-        state = State()
-        late: list[Record] = []
-        # What this writer follows, which is not what is read as the session when it was passed over.
-        place = ForkedFrom(session_id=session_id, seq=0, segment=writer.path.name, offset=cut)
-        for piece in self.segments.until(place):
-            for _, line in forward(piece):
-                state.apply_line(line)
-        whole = longhand(writer.piece())
-        for _, line in forward(writer.piece(), start=max(cut, writer.piece().start)):
-            with suppress(Unreadable):
-                record = record_of(line, whole.fill)
-                if record is not None:
-                    late.append(record)
-        late = [record for record in late if record.seq > state.seq]
-        late += [record for record in records if record.seq > (late[-1].seq if late else state.seq)]
-        if state.session is None:
-            raise _held(session_id, None)
-        begun = self._begin_fork(
-            fork_of(state.session), place.model_copy(update={"seq": state.seq})
-        )
-        fork = self.acquire(begun.id, owner)
-        fork.append(shifted(late, 1, begun))
-        return TakenOver(refusal(session_id, begun), fork=begun, writer=fork, shift=1)
+        place, session, late = refused_records(self.segments, writer, cut, records)
+        if session is None:
+            raise _held(writer.session_id, None)
+        fork = fork_of(session)
+        kept: JsonlWriter | None = None
+        try:
+            begun = self._begin_fork(fork, place)
+            kept = self.acquire(begun.id, owner)
+            kept.append(shifted(late, 1, begun), sync=True)
+        except (OSError, StorageFailed) as refused:
+            # Half a fork would be read as one: nothing is left of it, and all is tried again later.
+            if kept is not None:
+                kept.close()
+            shutil.rmtree(self.layout.session(fork.id), ignore_errors=True)
+            why = reason(refused) if isinstance(refused, OSError) else str(refused)
+            raise StorageFailed(why) from refused
+        return TakenOver(refusal(writer.session_id, begun), fork=begun, writer=kept, shift=1)
 
     def fork(self, parent_id: str, session: Session, *, seq: int | None = None) -> Session:
         """Begin a session with everything of the parent up to ``seq``, by reference."""

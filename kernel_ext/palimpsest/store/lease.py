@@ -226,10 +226,8 @@ class Heartbeat:
 
     def _beat(self, file: LeaseFile, lease: Lease) -> None:
         seen = file.read()
-        stolen = seen is not None and (seen.kernel_id, seen.epoch) != (
-            lease.kernel_id,
-            lease.epoch,
-        )
+        # An earlier holder may write once more what it had just before it was robbed.
+        stolen = seen is not None and (seen.epoch or 0) > lease.epoch
         bumped = replace(lease, counter=lease.counter + 1)
         with self._lock:
             if file not in self._held:

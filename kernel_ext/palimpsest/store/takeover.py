@@ -8,7 +8,7 @@ import os
 import time
 from collections.abc import Sequence
 
-from palimpsest.transcript.events import Checkpoint, Event, Record, SessionUpdated
+from palimpsest.transcript.events import Checkpoint, Event, Record, SessionCreated, SessionUpdated
 from palimpsest.transcript.ids import ENTROPY_LENGTH, encode
 from palimpsest.transcript.sessions import ForkedFrom, Session
 
@@ -53,7 +53,7 @@ def shifted(records: Sequence[Record], shift: int, fork: Session) -> list[Record
 
 
 def _renamed(event: Event, fork: Session) -> Event:
-    if not isinstance(event, SessionUpdated):
+    if not isinstance(event, SessionCreated | SessionUpdated):
         return event
     place = {"id": fork.id, "forked_from": fork.forked_from}
     return event.model_copy(update={"session": event.session.model_copy(update=place)})

@@ -106,7 +106,7 @@ class JsonlWriter:
             self._base = base
         if sync:
             self._sync(written=len(records))
-        if self._next.exists() and self._cut() < self._size:
+        if self._next.exists() and self._cut() < os.fstat(self._fd).st_size:
             raise self._stop(())
 
     def position(self) -> tuple[str, int]:
@@ -223,11 +223,12 @@ class JsonlWriter:
         return self._size
 
     def _stop(self, records: Sequence[Record]) -> TakenOver:
-        cut = self._cut()
+        """Let the session go, once what came too late is kept; until then this can be tried again."""
+        taken = self._refuse(self, self._cut(), records)
         self.closed = True
         os.close(self._fd)
         self._release(self)
-        return self._refuse(self, cut, records)
+        return taken
 
     def _sentence(self, error: OSError) -> str:
         return (

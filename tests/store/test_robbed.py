@@ -1,0 +1,180 @@
+"""A writer that was robbed loses nothing, whatever goes wrong in the same moment."""
+
+import contextlib
+import os
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from tests.store.builders import OTHER, OWNER, SESSION, assistant, records, session, text
+from tests.store.conformance import begin
+from tests.store.test_faults import mounted, names, open_here
+
+from palimpsest.store import writer as writing
+from palimpsest.store.journal import Journal
+from palimpsest.store.jsonl import JsonlStore
+from palimpsest.store.lease import LeaseFile
+from palimpsest.store.state import State
+from palimpsest.store.store import TakenOver
+from palimpsest.transcript.events import Event, SessionCreated
+
+
+def book_of(store: JsonlStore, events: Sequence[Event] = ()) -> Journal:
+    book = Journal(
+        store.acquire(SESSION, OWNER, create=True), State(), clock=lambda: 1, tick_seconds=0
+    )
+    book.append(SessionCreated(session=session()), *events)
+    assert book.flush_sync(sync=True)
+    return book
+
+
+def test_a_line_that_the_cut_goes_through_is_kept_in_the_fork(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store, thief = open_here(tmp_path), open_here(tmp_path)
+    begin(store)
+    writer = store.acquire(SESSION, OWNER)
+    write = writing.write_fully
+
+    def robbed_halfway(fd: int, content: bytes) -> None:
+        monkeypatch.setattr(writing, "write_fully", write)
+        write(fd, content[: len(content) // 2])
+        thief.acquire(SESSION, OTHER, steal=True).close()
+        write(fd, content[len(content) // 2 :])
+
+    monkeypatch.setattr(writing, "write_fully", robbed_halfway)
+    with pytest.raises(TakenOver) as taken:
+        writer.append(records([assistant("msg_3"), assistant("msg_4")], first=6))
+
+    assert names(store) == ["msg_1", "msg_2"]
+    assert names(store, taken.value.fork.id) == ["msg_1", "msg_2", "msg_3", "msg_4"]
+    taken.value.writer.close()
+
+
+def test_a_writer_that_is_robbed_on_a_full_disk_goes_on_when_there_is_room(tmp_path: Path) -> None:
+    with mounted(tmp_path, "-t", "tmpfs", "-o", "size=1m", "tmpfs"):
+        store, thief = open_here(tmp_path), open_here(tmp_path)
+        book = book_of(store, [assistant("msg_1")])
+        thief.acquire(SESSION, OTHER, steal=True).close()
+        filler = tmp_path / "filler"
+        with contextlib.suppress(OSError):
+            filler.write_bytes(b"x" * (1 << 20))
+        book.append(assistant("msg_2"), text("prt_2", "msg_2", "y" * 50_000))
+        assert not book.flush_sync(sync=True)
+        assert book.failed is not None
+        assert book.failed.startswith("The disk is full")
+        book.append(assistant("msg_3"))
+        assert not book.flush_sync()
+        assert [line.id for line in store.list()] == [SESSION]
+        filler.unlink()
+        assert book.flush_sync(sync=True)
+        book.close()
+
+        assert book.session_id != SESSION
+        assert names(store) == ["msg_1"]
+        assert names(store, book.session_id) == ["msg_1", "msg_2", "msg_3"]
+        assert len(store.list()) == 2
+
+
+def test_a_kernel_robbed_before_it_said_what_the_session_is_goes_on_too(tmp_path: Path) -> None:
+    store, thief = open_here(tmp_path), open_here(tmp_path)
+    book = Journal(
+        store.acquire(SESSION, OWNER, create=True), State(), clock=lambda: 1, tick_seconds=0
+    )
+    thief.acquire(SESSION, OTHER, steal=True).close()
+    book.append(SessionCreated(session=session()), assistant("msg_1"))
+    assert book.flush_sync()
+    book.close()
+
+    forked = store.load(book.session_id)
+    assert [message.id for message in forked.messages()] == ["msg_1"]
+    assert forked.session is not None
+    assert forked.session.id == book.session_id != SESSION
+
+
+def test_what_the_disk_did_not_take_for_good_is_not_said_to_be_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = open_here(tmp_path)
+    book = book_of(store)
+    put = os.fdatasync
+
+    def refuse(_fd: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fdatasync", refuse)
+    book.append(assistant("msg_1"), sync=True)
+    assert not book.flush_sync(sync=True)
+    assert book.failed is not None
+    monkeypatch.setattr(os, "fdatasync", put)
+    assert book.flush_sync(sync=True)
+    book.close()
+    assert names(store) == ["msg_1"]
+
+
+def test_a_checkpoint_after_a_refused_sync_begins_where_its_window_does(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = open_here(tmp_path)
+    book = book_of(store)
+    put = os.fdatasync
+
+    def refuse(_fd: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fdatasync", refuse)
+    book.append(assistant("msg_1"), assistant("msg_2"), sync=True)
+    book.flush_sync(sync=True)
+    monkeypatch.setattr(os, "fdatasync", put)
+    book.checkpoint("msg_1")
+    assert book.flush_sync()
+    book.close()
+
+    live = [message.id for message in store.open_live(SESSION).messages()]
+    assert live == names(store) == ["msg_1", "msg_2"]
+
+
+def test_a_late_beat_of_the_old_holder_does_not_drive_out_the_new_one(tmp_path: Path) -> None:
+    store, thief = open_here(tmp_path), open_here(tmp_path)
+    begin(store)
+    store.acquire(SESSION, OWNER)
+    file = LeaseFile(store.layout.session(SESSION))
+    old = file.read()
+    assert old is not None
+    held = thief.acquire(SESSION, OTHER, steal=True)
+    file.write(old)  # it had looked before the new lease was there, and wrote after it
+    until = time.monotonic() + 5
+    while (seen := file.read()) is None or seen.kernel_id != OTHER.kernel_id:
+        assert time.monotonic() < until
+        time.sleep(0.01)
+    held.append(records([assistant("msg_3")], first=6))
+    held.close()
+
+    assert names(store) == ["msg_1", "msg_2", "msg_3"]
+
+
+def test_a_session_that_is_robbed_while_it_is_read_whole_stays_this_kernels_own(
+    tmp_path: Path,
+) -> None:
+    store, thief = open_here(tmp_path), open_here(tmp_path)
+    book = book_of(store, [assistant("msg_1")])
+    reads = 0
+
+    def load() -> State:
+        nonlocal reads
+        reads += 1
+        if reads == 1:
+            other = thief.acquire(SESSION, OTHER, steal=True)
+            other.append(records([assistant("msg_theirs")], first=book.state.seq + 1))
+            other.close()
+        return store.load(book.session_id)
+
+    book.widen(load)
+    book.append(assistant("msg_2"))
+    assert book.flush_sync()
+    book.close()
+
+    assert [message.id for message in book.state.messages()] == ["msg_1", "msg_2"]
+    assert names(store, book.session_id) == ["msg_1", "msg_2"]
+    assert names(store) == ["msg_1", "msg_theirs"]
