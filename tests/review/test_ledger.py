@@ -448,6 +448,53 @@ async def test_answers_that_failed_are_said_not_to_be_sent(tmp_path: Path) -> No
     assert failed.tokens_before is None
 
 
+async def test_what_a_request_left_that_was_sent_again_is_said_not_to_be_sent(
+    tmp_path: Path,
+) -> None:
+    half = says("Half an answer").disconnects()
+    room = studio(tmp_path, half, says("Whole."), half, says("Whole again."))
+    session = await room.session()
+    await ask(session, "Hm?")
+    await ask(session, "Hm again?")
+
+    ledger = await look(session)
+
+    [failed] = of(ledger, "fail")
+    assert failed.words == "what came of 2 answers before the connection broke"
+    assert "Half an answer" not in str([item.words for item in ledger.items])
+
+
+async def test_what_a_failed_summary_hides_under_a_preset_is_told(tmp_path: Path) -> None:
+    broken = fails(ContentFilterError())
+    policy = changed(POLICIES["opencode-1.18"], compact={"tail_tokens": 100})
+    room = studio(tmp_path, says(LONG), says(LONG), says("Third."), broken, policy=policy)
+    session = await room.session()
+    for question in ("First question", "Second question", "Third question"):
+        await ask(session, question)
+    await session.compact()
+
+    ledger = await look(session)
+
+    assert "First question" not in str([item.words for item in ledger.items])
+    [hidden] = of(ledger, "summarise")
+    assert hidden.words.endswith("hidden by a summary that failed")
+
+
+async def test_an_undone_summary_is_not_counted_in_the_next_one(tmp_path: Path) -> None:
+    answers = (says(LONG), says(LONG), says(SUMMARY), says(SUMMARY))
+    room = studio(tmp_path, *answers, policy=changed(compact={"tail_turns": 0}))
+    session = await room.session()
+    await ask(session, "First question")
+    await ask(session, "Second question")
+    await session.compact()
+    session.wish("undo")
+    await session.compact()
+
+    [summary] = of(await look(session), "summarise")
+
+    assert summary.words == "4 messages told in a summary, as asked"
+
+
 async def test_a_restored_output_is_no_longer_gone(tmp_path: Path) -> None:
     room = studio(tmp_path, read(0), says("Done."), policy=SHORT)
     session = await room.session()

@@ -114,7 +114,7 @@ def _user_block(part: Part, terms: Terms) -> Block | None:
 
 
 def _assistant(message: Message, info: AssistantMessage, terms: Terms) -> list[FlatMessage]:
-    parts = [part for part in message.parts if not _of_failed_attempt(part)]
+    parts = [part for part in message.parts if not left_by_attempt(part)]
     if info.error is not None and not _kept_though_failed(info, parts):
         return []
     same_model = (info.model.provider, info.model.name) == (terms.model.provider, terms.model.name)
@@ -132,7 +132,8 @@ def _assistant(message: Message, info: AssistantMessage, terms: Terms) -> list[F
     return flat + writer.rest()
 
 
-def _of_failed_attempt(part: Part) -> bool:
+def left_by_attempt(part: Part) -> bool:
+    """Tell whether a request that failed and was sent again left this; it is not sent."""
     # Types are asked for by name where every part of a session passes: that is twice as fast.
     if part.type == "text" or part.type == "reasoning" or part.type == "tool":
         return bool(part.metadata and part.metadata.get(FAILED_ATTEMPT))

@@ -7,15 +7,15 @@ by the summary. Words are the session's own and are scrubbed of keys by whoever 
 from collections.abc import Callable, Iterator, Mapping
 
 from palimpsest.context.basis import Basis
-from palimpsest.context.convert import convert
+from palimpsest.context.convert import convert, left_by_attempt
 from palimpsest.context.estimate import message_tokens
 from palimpsest.context.fold import good_summaries, marker
 from palimpsest.context.limit import limit
 from palimpsest.context.summary import RULE as COMPACT
-from palimpsest.context.undo import folded
+from palimpsest.context.undo import folded, without_undone
 from palimpsest.render.escape import one_line
 from palimpsest.render.reasons import reason
-from palimpsest.render.words import count, subject, telling_line
+from palimpsest.render.words import count, some, subject, telling_line
 from palimpsest.review.ledger import Moment, Reduction, Way
 from palimpsest.transcript.decisions import Decision
 from palimpsest.transcript.errors import AbortedError
@@ -36,6 +36,7 @@ WAYS: Mapping[str, Way] = {"truncate": "truncate", "clear": "clear", "drop": "dr
 LIMIT = "history limit"
 EXCLUDED = "by hand"
 FAILED = "failed answers"
+REPEATED = "failed attempts"
 
 
 def reductions(basis: Basis, dated: Mapping[str, Moment], scrub: Scrub) -> tuple[Reduction, ...]:
@@ -46,6 +47,7 @@ def reductions(basis: Basis, dated: Mapping[str, Moment], scrub: Scrub) -> tuple
         *teller.summarised(seen),
         *teller.limited(seen),
         *teller.failed(seen),
+        *teller.repeated(seen),
         *teller.of_parts(seen),
     ]
     return tuple(found)
@@ -68,19 +70,18 @@ class _Teller:
         """Tell of the newest summary, which took in the older ones."""
         summaries = good_summaries(seen)
         marked = next((m for m in reversed(seen) if marker(m) and m.id in summaries), None)
+        number = self._hidden(seen)
         if marked is None:
+            yield from self._cut(number)
             return
         part = marker(marked)
         summary = seen[summaries[marked.id]]
-        shown = {message.id for message in seen}
-        hidden = [m for m in self._basis.view.messages if m.id not in shown]
-        number = self._basis.older + len(hidden)
         made = self._judged(summary.id)
         why = "as asked" if part is None or not part.auto else "since the window was nearly full"
         yield Reduction(
             way="summarise",
             name="summary",
-            words=f"{count(number)} message{'' if number == 1 else 's'} told in a summary, {why}",
+            words=f"{some(number, 'message')} told in a summary, {why}",
             rule=COMPACT,
             reason=self._scrub(reason(made)) if made is not None else "",
             numbers=dict(made.numbers) if made is not None else {},
@@ -89,6 +90,26 @@ class _Teller:
             since=self._dated.get(made.id) if made is not None else None,
             message_id=summary.id,
         )
+
+    def _hidden(self, seen: Messages) -> int:
+        """Return how many messages the fold hides; what an undone compaction brought is none."""
+        view = self._basis.view
+        shown = {message.id for message in seen}
+        all_of_them = without_undone(view.messages, view.decisions)
+        return self._basis.older + sum(message.id not in shown for message in all_of_them)
+
+    @staticmethod
+    def _cut(number: int) -> Iterator[Reduction]:
+        """Tell of what is hidden without a good summary, as recorded agents do it."""
+        if number:
+            yield Reduction(
+                way="summarise",
+                name="summary",
+                words=f"{some(number, 'message')} hidden by a summary that failed",
+                rule=COMPACT,
+                reason="Under this policy a summary that failed hides what came before, too.",
+                numbers={"messages": number},
+            )
 
     def _judged(self, summary_id: str) -> Decision | None:
         decided = (
@@ -130,6 +151,24 @@ class _Teller:
                 rule=FAILED,
                 reason="What ended in an error is kept in the session, and not sent to the model again.",
                 numbers={"answers": number},
+            )
+
+    def repeated(self, seen: Messages) -> Iterator[Reduction]:
+        """Tell of what was left by requests that broke and were sent again."""
+        broken = [
+            message
+            for message in seen
+            if not _is_unsent(message) and any(map(left_by_attempt, message.parts))
+        ]
+        if broken:
+            yield Reduction(
+                way="fail",
+                name=REPEATED,
+                words=f"what came of {some(len(broken), 'answer')} before the connection broke",
+                rule=REPEATED,
+                reason="A request that failed half-way was sent again. What had come of its answer is "
+                "kept in the session, and not sent to the model.",
+                numbers={"answers": len(broken)},
             )
 
     def of_parts(self, seen: Messages) -> Iterator[Reduction]:
