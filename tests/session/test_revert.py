@@ -419,3 +419,20 @@ async def test_what_is_taken_back_leaves_the_project_in_no_page(tmp_path: Path) 
     assert "Second." in shared
     assert "Third." not in shared
     assert "Third." in words(session)
+
+
+async def test_a_prompt_that_comes_while_files_go_back_is_not_taken_back_too(
+    tmp_path: Path,
+) -> None:
+    _, session = await three_turns(tmp_path)
+
+    taking_back = asyncio.create_task(session.undoing.revert())
+    await asyncio.sleep(0)  # it has begun, and looks at files on a thread
+    answer = await ask(session, "instead?")
+    await taking_back
+    await session.undoing.settle()
+
+    assert answer.text == "Fourth."
+    assert files(tmp_path) == {"a.txt": "two\n", "b.txt": "new\n"}
+    assert words(session)[-2:] == ["instead?", "Fourth."]
+    assert "Third." not in words(session)

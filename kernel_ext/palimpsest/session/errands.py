@@ -70,6 +70,7 @@ class Errands:
         unregister = context.abort.on_abort(_stopper(child, context.abort))
         unsubscribe = child.subscribe(progress.heard)
         try:
+            await child.undoing.settle()
             answer = await child.runner.prompt(
                 errand.prompt,
                 PromptOptions(

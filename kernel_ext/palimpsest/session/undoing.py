@@ -135,24 +135,30 @@ class LiveUndoing:
     async def cleanup(self) -> int:
         """Remove what is taken back for good."""
         async with self._lock:
-            revert = standing(self._log.state.session)
-            if revert is None:
-                return 0
-            self._idle()
-            await self._whole()
-            gone = removal(self._log.state.messages(), revert)
-            session = self._log.state.session
-            events: list[Any] = [MessageRemoved(message_id=one) for one in gone.messages]
-            events += [PartRemoved(message_id=one, part_id=part) for one, part in gone.parts]
-            if session is not None:
-                events.append(SessionUpdated(session=session.model_copy(update={"revert": None})))
-            self._log.append(*events, sync=True)
-            return len(gone.messages)
+            return await self._cleaned_up()
+
+    async def _cleaned_up(self) -> int:
+        revert = standing(self._log.state.session)
+        if revert is None:
+            return 0
+        self._idle()
+        await self._whole()
+        gone = removal(self._log.state.messages(), revert)
+        session = self._log.state.session
+        events: list[Any] = [MessageRemoved(message_id=one) for one in gone.messages]
+        events += [PartRemoved(message_id=one, part_id=part) for one, part in gone.parts]
+        if session is not None:
+            events.append(SessionUpdated(session=session.model_copy(update={"revert": None})))
+        self._log.append(*events, sync=True)
+        return len(gone.messages)
 
     async def settle(self) -> None:
-        """Make a revert final, since something new is about to be said."""
-        if standing(self._log.state.session) is not None:
-            await self.cleanup()
+        """Make a revert final, since something new is about to be said.
+
+        One that is still at the files is waited for: else it would take back the new words, too.
+        """
+        async with self._lock:
+            await self._cleaned_up()
 
     async def diff(self, name: str = "") -> tuple[FileDiff, ...]:
         """Return what a turn, or without a name the whole session, changed in files."""
