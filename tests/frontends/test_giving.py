@@ -51,6 +51,18 @@ def test_an_export_is_read_as_form_and_path() -> None:
             export_request(words)
 
 
+def test_what_is_there_can_be_imported_under_any_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert parse("import out") == Request(prompt="import out")
+
+    (tmp_path / "out").mkdir()
+
+    assert parse("import out") == Request(command="import", argument="out")
+    assert parse("import out and look at it") == Request(prompt="import out and look at it")
+
+
 def test_an_import_says_what_came_and_what_did_not() -> None:
     problems = tuple(Problem(f"part/{number}.json", "It is no JSON.") for number in range(12))
     report = ImportReport(

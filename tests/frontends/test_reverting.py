@@ -89,8 +89,9 @@ async def test_conflicts_are_overwritten_only_when_said(tmp_path: Path) -> None:
         await do("revert", "--overwrite=b.txt", session)
     plain = (await do("revert", "", session))[1]
     assert "a.txt was left alone: changed since the agent left it" in plain
-    await do("unrevert", "", session)
-    await do("revert", "--overwrite=all", session)
+    (hint,) = [line for line in plain.splitlines() if line.startswith("Overwrite it")]
+    command = hint.partition("%agent revert ")[2].rstrip(".")
+    await do("revert", command, session)
 
     assert (tmp_path / "a.txt").read_text() == "two\n"
 

@@ -111,7 +111,9 @@ def _of(budget: Budget, spent: Spent, measure: Measure) -> str:
     limit = budget.usd if measure == "usd" else budget.tokens
     if limit is None:
         return ""
-    return f"{spent_words(spent, measure)} of {limit_words(budget, measure)}"
+    return (
+        f"{spent_words(spent, measure).removesuffix(' tokens')} of {limit_words(budget, measure)}"
+    )
 
 
 def config_words(config: Any, table: Table) -> Said:

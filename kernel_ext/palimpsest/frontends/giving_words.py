@@ -1,10 +1,11 @@
 """Tell ``share``, ``unshare``, ``export`` and ``import`` from prompts that begin with the same words.
 
 Border: imports nothing heavy. ``%agent export the table to a file`` and ``%agent import numpy`` are
-prompts; a form is one of a few words, and a path has a dot, a tilde or a slash in it.
+prompts; a form is one of a few words, and a path has a dot, a tilde or a slash in it, or is there.
 """
 
 import shlex
+from pathlib import Path
 
 COMMANDS: dict[str, str] = {
     "share": "make a page of this session that can be passed on",
@@ -28,7 +29,8 @@ def giving_argument(words: list[str], rest: str) -> str | None:
     if name in {"share", "unshare"}:
         return argument if not given else None
     if name == "import":
-        return argument if not given or (len(given) == 1 and _is_path(given[0])) else None
+        found = len(given) == 1 and (_is_path(given[0]) or Path(given[0]).exists())
+        return argument if not given or found else None
     if given and given[0].lower() in FORM_WORDS:
         given = given[1:]
         return argument if len(given) <= 1 else None

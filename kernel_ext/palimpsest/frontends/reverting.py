@@ -115,13 +115,23 @@ def said(preview: RevertPreview, *, back: bool = False) -> Said:
         rows = zip(files, sentences, strict=True)
         marked.append("\n".join(f"- {code_span(one.file)} {inline(text)}" for one, text in rows))
     if preview.conflicts and not back:
-        hint = "Overwrite them all the same with %agent revert ID --overwrite=FILE, or =all."
+        hint = _overwriting(preview)
         plain.append(hint)
         marked.append(inline(hint))
     patches = [one.diff for one in files if one.diff is not None and not preview.done]
     marked += [fenced(one.patch) for one in patches if one.patch]
     end = _next(preview, back=back)
     return "\n\n".join([*marked, inline(end)]), "\n".join([*plain, end])
+
+
+def _overwriting(preview: RevertPreview) -> str:
+    target = short(preview.part_id or preview.message_id)
+    command = f"%agent revert {target} {OVERWRITE}"
+    if len(preview.conflicts) == 1:
+        return f"Overwrite it all the same with {command}={ALL}."
+    return (
+        f"Overwrite them all the same with {command}={ALL}, or single ones with {OVERWRITE}=FILE."
+    )
 
 
 def _head(preview: RevertPreview, *, back: bool) -> str:
