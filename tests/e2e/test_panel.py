@@ -311,6 +311,19 @@ def test_it_holds_together_when_narrow_and_the_cell_beside_it_is_sound(
     assert not any(found.values()), json.dumps(found, indent=1)
 
 
+def test_a_window_that_grows_shows_the_panel_whole(page: Page, lab: Lab) -> None:
+    page.set_viewport_size({"width": 480, "height": 800})
+    panel = room(page, lab, "panel-grows.ipynb", "says('Yes.')")
+
+    page.set_viewport_size({"width": 1280, "height": 800})
+    page.wait_for_function(
+        "() => document.querySelector('#jp-right-stack').clientWidth >="
+        " document.querySelector('#jupyter-palimpsest-panel').offsetWidth"
+    )
+
+    assert panel.evaluate("node => node.offsetWidth") >= 320
+
+
 def test_commands_open_write_and_insert_a_cell(page: Page, lab: Lab, seen: Seen) -> None:
     open_notebook(page, lab, book(lab, "panel-commands.ipynb", "%load_ext palimpsest"))
     page.evaluate(READY)

@@ -17,11 +17,15 @@ import type { PanelModel } from './model';
 
 export const PANEL_ID = 'jupyter-palimpsest-panel';
 
+/** Where the style sheet gives the panel another least width. */
+const WIDE = '(min-width: 900px)';
+
 /** Draws the model, and tells it whether somebody looks. */
 export class PanelWidget extends Widget {
   private readonly _root: Root;
   /** Somebody waits for the text field. */
   private _wanted: AbortController | null = null;
+  private readonly _wide = window.matchMedia(WIDE);
 
   constructor(
     private readonly _model: PanelModel,
@@ -38,6 +42,7 @@ export class PanelWidget extends Widget {
     this.node.setAttribute('aria-label', words.__('Agent'));
     const slots = new Slots();
     this.layout = slots;
+    this._wide.addEventListener('change', this._measure);
     this._root = createRoot(this.node);
     this._root.render(
       <HostProvider value={labHost(registry, slots, words, languages)}>
@@ -85,6 +90,7 @@ export class PanelWidget extends Widget {
   override dispose(): void {
     if (!this.isDisposed) {
       this._wanted?.abort();
+      this._wide.removeEventListener('change', this._measure);
       this._root.unmount();
       this._model.dispose();
     }
@@ -115,6 +121,11 @@ export class PanelWidget extends Widget {
     super.onActivateRequest(message);
     this.focusComposer();
   }
+
+  /** Least widths are read when something is laid out anew, which a window that grows does not do. */
+  private readonly _measure = () => {
+    this.parent?.fit();
+  };
 
   private _look(): void {
     this._model.look(this.isVisible);
