@@ -15,9 +15,12 @@ from palimpsest.store import writer as writing
 from palimpsest.store.journal import Journal
 from palimpsest.store.jsonl import JsonlStore
 from palimpsest.store.lease import LeaseFile
+from palimpsest.store.segments import Piece
 from palimpsest.store.state import State
-from palimpsest.store.store import TakenOver
+from palimpsest.store.store import Owner, TakenOver
+from palimpsest.transcript.errors import NotFound
 from palimpsest.transcript.events import Event, SessionCreated
+from palimpsest.transcript.sessions import ForkedFrom
 
 
 def book_of(store: JsonlStore, events: Sequence[Event] = ()) -> Journal:
@@ -126,13 +129,14 @@ def test_a_checkpoint_after_a_refused_sync_begins_where_its_window_does(
     monkeypatch.setattr(os, "fdatasync", refuse)
     book.append(assistant("msg_1"), assistant("msg_2"), sync=True)
     book.flush_sync(sync=True)
+    book.flush_sync(sync=True)  # what says that the disk refused is refused as well
     monkeypatch.setattr(os, "fdatasync", put)
     book.checkpoint("msg_1")
     assert book.flush_sync()
-    book.close()
 
     live = [message.id for message in store.open_live(SESSION).messages()]
     assert live == names(store) == ["msg_1", "msg_2"]
+    book.close()
 
 
 def test_a_late_beat_of_the_old_holder_does_not_drive_out_the_new_one(tmp_path: Path) -> None:
@@ -178,3 +182,76 @@ def test_a_session_that_is_robbed_while_it_is_read_whole_stays_this_kernels_own(
     assert [message.id for message in book.state.messages()] == ["msg_1", "msg_2"]
     assert names(store, book.session_id) == ["msg_1", "msg_2"]
     assert names(store) == ["msg_1", "msg_theirs"]
+
+
+def test_a_fork_that_is_begun_while_its_parent_is_deleted_keeps_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store, other = open_here(tmp_path), open_here(tmp_path)
+    begin(store)
+    needed = store._needed
+
+    def forked_behind(session_id: str) -> bool:
+        found = needed(session_id)
+        monkeypatch.setattr(store, "_needed", needed)
+        other.fork(SESSION, session("ses_f"))
+        return found
+
+    monkeypatch.setattr(store, "_needed", forked_behind)
+    store.delete(SESSION)
+
+    assert names(other, "ses_f") == ["msg_1", "msg_2"]
+    assert [line.id for line in other.list()] == ["ses_f"]
+
+
+def test_nothing_is_left_of_a_fork_whose_parent_was_faster_gone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store, other = open_here(tmp_path), open_here(tmp_path)
+    begin(store)
+    place = other._place
+
+    def deleted_behind(parent_id: str, seq: int | None) -> ForkedFrom:
+        found = place(parent_id, seq)
+        store.delete(SESSION)
+        return found
+
+    monkeypatch.setattr(other, "_place", deleted_behind)
+    with pytest.raises(NotFound, match="was deleted a moment ago"):
+        other.fork(SESSION, session("ses_f"))
+
+    assert list(store.list()) == []
+    assert not store.layout.session("ses_f").exists()
+
+
+def test_a_list_that_is_made_while_a_session_is_deleted_is_without_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store, other = open_here(tmp_path), open_here(tmp_path)
+    begin(store)
+    begin(store, (SessionCreated(session=session("ses_b")),), "ses_b")
+    own = other.segments.own
+
+    def deleted_before(session_id: str, **more: int) -> list[Piece]:
+        if session_id == "ses_b":
+            store.delete(session_id)
+        return own(session_id, **more)
+
+    monkeypatch.setattr(other.segments, "own", deleted_before)
+    assert [line.id for line in other.list()] == [SESSION]
+
+
+def test_a_session_that_comes_again_under_its_id_is_read_as_it_is_now(tmp_path: Path) -> None:
+    store, other = open_here(tmp_path), open_here(tmp_path)
+    begin(store)
+    assert names(other) == ["msg_1", "msg_2"]
+    store.delete(SESSION)
+    long = Owner(host="a-host-with-a-long-name", pid=123_456, kernel_id="import-of-it")
+    again = store.acquire(SESSION, long, create=True)
+    again.append(records([SessionCreated(session=session()), assistant("msg_9")]))
+    again.close()
+
+    assert names(other) == ["msg_9"]
+    assert other.problems(SESSION) == []
+    found = other.load(SESSION).session
+    assert found is not None

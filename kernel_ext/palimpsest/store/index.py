@@ -15,6 +15,7 @@ from palimpsest.store.layout import SAFE_NAME, Layout, write_atomically
 from palimpsest.store.lines import INFO, OTHER, head_of, load_line
 from palimpsest.store.segments import SEGMENT_NAME, Piece, Segments, backward, forward, segment_name
 from palimpsest.store.store import SessionSummary
+from palimpsest.transcript.errors import NotFound
 from palimpsest.transcript.sessions import ForkedFrom, Session
 
 INDEX_VERSION = 3
@@ -41,7 +42,10 @@ class Index:
             if entry is not None and entry.get("stamp") == list(stamp):
                 found[session_id] = summaries[session_id]
             else:
-                entry = {"stamp": list(stamp), "summary": self._summarise(session_id)}
+                try:
+                    entry = {"stamp": list(stamp), "summary": self._summarise(session_id)}
+                except (NotFound, FileNotFoundError):  # it was deleted while we looked
+                    continue
                 found[session_id] = _summary(entry["summary"])
             entries[session_id] = entry
         if entries != known:

@@ -13,7 +13,7 @@ from itertools import chain
 from pathlib import Path
 from uuid import uuid4
 
-from palimpsest.store.beginning import begin
+from palimpsest.store.beginning import POLL_SECONDS, begin
 from palimpsest.store.blobs import BlobFolder
 from palimpsest.store.faults import guarded, reason
 from palimpsest.store.index import Index
@@ -55,6 +55,9 @@ from palimpsest.transcript.errors import NotFound, SessionHeld, StorageFailed
 from palimpsest.transcript.events import Record, SessionCreated, SessionDeleted
 from palimpsest.transcript.sessions import ForkedFrom, Session
 from palimpsest.transcript.values import BlobRef
+
+PUT_BACK_SECONDS = 1.0
+"""How long who deletes a session may take to find a fork of it, and to put it back."""
 
 
 class JsonlStore:
@@ -220,7 +223,20 @@ class JsonlStore:
             write_fully(fd, header + encode(record))
         finally:
             os.close(fd)
+        self._look_for_parent(session.id, place.session_id)
         return begun
+
+    def _look_for_parent(self, session_id: str, parent_id: str) -> None:
+        """Raise NotFound and leave no fork when its parent was deleted in the same moment.
+
+        Who deletes takes the parent away, looks for forks, and puts it back when it finds one.
+        """
+        until = time.monotonic() + PUT_BACK_SECONDS
+        while not self.layout.session(parent_id).exists():
+            if time.monotonic() > until:
+                shutil.rmtree(self.layout.session(session_id), ignore_errors=True)
+                raise NotFound(f"Session {parent_id!r} was deleted a moment ago.")
+            time.sleep(POLL_SECONDS)
 
     def delete(self, session_id: str) -> None:
         """Delete a session and its children; a parent that a fork needs is hidden instead.
@@ -276,6 +292,9 @@ class JsonlStore:
         note_unneeded(self.layout, directory, time.time())
         grave = directory.with_name(f".{session_id}.{uuid4().hex[:8]}")
         directory.rename(grave)
+        if self._needed(session_id):  # somebody forked it in this moment
+            grave.rename(directory)
+            return
         shutil.rmtree(grave, ignore_errors=True)
         self.segments.forget(session_id)
         if place is not None:

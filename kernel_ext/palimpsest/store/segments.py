@@ -24,6 +24,9 @@ SEGMENT_NAME = re.compile(r"log-(\d+)\.jsonl")
 CHUNK = 1 << 20
 """Bytes read at once; more is slower, since it no longer fits the processor's cache."""
 
+HEAD_BYTES = 512
+"""A header is shorter, and says which kernel wrote it."""
+
 NARROW = 64 << 10
 """Below this many bytes a linear scan is faster than another bisection."""
 
@@ -100,6 +103,8 @@ class Segments:
         self._layout = layout
         self._headers: dict[Path, Header] = {}
         self._forks: dict[str, ForkedFrom | None] = {}
+        self._first: dict[str, bytes] = {}
+        """How each session's first segment begins: an import may give the id of a deleted one again."""
 
     def header(self, path: Path) -> Header | None:
         """Return a segment's header; None while it is not wholly written."""
@@ -134,12 +139,21 @@ class Segments:
         self._headers = {p: h for p, h in self._headers.items() if p.parent != directory}
         self._forks.pop(session_id, None)
 
+    def _recognise(self, session_id: str, directory: Path) -> None:
+        """Forget what is remembered of a session whose folder is another one by now."""
+        with suppress(OSError), (directory / segment_name(1)).open("rb", buffering=0) as file:
+            first = file.read(HEAD_BYTES).partition(b"\n")[0]
+            if self._first.get(session_id) != first:
+                self.forget(session_id)
+                self._first[session_id] = first
+
     def own(self, session_id: str, *, below: int | None = None) -> list[Piece]:
         """Return the pieces in the session's own directory, oldest first.
 
         ``below`` leaves away the segments from an epoch on.
         """
         directory = self._layout.session(session_id)
+        self._recognise(session_id, directory)
         for epoch in epochs(directory):
             name = segment_name(epoch)
             if below is not None and epoch >= below:
