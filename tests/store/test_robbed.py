@@ -11,6 +11,7 @@ from tests.store.builders import OTHER, OWNER, SESSION, assistant, records, sess
 from tests.store.conformance import begin
 from tests.store.test_faults import mounted, names, open_here
 
+from palimpsest.store import jsonl
 from palimpsest.store import writer as writing
 from palimpsest.store.journal import Journal
 from palimpsest.store.jsonl import JsonlStore
@@ -217,6 +218,7 @@ def test_nothing_is_left_of_a_fork_whose_parent_was_faster_gone(
         return found
 
     monkeypatch.setattr(other, "_place", deleted_behind)
+    monkeypatch.setattr(jsonl, "PUT_BACK_SECONDS", 0.05)
     with pytest.raises(NotFound, match="was deleted a moment ago"):
         other.fork(SESSION, session("ses_f"))
 

@@ -3,6 +3,7 @@
 Everything that would change it is refused with one sentence that says what can be done.
 """
 
+import logging
 import threading
 from collections import deque
 from collections.abc import Callable, Collection, Sequence
@@ -24,11 +25,13 @@ from palimpsest.store.jsonl import JsonlStore
 from palimpsest.store.snapshots import Snapshots
 from palimpsest.store.state import State
 from palimpsest.transcript.decisions import Decision
-from palimpsest.transcript.errors import SessionHeld
+from palimpsest.transcript.errors import NotFound, SessionHeld
 from palimpsest.transcript.events import Record, StepRequested
 from palimpsest.transcript.messages import Origin
 from palimpsest.transcript.policies import Policy
 from palimpsest.transcript.values import Reply
+
+LOG = logging.getLogger(__name__)
 
 POLL_SECONDS = 0.2
 """Five looks a second follow a person's reading; each costs one file size while nothing changes."""
@@ -189,7 +192,13 @@ class FollowedSession:
 
     def _follow(self) -> None:
         while not self._ended.wait(POLL_SECONDS):
-            records = self._follower.poll()
+            try:
+                records = self._follower.poll()
+            except (
+                OSError,
+                NotFound,
+            ):  # its disk is away, or it is being deleted: it may come back
+                continue
             if not records:
                 continue
             with self._lock:
@@ -201,4 +210,7 @@ class FollowedSession:
                     self._state.apply(record)
                 subscribers = self._subscribers
             for subscriber in subscribers:
-                subscriber(records)
+                try:
+                    subscriber(records)
+                except Exception:
+                    LOG.exception("A listener of a followed session failed; the others go on.")
