@@ -23,12 +23,19 @@ from palimpsest.store.opencode import (
     part_json,
     read_info,
     read_part,
+    read_session,
     restored,
 )
 from palimpsest.store.sources import in_order
 from palimpsest.store.store import Store
 from palimpsest.transcript.errors import NotFound, UserError
-from palimpsest.transcript.events import MessageUpdated, PartUpdated, Record, SessionUpdated
+from palimpsest.transcript.events import (
+    MessageUpdated,
+    PartUpdated,
+    Record,
+    SessionCreated,
+    SessionUpdated,
+)
 from palimpsest.transcript.parts import ToolCompleted, ToolPart
 from palimpsest.transcript.piles import Standing
 from palimpsest.transcript.values import Rule
@@ -271,6 +278,39 @@ def test_the_same_again_brings_nothing(store: Store, source: Path) -> None:
 
     assert outcomes(again) == [(FIRST, "same"), (SECOND, "same")]
     assert {one.id: list(store.read(one.id)) for one in store.list()} == before
+
+
+@pytest.mark.parametrize("share", [0.1, 0.5, 0.99])
+@pytest.mark.parametrize("again", ["new", "copy"])
+def test_an_import_that_was_killed_is_finished_by_the_next(
+    store: Store, source: Path, share: float, again: str
+) -> None:
+    if again == "copy":  # the ids belong to other sessions here
+        for name in (FIRST, SECOND):
+            writer = store.acquire(name, this_owner("test"), create=True)
+            other = read_session(session(name), "p")
+            writer.append([Record(seq=1, ts=now(), event=SessionCreated(session=other))])
+            writer.close()
+    elsewhere = MemoryStore(store.project_id)
+    for one in store.list():
+        writer = elsewhere.acquire(one.id, this_owner("test"), create=True)
+        writer.append(list(store.read(one.id)))
+    whole = bring(elsewhere, source)
+    for identifier, _ in outcomes(whole):
+        records = list(elsewhere.read(identifier))
+        writer = store.acquire(identifier, this_owner("import-that-is-killed"), create=True)
+        writer.append(records[: max(1, int(len(records) * share))])
+        writer.close()
+
+    report = bring(store, source)
+
+    assert outcomes(report) == outcomes(whole)
+    assert {one.id for one in store.list()} == {one.id for one in elsewhere.list()}
+    for one in elsewhere.list():
+        assert [each.event for each in store.read(one.id)][:-1] == [
+            each.event for each in elsewhere.read(one.id)
+        ][:-1]
+    assert {outcome for _, outcome in outcomes(bring(store, source))} == {"same"}
 
 
 def test_a_source_that_changed_is_brought_up_to_date(store: Store, tmp_path: Path) -> None:

@@ -9,8 +9,9 @@ import base64
 import binascii
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
 from uuid import uuid4
@@ -142,13 +143,16 @@ class _Import:
         known = imported(here)
         if known.get("fingerprint") == self._mark or self._is_ours(given.id):
             return self._told(given.id, here, "same")
+        missing = self._missing(given.id, "new")
+        if missing:
+            return self._begin(given.id, "new", missing)
         if first and given.ours is None and self._is_untouched(known):
             return self._update(here)
         copy_id = f"ses_{self._mark[:26]}"
         copied = self._state(copy_id)
         if copied is not None and imported(copied).get("fingerprint") == self._mark:
             return self._told(copy_id, copied, "same")
-        return self._begin(copy_id, "copy")
+        return self._begin(copy_id, "copy", self._missing(copy_id, "copy") if copied else ())
 
     def _state(self, session_id: str) -> State | None:
         try:
@@ -176,15 +180,29 @@ class _Import:
         after = self._store.read(self._given.id, int(known.get("seq", 0)))
         return all(record.event.type in NO_WORK for record in after)
 
-    def _begin(self, session_id: str, outcome: Outcome) -> Imported:
+    def _begin(self, session_id: str, outcome: Outcome, missing: Sequence[Record] = ()) -> Imported:
         writer = self._store.acquire(session_id, this_owner(f"import-{uuid4().hex}"), create=True)
         try:
             records = self._numbered(session_id, outcome)
             state = fold(records)
-            writer.append(records, sync=True)
+            writer.append(missing or records, sync=True)
         finally:
             writer.close()
         return self._told(session_id, state, outcome)
+
+    def _missing(self, session_id: str, outcome: Outcome) -> Sequence[Record]:
+        """Return what an import that was killed did not bring any more.
+
+        Nothing where the log holds anything else than its beginning.
+        """
+        # What cannot be read is reported when it is brought, not when it is compared.
+        found, self._found = self._found, Found()
+        records = self._numbered(session_id, outcome)
+        self._found = found
+        there = list(islice(self._store.read(session_id), len(records)))
+        begun = [(one.seq, one.event) for one in there]
+        same = begun == [(one.seq, one.event) for one in records[: len(there)]]
+        return records[len(there) :] if same else ()
 
     def _numbered(self, session_id: str, outcome: Outcome) -> list[Record]:
         """Return all records of the session; the last one says that it is whole."""
