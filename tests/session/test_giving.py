@@ -2,6 +2,8 @@
 
 import json
 import shutil
+import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +13,7 @@ from tests.store.samples import sample
 
 from palimpsest.model.script import says
 from palimpsest.model.scripted import ScriptedModel
+from palimpsest.session import giving
 from palimpsest.session.api import PromptOptions
 from palimpsest.session.giving import TAKEN_BACK
 from palimpsest.session.live import LiveSession
@@ -101,6 +104,36 @@ async def test_what_was_taken_back_stays_so(tmp_path: Path, folder: Path) -> Non
     assert share_of(session) == TAKEN_BACK
     await made.workspace.giving.share(session.id)
     assert len(pages(folder)) == 1
+    await made.workspace.close()
+
+
+async def test_a_page_that_is_made_while_it_is_taken_back_goes_too(
+    tmp_path: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = studio(tmp_path, "auto")
+    session = await made.session()
+    make, remove = giving.make_page, giving.remove_page
+    go_on = threading.Event()
+
+    def late(*arguments: Any) -> Any:
+        assert go_on.wait(5)
+        return make(*arguments)
+
+    def made_behind(*arguments: Any) -> bool:
+        found = remove(*arguments)
+        monkeypatch.setattr(giving, "remove_page", remove)
+        go_on.set()
+        while not (share_of(session) or {}).get("secret"):
+            time.sleep(0.01)
+        return found
+
+    monkeypatch.setattr(giving, "make_page", late)
+    monkeypatch.setattr(giving, "remove_page", made_behind)
+    await ask(session, "first")
+
+    assert await made.workspace.giving.unshare(session.id)
+    assert share_of(session) == TAKEN_BACK
+    assert pages(folder) == []
     await made.workspace.close()
 
 

@@ -66,11 +66,21 @@ class Giving:
         services = self._services
         full = await self._settle(session_id)
         session = await asyncio.to_thread(self._session, full)
+        # First, since another kernel may write the session; and again, for one that was being made.
         removed = await asyncio.to_thread(remove_page, services.store, session)
         record = TAKEN_BACK if services.share == "auto" else None
         if session.share != record:
             await self._note(full, record)
-        return removed
+        return await asyncio.to_thread(self._remove_all, session) or removed
+
+    def _remove_all(self, session: Session) -> bool:
+        """Delete every page that the session's log names; false when none was there."""
+        store = self._services.store
+        records = store.read(session.id, only=("session.updated",))
+        events = [record.event for record in records]
+        named = [event.session for event in events if isinstance(event, SessionUpdated)]
+        mine = [one for one in named if one.id == session.id and one.share is not None]
+        return sum(remove_page(store, one) for one in mine) > 0
 
     async def shared(self, session_id: str) -> Path | None:
         """Return where a session's page is; None when it is not shared."""
