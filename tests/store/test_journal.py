@@ -321,3 +321,28 @@ def test_a_take_over_names_the_fork() -> None:
     with pytest.raises(TakenOver, match="Another kernel writes") as caught:
         writer.append([Record(seq=2, ts=2, event=assistant("msg_1"))])
     assert caught.value.fork.id in str(caught.value)
+
+
+def test_a_waiter_whose_event_loop_is_gone_does_not_end_the_writing() -> None:
+    store = MemoryStore()
+    book = Journal(
+        store.acquire(SESSION, OWNER, create=True), State(), clock=lambda: 1, tick_seconds=0
+    )
+    loop = asyncio.new_event_loop()
+
+    async def wait_in_vain() -> None:
+        asyncio.ensure_future(book.flush())  # noqa: RUF006
+        await asyncio.sleep(0)
+
+    with book.lock:  # until the loop is closed, the writer does not come to answer
+        book.append(SessionCreated(session=session()), assistant("msg_1"))
+        loop.run_until_complete(wait_in_vain())
+        for task in asyncio.all_tasks(loop):
+            task.cancel()
+        loop.run_until_complete(asyncio.sleep(0))
+        loop.close()
+    book.append(assistant("msg_2"))
+
+    assert book.flush_sync(5)
+    book.close()
+    assert [message.id for message in store.load(SESSION).messages()] == ["msg_1", "msg_2"]

@@ -12,6 +12,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -373,7 +374,8 @@ class Journal:
     def _answer(self, waiters: Sequence[_Waiter]) -> None:
         kept = not self._unwritten
         for waiter in waiters:
-            waiter.done(kept and (not waiter.sync or waiter.seq <= self._synced_seq))
+            with suppress(RuntimeError):  # its event loop was closed: nobody waits any more
+                waiter.done(kept and (not waiter.sync or waiter.seq <= self._synced_seq))
 
     def _queue_checkpoint(self) -> None:
         """Put a checkpoint behind what is queued, when one was asked for."""

@@ -131,7 +131,8 @@ class JsonlWriter:
             self.closed = True
             with suppress(OSError):
                 os.fsync(self._fd)
-            os.close(self._fd)
+            with suppress(OSError):  # a network disk may refuse even this
+                os.close(self._fd)
             self._release(self)
 
     def piece(self, end: int | None = None) -> Piece:
@@ -226,7 +227,8 @@ class JsonlWriter:
         """Let the session go, once what came too late is kept; until then this can be tried again."""
         taken = self._refuse(self, self._cut(), records)
         self.closed = True
-        os.close(self._fd)
+        with suppress(OSError):
+            os.close(self._fd)
         self._release(self)
         return taken
 
