@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from tests.loop.studio import Studio, ask, until
+from tests.store.builders import OTHER
 
 from palimpsest.model.script import says
 from palimpsest.model.scripted import ScriptedModel
@@ -178,6 +179,31 @@ async def test_a_reader_becomes_the_writer_when_the_other_kernel_leaves(kernel: 
     session = await other.workspace.current("a.ipynb")
 
     assert (await session.prompt("second", PromptOptions())).text == "Two."
+
+
+async def test_what_is_said_of_a_robbed_session_does_not_hit_its_fork(kernel: Kernel) -> None:
+    studio = kernel(ScriptedModel(says("One."), says("Two."), says("Three.")))
+    session = await studio.session("a.ipynb")
+    await ask(session, "first")
+    robbed = session.id
+    assert isinstance(studio.store, JsonlStore)
+    thief = JsonlStore(studio.store.layout, heartbeat_seconds=0.1, watch_seconds=2.5)
+    writer = thief.acquire(robbed, OTHER, steal=True)
+    await ask(session, "second")
+    await session.journal.flush()
+
+    with pytest.raises(SessionHeld):
+        await studio.workspace.retitle(robbed, "Theirs")
+    with pytest.raises(SessionHeld):
+        await studio.workspace.delete(robbed)
+
+    assert session.id != robbed
+    assert await studio.workspace.current("a.ipynb") is session
+    assert (await ask(session, "third")).text == "Three."
+    titles = {one.id: one.title for one in studio.store.list()}
+    assert "Theirs" not in titles.values()
+    assert titles.keys() == {robbed, session.id}
+    writer.close()
 
 
 async def test_a_fork_begins_before_the_message_that_was_named(kernel: Kernel) -> None:

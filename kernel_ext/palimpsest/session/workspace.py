@@ -174,6 +174,7 @@ class Workspace:
             full = self._full_id(session_id)
             family = with_children(await self._listed(), full)
             for one in family:
+                self._follow_moved(one)
                 await self._claim(one)
             for one in family:
                 known = self._open.pop(one, None)
@@ -319,6 +320,7 @@ class Workspace:
 
     async def _change(self, session_id: str, **fields: Any) -> None:
         """Write something into a session's own record; raises SessionHeld."""
+        self._follow_moved(session_id)
         known = self._open.get(session_id)
         if isinstance(known, LiveSession):
             known.change(**fields)
@@ -354,6 +356,15 @@ class Workspace:
 
     async def _listed(self) -> Sequence[SessionSummary]:
         return await asyncio.to_thread(self._store.list)
+
+    def _follow_moved(self, session_id: str) -> None:
+        """Know a session that goes on as a fork by the fork's id: its own is another kernel's now."""
+        known = self._open.get(session_id)
+        if known is not None and known.id != session_id:
+            self._open[known.id] = self._open.pop(session_id)
+            for notebook, one in self._current.items():
+                if one == session_id:
+                    self._current[notebook] = known.id
 
     async def _claim(self, session_id: str) -> None:
         """Raise SessionHeld unless this kernel may write a session."""
