@@ -23,6 +23,9 @@ from palimpsest.session.live import LiveSession
 from palimpsest.store.jsonl import JsonlStore
 from palimpsest.store.layout import prepare
 from palimpsest.transcript.errors import ContentFilterError, NotFound, SessionHeld
+from palimpsest.transcript.events import PartUpdated
+from palimpsest.transcript.notices import notice
+from palimpsest.transcript.parts import TextPart
 from palimpsest.transcript.policies import Policy
 from palimpsest.transcript.values import ModelInfo, ModelRef
 
@@ -402,6 +405,17 @@ async def test_an_undone_summary_is_gone_itself(tmp_path: Path) -> None:
     assert "First question" in ledger.text
 
 
+async def test_words_that_only_keep_the_turns_in_order_are_no_prompt(tmp_path: Path) -> None:
+    room = studio(tmp_path, says("Yes."))
+    session = await room.session()
+    await ask(session, "Hm?", model="anthropic/claude-sonnet-4-5")
+
+    ledger = await look(session)
+
+    assert [item.words for item in ledger.items if item.name == "prompt"] == ["Hm?"]
+    assert [item.words for item in ledger.items if item.name == "note"] == ["(Please go on.)"]
+
+
 async def test_what_a_person_pinned_and_left_out_is_told(tmp_path: Path) -> None:
     room = studio(tmp_path, read(0), says("Read."), says("Yes."))
     session = await room.session()
@@ -418,6 +432,21 @@ async def test_what_a_person_pinned_and_left_out_is_told(tmp_path: Path) -> None
     assert excluded.words == "A secret of mine."
     assert excluded.rule == "user/exclude"
     assert "A person left this out" in excluded.reason
+
+
+async def test_what_never_was_for_the_model_is_not_told_as_gone(tmp_path: Path) -> None:
+    room = studio(tmp_path, says("Yes."))
+    session = await room.session()
+    await ask(session, "Go on.")
+    prompt = session.snapshot().messages[0].info
+    ids = {"session_id": session.id, "message_id": prompt.id, "ignored": True}
+    said = notice("prt_note", session.id, prompt.id, "hook", "The hook failed.")
+    typed = TextPart(id="prt_typed", text="/review", metadata={"command": "review"}, **ids)
+    other = TextPart(id="prt_other", text="Not this.", **ids)
+
+    session.journal.append(*(PartUpdated(part=part) for part in (said, typed, other)))
+
+    assert [one.words for one in (await look(session)).gone] == ["Not this."]
 
 
 async def test_turns_behind_the_history_limit_are_counted(tmp_path: Path) -> None:

@@ -211,7 +211,7 @@ def _block(message: FlatMessage, block: Block, kind: str, tokens: int, source: _
             name, words = f"{block.tool} call", _works_on(part, source.scrub)
         case ResultBlock():
             name, words = block.tool, _works_on(part, source.scrub) or block.text
-        case _ if getattr(part, "synthetic", False) or getattr(part, "type", "") == "compaction":
+        case _ if _by_engine(part, kind):
             name = "note"
         case _:
             words = words or str(getattr(block, "filename", "") or getattr(block, "mime", ""))
@@ -226,6 +226,13 @@ def _block(message: FlatMessage, block: Block, kind: str, tokens: int, source: _
         shown=source.shown.get(block.part_id or "", "whole") if is_result else "whole",
         pinned=block.part_id in source.pinned,
     )
+
+
+def _by_engine(part: Part | None, kind: str) -> bool:
+    """Tell whether the engine says it: as a part, or only to keep the turns in order."""
+    if part is None:
+        return kind == "user"
+    return getattr(part, "synthetic", False) or part.type == "compaction"
 
 
 def _works_on(part: Part | None, scrub: Scrub) -> str:
