@@ -20,6 +20,7 @@ from palimpsest.review.ledger import Moment, Reduction, Way
 from palimpsest.transcript.decisions import Decision
 from palimpsest.transcript.errors import AbortedError
 from palimpsest.transcript.messages import AssistantMessage, Message, Messages
+from palimpsest.transcript.notices import notice_of
 from palimpsest.transcript.parts import (
     CompactionPart,
     Part,
@@ -35,6 +36,8 @@ Scrub = Callable[[str], str]
 WAYS: Mapping[str, Way] = {"truncate": "truncate", "clear": "clear", "drop": "drop"}
 LIMIT = "history limit"
 EXCLUDED = "by hand"
+COMMAND = "command"
+"""Key in the metadata of a command as a person typed it."""
 FAILED = "failed answers"
 REPEATED = "failed attempts"
 
@@ -181,7 +184,7 @@ class _Teller:
                     continue
                 if decision is not None:
                     yield self._of_part(part, decision)
-                elif isinstance(part, TextPart) and part.ignored:
+                elif isinstance(part, TextPart) and part.ignored and not _is_for_people(part):
                     yield self._excluded(part)
 
     def _of_part(self, part: Part, decision: Decision) -> Reduction:
@@ -213,6 +216,11 @@ class _Teller:
             message_id=part.message_id,
             part_id=part.id,
         )
+
+
+def _is_for_people(part: TextPart) -> bool:
+    """Tell whether words never were for the model: a notice, or a command that was sent filled in."""
+    return notice_of(part) is not None or COMMAND in (part.metadata or {})
 
 
 def named(part: Part, scrub: Scrub) -> tuple[str, str]:
