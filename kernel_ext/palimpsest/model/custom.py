@@ -54,13 +54,22 @@ class CustomFailure(Exception):
     """The handler fails as a provider would; the adapter classifies it like any other failure.
 
     A context overflow is status 400 with a message such as "maximum context length is 8192 tokens".
+    One that is ``final`` says itself what to do and is not sent again, whatever its words look like.
     """
 
-    def __init__(self, status: int, message: str, headers: dict[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        status: int,
+        message: str,
+        headers: dict[str, str] | None = None,
+        *,
+        final: bool = False,
+    ) -> None:
         super().__init__(message)
         self.status = status
         self.message = message
         self.headers = headers or {}
+        self.final = final
 
 
 class StreamingHandler(Protocol):

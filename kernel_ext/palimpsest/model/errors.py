@@ -94,7 +94,10 @@ def classify(
 
     ``refusals`` says whose words mean that a request was too long.
     """
-    seen = read(_own_failure(exception) or exception)
+    own = _own_failure(exception)
+    if own is not None and own.final:
+        return UnknownError(message=own.message, explained=True)
+    seen = read(own or exception)
     if seen.classes & {"CancelledError", "AbortError"}:
         return AbortedError()
     if _is_overflow(seen, refusals):

@@ -13,10 +13,12 @@ from palimpsest.model.custom import (
     CustomReasoning,
     CustomText,
 )
+from palimpsest.model.errors import classify
 from palimpsest.model.litellm_model import LitellmModel
 from palimpsest.model.model import ModelRequest, ReasoningDelta, StepFinished, TextDelta, ToolCalled
 from palimpsest.model.rehearsal.handler import Rehearsal, word_seconds
 from palimpsest.model.rehearsal.scenario import register_scenario
+from palimpsest.model.retry import retryable
 from palimpsest.model.script import calls, says
 from palimpsest.model.tokenizer import counter
 from palimpsest.transcript.errors import ApiError, ModelFailed, UserError
@@ -227,6 +229,16 @@ async def test_an_unknown_scenario_says_which_there_are() -> None:
     register_scenario("story", STORY)
     with pytest.raises(CustomFailure, match=r"no rehearsal scenario 'nonsense'.*story"):
         await chunks(Rehearsal(), PROMPT, name="nonsense")
+
+
+async def test_an_unknown_scenario_is_asked_for_once_whatever_the_others_are_called() -> None:
+    register_scenario("rate-limit", STORY)
+    with pytest.raises(CustomFailure) as failed:
+        await chunks(Rehearsal(), PROMPT, name="nonsense")
+
+    error = classify(failed.value, "rehearsal")
+    assert "no rehearsal scenario 'nonsense'" in error.message
+    assert not retryable(error)
 
 
 @pytest.mark.parametrize("steps", ["text", {"says": "one"}, [{"sings": "la"}]])

@@ -67,7 +67,7 @@ class Rehearsal:
         try:
             steps = scenario(name)
         except UserError as error:
-            raise CustomFailure(404, str(error)) from error
+            raise CustomFailure(404, str(error), final=True) from error
         delay = word_seconds(parameters)
         if steps is None or purpose in {"title", "compaction"}:
             answered = reply(messages, tools, purpose, parameters)

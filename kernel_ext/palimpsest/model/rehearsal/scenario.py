@@ -121,7 +121,8 @@ class Player:
         at = self._place(key, steps, messages)
         if at >= len(steps):
             return says(
-                f"The scenario {name!r} is over: all its {len(steps)} steps have been played."
+                f"The scenario {name!r} is over: this session has {len(steps)} answers or more already. "
+                f"`%%agent --new -m rehearsal/{name}` plays it from its beginning."
             )
         self._played[key] = at + 1
         step = steps[at]
