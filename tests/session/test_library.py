@@ -70,9 +70,12 @@ def test_the_nearer_folder_wins_and_settings_win_over_files(
     write(project / ".claude/agents/a.md", "---\ndescription: of the project\n---\nP")
     write(project / ".palimpsest/agents/a.md", "---\ndescription: ours\n---\nO")
 
-    agent = shelf(agents={"a": {"steps": 3}}).agents["a"]
+    agents = shelf(agents={"a": {"steps": 3}, "b": {"prompt": "B"}}).agents
+    agent = agents["a"]
 
     assert (agent.description, agent.prompt, agent.steps) == ("ours", "O", 3)
+    assert agent.origin.endswith(".palimpsest/agents/a.md")
+    assert agents["b"].origin == "settings"
 
 
 def test_a_built_in_agent_can_be_changed_or_disabled(project: Path, shelf: Shelf) -> None:

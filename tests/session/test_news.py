@@ -11,6 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.loop.studio import Studio, ask
+from tests.store.builders import assistant
 
 from palimpsest.context.news import CHANGES, FIRST_LOOK
 from palimpsest.model.script import calls, says
@@ -142,6 +143,16 @@ async def test_a_busy_kernel_is_not_waited_for(tmp_path: Path) -> None:
     assert said(model.requests[0]) == ["one"]
     assert f"{FIRST_LOOK}\n- x: int, 1" in said(model.requests[1])[1]
     assert LOOK_SECONDS < 1
+
+
+async def test_a_turn_that_was_never_sent_makes_no_kernel_new(tmp_path: Path) -> None:
+    model = ScriptedModel(says("One."))
+    _, session = await opened(tmp_path, model, Kernel(x="1"))
+    session.journal.append(assistant("msg_a"))
+
+    await ask(session, "one")
+
+    assert FIRST_LOOK in said(model.requests[0])[-1]
 
 
 async def test_a_fork_in_the_same_kernel_is_told_of_no_new_one(tmp_path: Path) -> None:

@@ -131,7 +131,7 @@ def test_a_flag_wins_over_every_file(tmp_path: Path) -> None:
         ("policy.prune.rule = 'batches'", "not batches; did you mean batch?"),
         ("policy.estimator = 'tiktoken/o200k'", "no token estimator 'tiktoken/o200k'. Known:"),
         ("compaction.prunes = true", "'compaction.prunes'; did you mean 'prune'?"),
-        ("compaction.auto = 'no'", "compaction.auto should be a valid boolean, but it is 'no'."),
+        ("compaction.auto = 'no'", "compaction.auto should be true or false, but it is 'no'."),
         ("tool_output.direction = 'heads'", "but it is 'heads'; did you mean 'head'?"),
     ],
 )

@@ -194,11 +194,15 @@ _COPIED = (
 )  # fmt: skip
 
 
+SETTINGS = "settings"
+"""Where an agent comes from that only the table of the settings makes."""
+
+
 def laid_over(
     agents: Mapping[str, Agent], name: str, given: Mapping[str, Any], rules: Rules
 ) -> Agent:
     """Return an agent with what a file or a table of settings says of it laid over."""
-    base = agents.get(name) or Agent(name=name, description="", mode="all")
+    base = agents.get(name) or Agent(name=name, description="", mode="all", origin=SETTINGS)
     update = {key: given[key] for key in _COPIED if given.get(key) is not None}
     if given.get("steps") is None and name not in agents:
         update["steps"] = DEFAULT_STEPS

@@ -272,6 +272,8 @@ def _complaint(error: ValidationError) -> str:
         .replace("Input ", "", 1)
         .replace("Value error, ", "", 1)
         .replace("a valid integer", "a whole number")
+        .replace("a valid number", "a number")
+        .replace("a valid boolean", "true or false")
     )
     where = ".".join(str(one) for one in first["loc"] if isinstance(one, int))
     return f"at position {where} {words}" if where else words

@@ -48,6 +48,9 @@ class News:
         """Tells whether the session is in plan mode."""
         self._met: set[str] = set() if met is None else met
         """Ids of the sessions in which this kernel took part, told or not."""
+        session = log.state.session
+        if session is not None and (self._has_met(session) or not log.state.messages()):
+            self._met.add(session.id)
         self._secrets = secret_values(environment)
         self._known: dict[str, str] | None = None
 
@@ -78,9 +81,10 @@ class News:
         self._log.append(*(PartUpdated(part=self._part(user, item)) for item in found))
 
     def _has_met(self, session: Session | None) -> bool:
-        place = session.forked_from if session is not None else None
-        known = session is not None and session.id in self._met
-        return known or (place is not None and place.session_id in self._met)
+        if session is None:
+            return False
+        place = session.forked_from
+        return session.id in self._met or (place is not None and place.session_id in self._met)
 
     def _is_due(self, user: UserMessage, policy: Policy) -> bool:
         """Tell whether this is a person's prompt at the beginning of its turn."""
