@@ -81,7 +81,7 @@ function Numbers({
     <span className="plm-Numbers">
       <span className="plm-Hidden">
         {words.__(
-          '%1 lines added, %2 removed',
+          'lines: %1 added, %2 removed',
           count(additions),
           count(deletions)
         )}
