@@ -5,6 +5,7 @@ import pty
 import signal
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -102,6 +103,18 @@ def test_without_a_terminal_nobody_is_waited_for(tmp_path: Path, answers: str) -
     assert [one.reply.by for one in replies(tmp_path)] == ["headless"] * (answers == WRITES)
 
 
+def interrupted(running: "subprocess.Popen[str]") -> tuple[str, str]:
+    """Interrupt a script as a person does: once more, when nothing comes of it.
+
+    A signal in the instant before the reading begins is met by nothing, as with any ``input()``.
+    """
+    for _ in range(4):
+        running.send_signal(signal.SIGINT)
+        with suppress(subprocess.TimeoutExpired):
+            return running.communicate(timeout=10)
+    pytest.fail("Nothing came of an interrupt.")
+
+
 def test_a_keyboard_interrupt_stops_the_turn(tmp_path: Path) -> None:
     ours, its = pty.openpty()
     running = begun(tmp_path, WRITES, its)
@@ -109,11 +122,9 @@ def test_a_keyboard_interrupt_stops_the_turn(tmp_path: Path) -> None:
     assert running.stdout is not None
     assert running.stdout.read(1)
 
-    # A signal in the instant before the reading begins would be met by nothing, as with any input().
     with pytest.raises(subprocess.TimeoutExpired):
         running.wait(0.2)
-    running.send_signal(signal.SIGINT)
-    _, problems = running.communicate()
+    _, problems = interrupted(running)
     os.close(ours)
 
     assert problems.rstrip().endswith("KeyboardInterrupt")
