@@ -257,3 +257,23 @@ def test_a_session_that_comes_again_under_its_id_is_read_as_it_is_now(tmp_path: 
     assert other.problems(SESSION) == []
     found = other.load(SESSION).session
     assert found is not None
+
+
+@pytest.mark.parametrize("after", [0, 3])
+def test_a_session_that_is_taken_over_while_it_is_read_is_read_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, after: int
+) -> None:
+    store, thief = open_here(tmp_path), open_here(tmp_path)
+    begin(store)
+    pieces = store.segments.pieces
+
+    def robbed_behind(session_id: str) -> list[Piece]:
+        found = pieces(session_id)
+        thief.acquire(SESSION, OTHER, steal=True).close()
+        return found
+
+    monkeypatch.setattr(store.segments, "pieces", robbed_behind)
+
+    assert [record.seq for record in store.read(SESSION, after=after)] == list(range(after + 1, 6))
+    assert store.fork(SESSION, session("ses_f"), seq=4).forked_from is not None
+    assert names(store, "ses_f") == ["msg_1", "msg_2"]

@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Sequence
 
 from palimpsest.store.jsonl import JsonlStore
 from palimpsest.store.lines import Unreadable, record_of
-from palimpsest.store.segments import Piece, forward, longhand
+from palimpsest.store.segments import Piece, forward, locate, longhand
 from palimpsest.store.shorthand import Longhand
 from palimpsest.transcript.events import Record
 
@@ -62,8 +62,8 @@ class Follower:
         return [(pieces[index], offset), *((piece, piece.start) for piece in pieces[index + 1 :])]
 
     def _from_seq(self, pieces: Sequence[Piece]) -> list[tuple[Piece, int]]:
-        found = self._store.segments.locate(self.session_id, self.seq + 1) if self.seq else None
-        if found is None or found[0] not in pieces:
+        found = locate(pieces, self.seq + 1) if self.seq else None
+        if found is None:
             return [(piece, piece.start) for piece in pieces]
         index = list(pieces).index(found[0])
         return [found, *((piece, piece.start) for piece in pieces[index + 1 :])]

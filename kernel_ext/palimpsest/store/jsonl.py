@@ -41,6 +41,7 @@ from palimpsest.store.segments import (
     epochs,
     forward,
     header_line,
+    locate,
     longhand,
     segment_name,
     unfinished,
@@ -184,7 +185,7 @@ class JsonlStore:
             raise NotFound(f"There is no session {parent_id!r} in this project.")
         stop: tuple[Piece, int] | None = None
         if seq is not None:
-            stop = self.segments.locate(parent_id, seq + 1)
+            stop = locate(pieces, seq + 1)
         if stop is None:
             stop = pieces[-1], pieces[-1].size()
         last_piece, end = stop
@@ -311,7 +312,7 @@ class JsonlStore:
     def read(self, session_id: str, after: int = 0, only: Collection[str] = ()) -> Iterator[Record]:
         """Yield the records after a sequence number."""
         pieces = self.segments.pieces(session_id)
-        found = self.segments.locate(session_id, after + 1) if after > 0 else None
+        found = locate(pieces, after + 1) if after > 0 else None
         if after > 0 and found is None:
             return iter(())
         start: int | None = None

@@ -212,18 +212,18 @@ class Segments:
             current, end = header.previous, header.cut
         return found[::-1]
 
-    def locate(self, session_id: str, seq: int) -> tuple[Piece, int] | None:
-        """Return the piece and offset of the first record numbered ``seq`` or more."""
-        pieces = self.pieces(session_id)
-        best: tuple[Piece, int] | None = None
-        for piece in reversed(pieces):
-            offset = bisect(piece, seq)
-            if offset is not None:
-                best = piece, offset
-            first = next(_numbered(piece, piece.start, None), None)
-            if first is not None and first[1] <= seq:
-                break
-        return best
+
+def locate(pieces: Sequence[Piece], seq: int) -> tuple[Piece, int] | None:
+    """Return the piece and offset of the first record numbered ``seq`` or more."""
+    best: tuple[Piece, int] | None = None
+    for piece in reversed(pieces):
+        offset = bisect(piece, seq)
+        if offset is not None:
+            best = piece, offset
+        first = next(_numbered(piece, piece.start, None), None)
+        if first is not None and first[1] <= seq:
+            break
+    return best
 
 
 def longhand(piece: Piece) -> Longhand:

@@ -21,7 +21,7 @@ from palimpsest.store.beginning import HEADER_WAIT_SECONDS, POLL_SECONDS, settle
 from palimpsest.store.faults import reason
 from palimpsest.store.layout import write_fully
 from palimpsest.store.lines import load_line
-from palimpsest.store.segments import Piece, Segments, segment_name
+from palimpsest.store.segments import Piece, Segments, locate, segment_name
 from palimpsest.store.shorthand import REFRESH, shortened
 from palimpsest.store.store import TakenOver, WriteFailed
 from palimpsest.transcript.errors import NotFound, StorageFailed
@@ -116,7 +116,7 @@ class JsonlWriter:
     def locate(self, seq: int) -> tuple[str, int]:
         """Return segment and offset of the first record numbered ``seq`` or more."""
         try:
-            found = self._segments.locate(self.session_id, seq)
+            found = locate(self._segments.pieces(self.session_id), seq)
         except OSError as error:
             raise StorageFailed(self._sentence(error)) from error
         if found is None:
