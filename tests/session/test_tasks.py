@@ -745,3 +745,24 @@ async def test_another_session_is_not_closed_because_a_task_was_sought_in_it(
     await asyncio.sleep(0.05)
 
     assert (await ask(other, "And now?")).text == "Still here."  # type: ignore[arg-type]
+
+
+async def test_what_was_taken_back_in_a_task_is_gone_when_it_goes_on(tmp_path: Path) -> None:
+    model = Cast(calls("task", **task("alpha")), says("Done."), alpha=(says("One."), says("Two.")))
+    studio = helped(tmp_path, model)
+    session = await studio.session()
+    await ask(session, "Go.")
+    (child,) = await children(studio, session)
+    await child.undoing.revert()
+
+    model.main.script(calls("task", **task("alpha again", task_id=child.id)), says("Again."))
+    answer = await ask(session, "Once more.")
+
+    (part,) = tool_parts(answer.messages)
+    assert isinstance(part.state, ToolCompleted), part.state
+    (child,) = await children(studio, session)
+    said = [
+        one.text for m in child.snapshot().messages for one in m.parts if isinstance(one, TextPart)
+    ]
+    assert said[-1] == "Two."
+    assert not any("One." in text for text in said)

@@ -66,11 +66,11 @@ class Errands:
         caller = Caller(context.message_id, context.call_id, "task")
         child.asks.relay = _relay(self._parent, caller)
         child.interview = RelayedInterview(self._parent.questioning, caller)
+        await child.undoing.settle()
         progress = Progress(context, child, errand, agent)
         unregister = context.abort.on_abort(_stopper(child, context.abort))
         unsubscribe = child.subscribe(progress.heard)
         try:
-            await child.undoing.settle()
             answer = await child.runner.prompt(
                 errand.prompt,
                 PromptOptions(
