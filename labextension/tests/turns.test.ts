@@ -90,6 +90,17 @@ describe('a session', () => {
     expect(filled(EMPTY)).toBeNull();
   });
 
+  it('is not as full as the request that wrote its summary', () => {
+    const stands = transcript(
+      build.assistant([build.step({ context_tokens: 20, window: 100 })]),
+      build.assistant([build.step({ context_tokens: 5, window: 100 })], {
+        summary: true
+      })
+    );
+
+    expect(filled(stands)?.used).toBe(20);
+  });
+
   it('names questions whose call is not in it', () => {
     const call = build.ran('write', {}, '');
     const ask = (id: string, call_id: string) => ({

@@ -29,7 +29,12 @@ export function filled({ filling, places }: ITranscript): IFilled | null {
   return { used, window, kinds: Object.fromEntries(scaled), reserve };
 }
 
-/** Finds what the provider reported, of one message or of the newest that has a report. */
+/** A summary is written in a request of its own, which says nothing of the conversation's window. */
+function isSummary({ info }: Message): boolean {
+  return info.role === 'assistant' && info.summary;
+}
+
+/** Finds what the provider reported, of one message or of the newest answer that has a report. */
 function reported(
   places: ITranscript['places'],
   messageId?: string
@@ -37,7 +42,7 @@ function reported(
   for (const { id, message } of places.toReversed()) {
     for (const part of message.parts.toReversed()) {
       if (
-        (messageId === undefined || messageId === id) &&
+        (messageId === undefined ? !isSummary(message) : messageId === id) &&
         part.type === 'step-finish' &&
         part.context_tokens !== undefined &&
         part.window !== undefined
