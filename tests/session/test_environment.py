@@ -1,6 +1,7 @@
 """Where a model works is told in the words of the policy that a session begins under, and stays so."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.loop.studio import Studio, ask
@@ -8,7 +9,8 @@ from tests.loop.test_room import rebuilt
 
 from palimpsest.context.presets import PRESETS
 from palimpsest.context.system import sections
-from palimpsest.model.script import says
+from palimpsest.model.model import ModelRequest
+from palimpsest.model.script import Answer, says
 from palimpsest.model.scripted import ScriptedModel
 from palimpsest.store.jsonl import JsonlStore
 from palimpsest.store.layout import prepare
@@ -62,4 +64,58 @@ async def test_another_policy_later_and_a_restart_change_no_byte_of_it(tmp_path:
 
     assert environment(model, 0) == environment(model, 1) == environment(later)
     assert environment(model, 0).startswith(LINES["palimpsest"][0])
+    await again.workspace.close()
+
+
+GOOD = "## Goal\n- read the logs\n" + "- none of that matters at all\n" * 20
+BETWEEN: dict[str, dict[str, Any]] = {
+    "another model": {"model": "scripted/other"},
+    "another agent": {"agent": "plan"},
+    "further words": {"system": "Be terse."},
+    "a compaction": {},
+}
+
+
+@pytest.mark.parametrize("between", BETWEEN)
+async def test_a_restart_after_something_else_was_asked_keeps_every_byte(
+    tmp_path: Path, between: str
+) -> None:
+    def told(request: ModelRequest) -> Answer:
+        return says(GOOD if request.purpose == "compaction" else "word " * 1_500)
+
+    (tmp_path / "AGENTS.md").write_text("Answer in metres.")
+    store = JsonlStore(prepare(tmp_path), heartbeat_seconds=0.1, watch_seconds=2.5)
+    model = ScriptedModel(*[told] * 8)
+    studio = Studio(tmp_path, model, store=store)
+    session = await studio.session()
+    usual = {"model": "scripted/model", "agent": "build"}
+    await ask(session, "One", **usual)
+    await ask(session, "Two", **usual | BETWEEN[between])
+    if between == "a compaction":
+        await session.compact()
+    await studio.workspace.close()
+    (tmp_path / "AGENTS.md").write_text("Answer in feet.")
+    again = Studio(tmp_path, model, store=store)
+    session = await again.session()
+    session.basis()  # to look first changes nothing
+    await ask(session, "Three", **usual)
+
+    begins = [[m for m in one.messages if m["role"] == "system"] for one in model.requests]
+    assert begins[-1] == begins[0]
+    assert "Answer in metres." in str(begins[-1])
+    await again.workspace.close()
+
+
+async def test_a_model_that_was_never_asked_is_told_what_holds_now(tmp_path: Path) -> None:
+    (tmp_path / "AGENTS.md").write_text("Answer in metres.")
+    store = JsonlStore(prepare(tmp_path), heartbeat_seconds=0.1, watch_seconds=2.5)
+    model = ScriptedModel(says("One."), says("Two."))
+    studio = Studio(tmp_path, model, store=store)
+    await ask(await studio.session(), "One")
+    await studio.workspace.close()
+    (tmp_path / "AGENTS.md").write_text("Answer in feet.")
+    again = Studio(tmp_path, model, store=store)
+    await ask(await again.session(), "Two", model="scripted/other")
+
+    assert "Answer in feet." in str(model.requests[-1].messages)
     await again.workspace.close()

@@ -5,11 +5,12 @@ mode, variables) is told later, in messages (``session.news``).
 """
 
 import json
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 
 from palimpsest.context.system import system, with_added
 from palimpsest.session.agents import SUBAGENT_NOTE, Agent
+from palimpsest.session.engine import off_loop
 from palimpsest.session.family import is_child
 from palimpsest.session.log import SessionLog
 from palimpsest.session.notebooks import from_start
@@ -17,13 +18,20 @@ from palimpsest.session.services import Services
 from palimpsest.session.surroundings import read_surroundings
 from palimpsest.tools.permissions import disabled
 from palimpsest.tools.skill import SKILL, listed
+from palimpsest.transcript.decisions import StepRequest
 from palimpsest.transcript.errors import NotFound
-from palimpsest.transcript.messages import UserMessage
+from palimpsest.transcript.events import MessageUpdated, StepRequested
+from palimpsest.transcript.messages import AssistantMessage, UserMessage
 from palimpsest.transcript.policies import Policy
 from palimpsest.transcript.values import ModelInfo
 
 Added = Callable[[str, str, tuple[str, ...]], Awaitable[tuple[str, str]]]
 """Asks what is added to a new system prompt: further words, and what MCP servers say."""
+
+
+Key = tuple[str, str, str | None]
+"""Agent, model, and what a prompt added."""
+SEARCHED = ("message.updated", "step.requested")
 
 
 class Systems:
@@ -35,7 +43,9 @@ class Systems:
         self._services = services
         self._log = log
         self._policy = policy or (lambda: services.policy)
-        self._settled: dict[tuple[str, str, str | None], tuple[str, ...]] = {}
+        self._settled: dict[Key, tuple[str, ...]] = {}
+        self._logged: dict[Key, StepRequest] | None = None
+        """The requests whose prompts the log holds; None while nobody looked."""
 
     async def settle(
         self, agent: Agent, info: ModelInfo, user: UserMessage, added: Added
@@ -44,6 +54,8 @@ class Systems:
         key = (agent.name, info.ref.id, user.system)
         found = self._settled.get(key) or self._recorded(key)
         if found is None:
+            found = await off_loop(lambda: self._earlier(key))
+        if found is None:
             new = self._new(agent, info, user)
             found = with_added(new, *await added(agent.name, info.ref.id, new))
         return self._settled.setdefault(key, found)
@@ -51,22 +63,49 @@ class Systems:
     def known(self, agent: Agent, info: ModelInfo, user: UserMessage) -> tuple[str, ...]:
         """Return the system prompt as it would be now; looking at it settles nothing."""
         key = (agent.name, info.ref.id, user.system)
-        return self._settled.get(key) or self._recorded(key) or self._new(agent, info, user)
+        found = self._settled.get(key) or self._recorded(key) or self._earlier(key)
+        return found or self._new(agent, info, user)
 
-    def _recorded(self, key: tuple[str, str, str | None]) -> tuple[str, ...] | None:
+    def _recorded(self, key: Key) -> tuple[str, ...] | None:
         """Take the prompt of the newest request again, when it was for the same agent and model."""
         state = self._log.state
         request = state.request
-        message = state.message(request.message_id) if request and request.message_id else None
-        if request is None or message is None or request.model.ref.id != key[1]:
+        answer = state.message(request.message_id) if request and request.message_id else None
+        if request is None or answer is None:
             return None
-        if request.purpose != "step":
-            return None  # what asks for a summary or a title is told another job
-        parent = state.message(getattr(message.info, "parent_id", ""))
-        if parent is None or not isinstance(parent.info, UserMessage):
+        asker = state.message(getattr(answer.info, "parent_id", ""))
+        infos = {one.id: one.info for one in (answer, asker) if one is not None}
+        if _asked_for(request, infos) != key:
             return None
-        if (parent.info.agent, parent.info.system) != (key[0], key[2]):
-            return None
+        return self._read(request)
+
+    def _earlier(self, key: Key) -> tuple[str, ...] | None:
+        """Take it of an older request, where one for something else came after it; on any thread.
+
+        Only what another kernel asked is looked for, once: what this one asked is settled.
+        """
+        if self._logged is None:
+            self._logged = self._look_back() if self._log.state.request is not None else {}
+        request = self._logged.get(key)
+        return self._read(request) if request is not None else None
+
+    def _look_back(self) -> dict[Key, StepRequest]:
+        session = self._log.state.session
+        infos: dict[str, UserMessage | AssistantMessage] = {}
+        found: dict[Key, StepRequest] = {}
+        with suppress(NotFound, OSError):  # what cannot be read is written anew
+            for record in self._services.store.read(session.id if session else "", only=SEARCHED):
+                match record.event:
+                    case MessageUpdated(info=info):
+                        infos[info.id] = info
+                    case StepRequested(request=request):
+                        key = _asked_for(request, infos)
+                        found |= {key: request} if key is not None else {}
+                    case _:
+                        pass
+        return found
+
+    def _read(self, request: StepRequest) -> tuple[str, ...] | None:
         with suppress(NotFound):  # one that is gone is written anew: the session goes on
             return tuple(json.loads(self._services.store.get_blob(request.system.sha256)))
         return None
@@ -99,3 +138,14 @@ class Systems:
         if services.library is None or disabled({SKILL: SKILL}, rules):
             return ""
         return listed(services.library.skills)
+
+
+def _asked_for(
+    request: StepRequest, infos: Mapping[str, UserMessage | AssistantMessage]
+) -> Key | None:
+    """Return for whom a step was asked; None for other requests."""
+    answer = infos.get(request.message_id or "")
+    user = infos.get(answer.parent_id) if isinstance(answer, AssistantMessage) else None
+    if request.purpose != "step" or not isinstance(user, UserMessage):
+        return None
+    return user.agent, request.model.ref.id, user.system
