@@ -30,8 +30,8 @@ export function filled({ filling, places }: ITranscript): IFilled | null {
 }
 
 /** A summary is written in a request of its own, which says nothing of the conversation's window. */
-function isSummary({ info }: Message): boolean {
-  return info.role === 'assistant' && info.summary;
+function isSummary({ info }: Pick<Partial<Message>, 'info'>): boolean {
+  return info?.role === 'assistant' && info.summary;
 }
 
 /** Finds what the provider reported, of one message or of the newest answer that has a report. */
