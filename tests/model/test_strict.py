@@ -540,6 +540,25 @@ def test_whatever_is_sent_is_refused_in_sentences(dialect: Dialect, body: Any) -
     assert VALIDATORS[dialect][0](body)
 
 
+@pytest.mark.parametrize(
+    ("model", "more", "taken"),
+    [
+        ("gpt-5.1", {}, True),
+        ("gpt-5.1", {"reasoning_effort": "none"}, True),
+        ("gpt-5.1", {"reasoning_effort": "high"}, False),
+        ("gpt-5.1-codex", {}, False),
+        ("gpt-5", {}, False),
+    ],
+)
+def test_a_model_that_does_not_think_takes_a_temperature(
+    model: str, more: Body, *, taken: bool
+) -> None:
+    asked = [{"role": "user", "content": "Hm?"}]
+    body = {"model": model, "messages": asked, "temperature": 0.5, **more}
+
+    assert (problems("/v1/chat/completions", body) == []) is taken
+
+
 def test_a_new_claude_goes_on_in_no_answer() -> None:
     body = {k: v for k, v in PREFILL.items() if k != "thinking"}
 

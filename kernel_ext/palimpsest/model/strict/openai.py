@@ -47,6 +47,8 @@ MOST_PAIRS = 16
 LONGEST_ID = 40
 THINKING_MODELS = re.compile(r"(?:o\d|gpt-5)(?!.*chat)")
 """These refuse ``max_tokens``, and any temperature but their own."""
+NEED_NOT_THINK = re.compile(r"gpt-5\.\d(?!.*(?:codex|pro))")
+"""These take a temperature while they do not think, which is what they do unless told otherwise."""
 
 name = matching(NAME, NAME_SAYS)
 
@@ -214,7 +216,9 @@ def _of_thinking_models(body: dict[str, Any]) -> list[str]:
     found = []
     if "max_tokens" in body:
         found.append("max_tokens is refused by this model, which wants max_completion_tokens.")
-    if body.get("temperature", 1) != 1:
+    thinks = body.get("reasoning_effort", "none") != "none"
+    own = thinks or not NEED_NOT_THINK.match(body["model"])
+    if own and body.get("temperature", 1) != 1:
         found.append("temperature is refused by this model.")
     return found
 
