@@ -181,6 +181,28 @@ async def test_a_reader_becomes_the_writer_when_the_other_kernel_leaves(kernel: 
     assert (await session.prompt("second", PromptOptions())).text == "Two."
 
 
+async def test_a_session_that_cannot_be_read_now_is_given_back(
+    kernel: Kernel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = kernel(ScriptedModel(says("One.")))
+    session = await first.session("a.ipynb")
+    await ask(session, "first")
+    await first.workspace.close()
+    broken = kernel(kernel_id="kernel-b")
+
+    def refuse(_session_id: str) -> None:
+        raise OSError(5, "Input/output error")
+
+    monkeypatch.setattr(broken.store, "open_live", refuse)
+    with pytest.raises(OSError, match="Input/output"):
+        await broken.workspace.open(session.id)
+    other = kernel(ScriptedModel(says("Two.")), kernel_id="kernel-c")
+    again = await other.session("a.ipynb")
+
+    assert again.id == session.id
+    assert (await ask(again, "second")).text == "Two."
+
+
 async def test_what_is_said_of_a_robbed_session_does_not_hit_its_fork(kernel: Kernel) -> None:
     studio = kernel(ScriptedModel(says("One."), says("Two."), says("Three.")))
     session = await studio.session("a.ipynb")

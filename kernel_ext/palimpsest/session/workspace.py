@@ -36,7 +36,7 @@ from palimpsest.store.recovery import close_interrupted
 from palimpsest.store.sizes import Sizes, measure
 from palimpsest.store.snapshot_sweep import sweep_snapshots
 from palimpsest.store.state import State
-from palimpsest.store.store import Owner, Problem, SessionSummary, Store
+from palimpsest.store.store import Owner, Problem, SessionSummary, Store, Writer
 from palimpsest.store.sweep import Sweep, Unneeded, survey
 from palimpsest.store.sweep import delete as delete_blobs
 from palimpsest.transcript.errors import NotFound, SessionHeld, UserError
@@ -327,7 +327,7 @@ class Workspace:
             await known.journal.flush()  # what lists the sessions reads the log
             return
         writer = await asyncio.to_thread(self._store.acquire, session_id, self._owner)
-        state = await asyncio.to_thread(self._store.open_live, session_id)
+        state = await asyncio.to_thread(self._read, writer)
         journal = Journal(writer, state, clock=self._services.clock)
         if state.session is not None:
             journal.append(SessionUpdated(session=state.session.model_copy(update=fields)))
@@ -397,13 +397,21 @@ class Workspace:
             return self._use(followed, notebook)
         if known is not None:
             await known.close()
-        state = await asyncio.to_thread(self._store.open_live, session_id)
+        state = await asyncio.to_thread(self._read, writer)
         journal = Journal(writer, state, clock=self._services.clock)
         left = close_interrupted(state, self._services.clock())
         left += [PromptDelivered(prompt_id=prompt_id) for prompt_id in state.inbox]
         if left:
             journal.append(*left, sync=True)
         return self._use(LiveSession(self._services, journal, loop), notebook)
+
+    def _read(self, writer: Writer) -> State:
+        """Read the session that is to be written; one that cannot be read is given back."""
+        try:
+            return self._store.open_live(writer.session_id)
+        except BaseException:
+            writer.close()
+            raise
 
     def _use(self, session: Opened, notebook: str | None) -> Opened:
         self._open[session.id] = session
