@@ -1,6 +1,8 @@
 """A cleanup deletes what no session needs any more, and nothing that one does."""
 
 import os
+import shutil
+import time
 from pathlib import Path
 
 import pytest
@@ -141,3 +143,21 @@ def test_a_name_that_lies_across_two_reads_is_found(
     for size in range(65, 130, 7):
         monkeypatch.setattr("palimpsest.store.sweep.CHUNK_BYTES", size)
         assert survey(store.layout, NOW, 7).needed == 1
+
+
+def test_what_a_killed_deletion_left_goes_with_a_later_cleanup(
+    store: JsonlStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    use(store, SESSION, put(store, "needed"))
+    monkeypatch.setattr(shutil, "rmtree", lambda *_arguments, **_more: None)
+    store.delete(SESSION)  # it is taken away, and the kernel is killed before it is gone
+    monkeypatch.undo()
+    (left,) = store.layout.sessions.iterdir()
+
+    delete(store.layout, ())
+    assert left.exists(), "it was taken away a moment ago, and may be put back"
+    later = time.time() + LEAST_SECONDS + 1
+    monkeypatch.setattr(time, "time", lambda: later)
+    delete(store.layout, ())
+
+    assert list(store.layout.sessions.iterdir()) == []

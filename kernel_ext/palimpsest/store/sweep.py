@@ -7,6 +7,8 @@ lets its time begin again. A blob that was put again a moment ago is about to be
 
 import json
 import re
+import shutil
+import time
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -83,6 +85,7 @@ def survey(layout: Layout, now: float, days: float) -> Sweep:
 
 def delete(layout: Layout, due: Iterable[Unneeded]) -> tuple[Unneeded, ...]:
     """Delete what is due, unless it was put again meanwhile; returns what went."""
+    _bury(layout)
     return tuple(one for one in due if _is_deleted(layout.blobs / one.sha256[:2] / one.sha256, one))
 
 
@@ -96,6 +99,14 @@ def _is_deleted(path: Path, one: Unneeded) -> bool:
             return True
         grave.replace(path)
     return False
+
+
+def _bury(layout: Layout) -> None:
+    """Remove what is left of sessions whose deletion was killed; a new one may still be put back."""
+    for grave in layout.sessions.glob(".*"):
+        with suppress(FileNotFoundError):
+            if time.time() - grave.stat().st_ctime >= LEAST_SECONDS:
+                shutil.rmtree(grave, ignore_errors=True)
 
 
 def _put_back(layout: Layout) -> None:
