@@ -7,3 +7,4 @@ import './sessions.css';
 import './permits.css';
 import './task.css';
 import './forced.css';
+import './extension.css';

@@ -37,6 +37,14 @@ MATHS = (
     "Since $e^{i\\pi} = -1$:\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n```python\ndef f(): pass\n```"
 )
 
+LOOK = """() => {
+  const styles = place => ['color', 'borderBottom', 'padding', 'margin', 'font'].map(
+    name => getComputedStyle(document.querySelector(place))[name]
+  );
+  return ['.plm-ForkHere', '.plm-Saved-window td', '.plm-Saved-window .title'].map(styles);
+}"""
+"""How a button of the panel and the picture of a context window are drawn."""
+
 
 @pytest.fixture(scope="module")
 def bare(program: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:  # noqa: ARG001
@@ -240,6 +248,22 @@ def test_is_the_same_beside_our_own_extension(page: Page, lab: Lab, seen: Seen) 
     expect(shown(notebook)).to_contain_text("That is all.")
     expect(notebook.cell(2).locator(".plm-SegmentWidget")).to_contain_text("That is all.")
     assert seen.errors == []
+
+
+def test_changes_nothing_of_the_look_of_what_stands_beside_it(page: Page, lab: Lab) -> None:
+    script = f"{VIEW}\nroom.script(says('That is all.'))"
+    cells = ("%%agent\nGo on", "%agent context", "view()")
+    notebook = begin(page, lab, "view-look", script, *cells)
+    page.evaluate("window.jupyterapp.commands.execute('jupyter-palimpsest:open-panel')")
+    for cell in (1, 2, 3):
+        notebook.run(cell)
+    expect(page.locator(".plm-ForkHere").first).to_be_visible()
+    before = page.evaluate(LOOK)
+
+    notebook.run(4)
+
+    expect(shown(notebook, 4)).to_be_visible()
+    assert page.evaluate(LOOK) == before
 
 
 def test_is_there_in_notebook_7(page: Page, program: str, tmp_path: Path) -> None:  # noqa: ARG001

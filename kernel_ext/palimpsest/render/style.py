@@ -137,7 +137,7 @@ _WINDOW_RULES = f"""
 .k-free {{ background: none !important; }}
 .k-reserve {{ background: repeating-linear-gradient(135deg, var(--reserve) 0 2px, transparent 2px 5px) !important; }}
 container-type: inline-size; padding: 0 5px;
-p {{ margin: 0; }}
+p:not(.facts) {{ margin: 0; }}
 .bar {{ border-color: var(--line) !important; background: var(--code); margin: 10px 0 8px; }}
 .fill + .fill:not(.k-free) {{ box-shadow: inset 1px 0 0 var(--page); }}
 .swatch {{ vertical-align: -1px; }}
@@ -170,5 +170,5 @@ td.words {{ color: var(--muted); overflow-wrap: anywhere; }}
 }}
 """
 
-WINDOW = EXCERPT.rstrip().removesuffix("}") + _WINDOW_RULES + "}\n"
-"""For a context window in a notebook."""
+WINDOW = f"{EXCERPT}.plm-Saved-window{SAVED} {{{_WINDOW_RULES}}}\n"
+"""For a context window in a notebook; a session's words in a later cell do not overrule it."""

@@ -14,6 +14,7 @@ import { Followed } from './followed';
 import { HOST } from './host';
 import type { IModel } from './model';
 import { Places } from './places';
+import { yieldToExtension } from './sheet';
 import { dress } from './theme';
 
 const FOLLOWED = new Map<string, Followed>();
@@ -41,6 +42,7 @@ function render({ model, el }: IGiven & { el: HTMLElement }): () => void {
 export default { initialize, render };
 
 function followedBy(model: IModel): Followed {
+  yieldToExtension(document);
   const key = model.get('key');
   const followed = FOLLOWED.get(key) ?? new Followed(model);
   FOLLOWED.set(key, followed);
