@@ -15,9 +15,18 @@ from tests.render.stories import (
     user,
 )
 
+from palimpsest.model.errors import auth_sentence
 from palimpsest.render.story import Notes
 from palimpsest.render.text import render_message, render_parts, render_session
-from palimpsest.render.words import count, duration, gauge_bar, money, share_words, size
+from palimpsest.render.words import (
+    count,
+    duration,
+    error_words,
+    gauge_bar,
+    money,
+    share_words,
+    size,
+)
 from palimpsest.transcript.errors import AuthError, ContextOverflowError, UnknownError
 
 
@@ -97,6 +106,13 @@ def test_names_the_provider_whose_key_is_missing() -> None:
     assert shown == (
         "✗ No key. Set the key of anthropic in the environment of the kernel and ask again."
     )
+
+
+def test_says_once_where_a_key_belongs() -> None:
+    what, do = error_words(AuthError(provider="anthropic", message=auth_sentence("anthropic")))
+
+    assert "Set the environment variable ANTHROPIC_API_KEY" in what
+    assert do == "Then ask again, or use another model."
 
 
 def test_a_draft_of_a_summary_is_told_apart_from_it() -> None:

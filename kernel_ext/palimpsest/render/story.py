@@ -401,13 +401,15 @@ def _status(part: ToolPart, ask: Ask | None, reply: Reply | None) -> str:
 
 
 def _remark(part: ToolPart, reply: Reply | None) -> str:
-    words = [reply_words(reply)] if reply else []
     told = getattr(part.state, "metadata", {})
+    stopped = isinstance(part.state, ToolFailed) and told.get("interrupted")
+    # Nobody refused what was stopped while it waited for an answer.
+    words = [reply_words(reply)] if reply and not (stopped and reply.by == "cancel") else []
     if told.get("changed_by"):
         words.append(f"{told['changed_by']} changed what it was given")
     if told.get("output_changed_by"):
         words.append(f"{told['output_changed_by']} changed what it returned")
-    if isinstance(part.state, ToolFailed) and part.state.metadata.get("interrupted"):
+    if stopped:
         words.append("stopped")
     return " · ".join(words)
 

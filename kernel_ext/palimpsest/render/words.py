@@ -145,6 +145,8 @@ def error_words(error: ErrorValue) -> tuple[str, str]:
     match error.type:
         case "auth":
             do = f"Set the key of {error.provider} in the environment of the kernel and ask again."
+            if "environment variable" in what:
+                do = "Then ask again, or use another model."
         case "output-length":
             do = "Ask it to go on, or for a shorter answer."
         case "aborted":

@@ -135,10 +135,12 @@ function useIsPast(moment: number): boolean {
 function whatToDo(error: ErrorValue, words: IWords): string {
   switch (error.type) {
     case 'auth':
-      return words.__(
-        'Set the key of %1 in the environment and restart the kernel, or choose another model.',
-        error.provider
-      );
+      return error.message.includes('environment variable')
+        ? words.__('Or choose another model.')
+        : words.__(
+            'Set the key of %1 in the environment and restart the kernel, or choose another model.',
+            error.provider
+          );
     case 'output-length':
       return words.__('Ask it to go on, or ask for less at once.');
     case 'context-overflow':

@@ -79,6 +79,7 @@ export function Tool({
     part.tool.length + works.length <= BRIEF &&
     reply === undefined &&
     state === 'completed';
+  const wasStopped = state === 'stopped' && reply?.by === 'cancel';
   const head = (
     <>
       <Sign state={state} /> <span className="plm-Tool-name">{part.tool}</span>{' '}
@@ -86,7 +87,7 @@ export function Tool({
         {works}
       </span>{' '}
       <span className="plm-Tool-time">
-        {reply !== undefined && (
+        {reply !== undefined && !wasStopped && (
           <span className="plm-Tool-reply">{answered(reply, words)}</span>
         )}
         <span data-remark={state}>{remark(state, words)}</span>
