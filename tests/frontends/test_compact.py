@@ -160,6 +160,7 @@ object.__setattr__(room.services, 'info', info)
     shown = run("%agent compact").story()
 
     assert "nobody cannot write this summary, so the session's model does" in shown
+    assert "Attempt" not in shown
     assert "know the penguins" in shown
 
 

@@ -297,8 +297,11 @@ class _Teller:
             case FilePart():
                 return Notice("▤", f"{self._line(part.filename or 'file')} ({one_line(part.mime)})")
             case RetryPart():
-                wait = duration(((part.time.end or part.time.start) - part.time.start) / 1_000)
+                waited = (part.time.end or part.time.start) - part.time.start
                 why = self._line(_without_traceback(part.error.message)).rstrip(".")
+                if not waited:  # another way was taken at once, such as another model
+                    return Notice("↻", why if why.endswith("…") else f"{why}.")
+                wait = duration(waited / 1_000)
                 return Notice("↻", f"{why}. Attempt {part.attempt}, sent again after {wait}")
             case PatchPart():
                 names = ", ".join(self._line(name) for name in part.files[:6])

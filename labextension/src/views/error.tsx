@@ -91,14 +91,16 @@ export function Retry({ part, before }: { part: RetryPart; before: number }) {
     <div className="plm-Failure" role="note" data-state="retry">
       <Sign state="pending" />
       <span>
-        {time.end === undefined || !sent
-          ? words.__('Attempt %1 failed: %2', attempt, error.message)
-          : words.__(
-              'Attempt %1 failed, the next one came after %2: %3',
-              attempt,
-              seconds((time.end - time.start) / 1000),
-              error.message
-            )}
+        {time.end === time.start
+          ? error.message // another way was taken at once, such as another model
+          : time.end === undefined || !sent
+            ? words.__('Attempt %1 failed: %2', attempt, error.message)
+            : words.__(
+                'Attempt %1 failed, the next one came after %2: %3',
+                attempt,
+                seconds((time.end - time.start) / 1000),
+                error.message
+              )}
         {before > 0 && (
           <span className="plm-Failure-advice">
             {' '}
