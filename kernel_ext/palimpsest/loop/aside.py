@@ -5,22 +5,28 @@ second try takes back. After one that ran out of time, the policy says up to whe
 before go on (spec/context-stability.md 1.8).
 """
 
+import functools
 from typing import Any, Literal
 
+from palimpsest.context.convert import convert
 from palimpsest.context.going_on import work_left
 from palimpsest.context.standing import standing
 from palimpsest.context.undo import folded
 from palimpsest.context.view import View
-from palimpsest.loop.compaction_state import Snapshot, choose_snapshot, compaction_timed_out
+from palimpsest.loop.compaction_state import (
+    Snapshot,
+    choose_snapshot,
+    compaction_timed_out,
+    is_answerable,
+)
 from palimpsest.loop.seen import until
 from palimpsest.loop.stage import Setup, Stage
 from palimpsest.loop.summarise import TIMED_OUT
 from palimpsest.transcript.decisions import Decision
 from palimpsest.transcript.errors import ApiError, ErrorValue
 from palimpsest.transcript.events import DecisionMade
-from palimpsest.transcript.messages import Message, Messages, UserMessage
-from palimpsest.transcript.parts import CompactionPart, Part, StepStartPart, TextPart, ToolPart
-from palimpsest.transcript.policies import RecoveryPolicy
+from palimpsest.transcript.messages import Message, Messages
+from palimpsest.transcript.parts import CompactionPart, Part, StepStartPart, TextPart
 
 RULE = "compact/aside"
 
@@ -69,7 +75,9 @@ def go_back(
         # Nobody goes on from here, so an answer at the end is no stump.
         recovery = recovery.model_copy(update={"snapshot": "whole"})
     current = snapshot(stage, setup, stage.log.state.messages(), "current")
-    kept = _chosen(current, before, recovery, late=late, marker_id=marker_id)
+    answerable = functools.partial(_can_be_answered, setup)
+    chosen = choose_snapshot(current, before, recovery, timed_out=late, answerable=answerable)
+    kept = _up_to(chosen, marker_id)
     numbers = {"source": kept.source, "timed_out": late}
     names = {message.id for message in kept.messages}
     for message in current.messages:
@@ -80,27 +88,17 @@ def go_back(
                     _decide(stage, "drop", one, numbers, setup.count(text) if text else 0)
 
 
-def _chosen(
-    current: Snapshot[Message],
-    before: Snapshot[Message] | None,
-    recovery: RecoveryPolicy,
-    *,
-    late: bool,
-    marker_id: str,
-) -> Snapshot[Message]:
-    chosen = choose_snapshot(current, before, recovery, timed_out=late, answerable=_is_answerable)
+def _up_to(chosen: Snapshot[Message], marker_id: str) -> Snapshot[Message]:
     ids = [message.id for message in chosen.messages]
     if marker_id not in ids:
         return chosen
     return Snapshot(chosen.messages[: ids.index(marker_id)], chosen.session_id, chosen.source)
 
 
-def _is_answerable(message: Message) -> bool:
-    """Say whether the model can go on after this message: a person's words, or results of calls."""
-    if isinstance(message.info, UserMessage):
-        return True
-    spoken = [one for one in message.parts if isinstance(one, TextPart | ToolPart)]
-    return bool(spoken) and message.info.error is None and isinstance(spoken[-1], ToolPart)
+def _can_be_answered(setup: Setup, message: Message) -> bool:
+    """Say whether the model can go on after this message, by the last that it becomes."""
+    flat = convert((message,), setup.info.ref, setup.policy.convert)
+    return bool(flat) and is_answerable(flat[-1])
 
 
 def _ran_out(error: ErrorValue) -> bool:
