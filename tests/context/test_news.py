@@ -27,6 +27,7 @@ def at(
     agent: str = "build",
     variables: Mapping[str, str] | None = None,
     known: Mapping[str, str] | None = None,
+    *,
     met: bool = False,
 ) -> Situation:
     return Situation(
