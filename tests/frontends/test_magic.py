@@ -292,5 +292,5 @@ def test_a_failed_model_is_told_with_what_to_do_and_is_no_exception(kernel: Kern
     run = kernel.run("answer = %agent hi")
 
     assert run.status == "ok"
-    assert "Set the key" in run.story()
+    assert "Set the environment variable TEST_API_KEY" in run.story()
     assert kernel.value("answer.error.type") == "'auth'"

@@ -14,11 +14,13 @@ from palimpsest.store.opening import open_store
 from palimpsest.transcript.events import PermissionReplied
 
 SCRIPT = """\
+import signal
 from palimpsest.app import App
 from palimpsest.model.script import calls, says
 from palimpsest.model.scripted import ScriptedModel
 from palimpsest.public import open_session
 
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background ignores it
 model = ScriptedModel({answers})
 app = App(model=lambda _: model, environment={{}}, overrides={{"model": "a/b", "titles": False}})
 print("answer:", open_session(app).prompt("Do it.").text, flush=True)
