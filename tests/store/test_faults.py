@@ -88,6 +88,17 @@ class OtherKernel:
         self.process.wait(20)
         self.process.stdout.close()
 
+    def stop(self) -> None:
+        """Stop it; a thread that is writing its lease finishes that before it stops."""
+        self.process.send_signal(signal.SIGSTOP)
+        tasks = Path(f"/proc/{self.process.pid}/task")
+        for _ in range(1_000):
+            stats = [(task / "stat").read_text() for task in tasks.iterdir()]
+            if all(stat.rpartition(")")[2].split()[0] == "T" for stat in stats):
+                return
+            time.sleep(0.01)
+        pytest.fail("The other kernel did not stop.")
+
     def kill(self) -> None:
         """Kill it."""
         self.process.kill()
@@ -181,7 +192,7 @@ def test_a_dead_process_on_this_host_does_not_hold_its_session(tmp_path: Path) -
 def test_a_kernel_that_was_only_stopped_goes_on_in_a_fork(tmp_path: Path) -> None:
     with other_kernel(tmp_path) as other:
         other.hear(3)
-        other.process.send_signal(signal.SIGSTOP)
+        other.stop()
         store = open_here(tmp_path)
         writer = store.acquire(SESSION, this_owner("kernel-a"))
         before = store.load(SESSION).seq

@@ -50,7 +50,7 @@ async def run_title(stage: Stage, setup: Setup, system: str | None = None) -> Ti
     """
     quiet = dataclasses.replace(setup, agent="title", system=(system or SYSTEM,), specs=())
     request, record = _request(stage, quiet)
-    stage.write(StepRequested(request=record))
+    stage.write(StepRequested(request=record), sync=True)
     async with asyncio.timeout(SECONDS):
         for attempt in range(1, RETRIES + 1):
             try:
