@@ -100,6 +100,7 @@ def test_a_restart_ends_the_answer(page: Page, lab: Lab) -> None:
     notebook.run(1)
     notebook.run(2, wait=False)
     shown = notebook.cell(2).locator(".plm-Segment")
+    expect(shown.get_by_text("I begin")).to_be_visible()
     expect(shown.locator(".plm-Foot")).to_be_visible()
     page.evaluate("window.jupyterapp.shell.currentWidget.sessionContext.session.kernel.restart()")
 

@@ -675,8 +675,8 @@ async def test_the_session_of_a_task_is_closed_when_its_work_is_done(tmp_path: P
 
     assert len(await studio.workspace.children(session.id)) == 20
     assert writers() == before
-    assert list(studio.services.purses) == [session.id]
-    assert list(studio.services.permitting.open) == [session.id]
+    await until(lambda: list(studio.services.purses) == [session.id])
+    await until(lambda: list(studio.services.permitting.open) == [session.id])
 
 
 async def test_a_page_that_looks_at_a_task_sees_how_it_goes_on(tmp_path: Path) -> None:
