@@ -23,7 +23,7 @@ import palimpsest
 from palimpsest.model.rehearsal.scenario import register_scenario
 from palimpsest.model.script import says
 register_scenario("one", [says("Here.")])
-register_scenario("two", [says("Late.").pauses(20.0)])
+register_scenario("two", [says("Here."), says("Late.").pauses(20.0)])
 session = palimpsest.current_session()
 """
 
