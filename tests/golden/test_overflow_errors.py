@@ -160,6 +160,17 @@ def litellm() -> None:
     wait(60)
 
 
+def studio(folder: Path, server: FaultServer, preset: str) -> Studio:
+    """Return a studio whose model is asked over HTTP."""
+    info = ModelInfo(
+        ref=ModelRef(provider="openai", name="gpt-test"),
+        window=100_000,
+        output_limit=4_000,
+        api_base=server.openai_base,
+    )
+    return Studio(folder, LitellmModel(), info=info, policy=preset)
+
+
 @pytest.mark.usefixtures("litellm")
 @pytest.mark.parametrize(("preset", "words", "kind", "tokens"), REFUSED_AS)
 async def test_a_live_turn_hears_a_refusal_as_its_policy_does(
@@ -171,14 +182,7 @@ async def test_a_live_turn_hears_a_refusal_as_its_policy_does(
 ) -> None:
     with FaultServer() as server:
         server.script(*(fails(400, words) for _ in range(4)))
-        info = ModelInfo(
-            ref=ModelRef(provider="openai", name="gpt-test"),
-            window=100_000,
-            output_limit=4_000,
-            api_base=server.openai_base,
-        )
-        studio = Studio(tmp_path, LitellmModel(), info=info, policy=preset)
-        session = await studio.session()
+        session = await studio(tmp_path, server, preset).session()
 
         with Trace(is_overflow, says_overflow) as trace:
             answer = await ask(session, "Go.", model="openai/gpt-test")
@@ -197,14 +201,7 @@ async def test_a_live_turn_tells_a_bill_from_haste_as_its_policy_does(
     with FaultServer() as server:
         haste = fails(400, "Quota exceeded for this minute.", retry_after=0)
         server.script(haste, fails(402, "Your credit balance is too low."))
-        info = ModelInfo(
-            ref=ModelRef(provider="openai", name="gpt-test"),
-            window=100_000,
-            output_limit=4_000,
-            api_base=server.openai_base,
-        )
-        studio = Studio(tmp_path, LitellmModel(), info=info, policy=preset)
-        session = await studio.session()
+        session = await studio(tmp_path, server, preset).session()
 
         with Trace(is_rate_limit, is_billing) as trace:
             answer = await ask(session, "Go.", model="openai/gpt-test")

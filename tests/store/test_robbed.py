@@ -97,16 +97,16 @@ def test_a_kernel_robbed_before_it_said_what_the_session_is_goes_on_too(tmp_path
     assert forked.session.id == book.session_id != SESSION
 
 
+def refuse(_fd: int) -> None:
+    raise OSError(28, "No space left on device")
+
+
 def test_what_the_disk_did_not_take_for_good_is_not_said_to_be_there(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store = open_here(tmp_path)
     book = book_of(store)
     put = os.fdatasync
-
-    def refuse(_fd: int) -> None:
-        raise OSError(28, "No space left on device")
-
     monkeypatch.setattr(os, "fdatasync", refuse)
     book.append(assistant("msg_1"), sync=True)
     assert not book.flush_sync(sync=True)
@@ -123,10 +123,6 @@ def test_a_checkpoint_after_a_refused_sync_begins_where_its_window_does(
     store = open_here(tmp_path)
     book = book_of(store)
     put = os.fdatasync
-
-    def refuse(_fd: int) -> None:
-        raise OSError(28, "No space left on device")
-
     monkeypatch.setattr(os, "fdatasync", refuse)
     book.append(assistant("msg_1"), assistant("msg_2"), sync=True)
     book.flush_sync(sync=True)

@@ -194,11 +194,8 @@ class FollowedSession:
         while not self._ended.wait(POLL_SECONDS):
             try:
                 records = self._follower.poll()
-            except (
-                OSError,
-                NotFound,
-            ):  # its disk is away, or it is being deleted: it may come back
-                continue
+            except (OSError, NotFound):
+                continue  # its disk is away, or it is being deleted: it may come back
             if not records:
                 continue
             with self._lock:

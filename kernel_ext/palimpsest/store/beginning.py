@@ -46,7 +46,8 @@ def begin(segments: Segments, directory: Path, epoch: int, owner: Owner) -> Path
 def settle(segments: Segments, directory: Path, *, below: int | None = None) -> None:
     """Wait until the newest segments (below an epoch) have headers, and write those that are missing.
 
-    Raises NotFound when the session is gone. A file with half a header, as a full disk may leave it, is passed over: its writer gave up.
+    Raises NotFound when the session is gone. A file with half a header, as a full disk may leave it,
+    is passed over: its writer gave up.
     """
     until = time.monotonic() + HEADER_WAIT_SECONDS
     while silent := _silent(segments, directory, below):
