@@ -20,7 +20,7 @@ from palimpsest.review.ledger import Moment, Reduction, Way
 from palimpsest.transcript.decisions import Decision
 from palimpsest.transcript.errors import AbortedError
 from palimpsest.transcript.messages import AssistantMessage, Message, Messages
-from palimpsest.transcript.notices import notice_of
+from palimpsest.transcript.notices import COMMAND, notice_of
 from palimpsest.transcript.parts import (
     CompactionPart,
     Part,
@@ -36,8 +36,6 @@ Scrub = Callable[[str], str]
 WAYS: Mapping[str, Way] = {"truncate": "truncate", "clear": "clear", "drop": "drop"}
 LIMIT = "history limit"
 EXCLUDED = "by hand"
-COMMAND = "command"
-"""Key in the metadata of a command as a person typed it."""
 FAILED = "failed answers"
 REPEATED = "failed attempts"
 

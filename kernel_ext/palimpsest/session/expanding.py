@@ -36,13 +36,12 @@ from palimpsest.transcript.errors import (
 )
 from palimpsest.transcript.events import PartUpdated
 from palimpsest.transcript.messages import AssistantMessage, Message, Messages, UserMessage
+from palimpsest.transcript.notices import COMMAND
 from palimpsest.transcript.parts import AgentPart, Attachment, FilePart, Part, SubtaskPart, TextPart
 from palimpsest.transcript.values import ModelRef
 
 ATTACHED = "attached"
 """Key in the metadata of a text: the file that the prompt names."""
-COMMAND = "command"
-"""Key in the metadata of a text: the command that it was, or that it stands for."""
 DONE = "[exit code 0]"
 SHOWN = "The user attached {path}. The read tool shows of it:\n{output}"
 NOT_SHOWN = "The user attached {path}, which cannot be read: {problem}"

@@ -8,6 +8,9 @@ from palimpsest.transcript.parts import Part, TextPart
 NOTICE = "notice"
 """Key in the metadata of a text: what the notice is about."""
 
+COMMAND = "command"
+"""Key in the metadata of a text: the command that it was, or that it stands for."""
+
 
 def notice(part_id: str, session_id: str, message_id: str, about: str, words: str) -> TextPart:
     """Return a notice as a part."""
