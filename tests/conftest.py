@@ -1,6 +1,7 @@
 """What all tests share: how generated examples are drawn, and who runs beside whom."""
 
 import os
+import tempfile
 from typing import Any
 
 import pytest
@@ -11,6 +12,10 @@ from xdist.scheduler import LoadScopeScheduling
 settings.register_profile("here", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("ci", settings.get_profile("here"), derandomize=True)
 settings.load_profile("ci" if os.environ.get("CI") == "true" else "here")
+
+# What tests allow is never kept beside what the person who runs them allowed; kernels inherit it.
+STATE = tempfile.TemporaryDirectory(prefix="palimpsest-tests-", ignore_cleanup_errors=True)
+os.environ["PALIMPSEST_STATE_DIR"] = STATE.name
 
 
 class Companions(LoadScopeScheduling):  # type: ignore[misc]  # xdist comes without types
