@@ -15,10 +15,10 @@ from palimpsest.tools.permissions import (
     disabled,
     evaluate,
     from_config,
-    is_secret_file,
     refusal,
     settle,
 )
+from palimpsest.tools.protected import is_key_file
 from palimpsest.tools.wildcard import beginning, matches
 from palimpsest.transcript.errors import ConfigError
 from palimpsest.transcript.values import Ask, Reply, Rule
@@ -62,8 +62,8 @@ def test_what_changes_something_or_is_unknown_asks(permission: str, pattern: str
 
 def test_an_example_of_a_secret_file_may_be_read() -> None:
     assert decide("read", [".env.example"], DEFAULT_RULES) == Allowed()
-    assert not is_secret_file("app/.env.example")
-    assert is_secret_file("app/.env")
+    assert not is_key_file("app/.env.example")
+    assert is_key_file("app/.env")
 
 
 def test_a_deny_is_not_lifted_by_an_earlier_always() -> None:

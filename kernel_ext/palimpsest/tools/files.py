@@ -135,7 +135,11 @@ def _clean(context: ToolContext, text: str) -> str:
 
 async def _ask(context: ToolContext, permission: str, place: Place, title: str, diff: str) -> None:
     await context.ask(
-        permission, [place.shown], title=title, always=["*"], diff=_clean(context, diff)
+        permission,
+        [place.shown],
+        title=title,
+        always=place.always(permission),
+        diff=_clean(context, diff),
     )
 
 

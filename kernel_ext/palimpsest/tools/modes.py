@@ -1,13 +1,14 @@
 """How freely the agent may work: ask, plan, accept edits, bypass.
 
 Border: pure. A mode answers questions beforehand or denies beforehand; like "always", no mode lifts
-a deny, and none answers for a doom loop or a spending limit. ``plan`` denies behind every
+a deny, none answers for a doom loop or a spending limit, and of the files of ``tools.protected`` only
+``bypass`` answers for. ``plan`` denies behind every
 other rule, so nothing that a file says lets it change something.
 """
 
 from typing import Literal, get_args
 
-from palimpsest.tools.permissions import SECRET_FILES, Rules, rules_of
+from palimpsest.tools.permissions import Rules, rules_of
 from palimpsest.transcript.errors import ConfigError
 
 Mode = Literal["ask", "plan", "accept-edits", "bypass"]
@@ -24,20 +25,10 @@ MEANINGS: dict[Mode, str] = {
 CHANGING = ("python", "bash", "edit", "write")
 """What plan mode denies."""
 
-OWN_FILES = ("*palimpsest.toml", "*palimpsest.json", "*.palimpsest/*", ".git/*", "*/.git/*")
-"""Files that say what may run, hooks and settings of git too: changing one asks even where edits are accepted."""
-
 PLAN_DENIES: Rules = tuple(rule for name in CHANGING for rule in rules_of(name, "deny"))
 
 _ANSWERS: dict[Mode, Rules] = {
-    "accept-edits": tuple(
-        rule
-        for name in ("edit", "write")
-        for rule in (
-            *rules_of(name, "allow"),
-            *rules_of(name, "ask", (*SECRET_FILES, *OWN_FILES)),
-        )
-    ),
+    "accept-edits": tuple(rule for name in ("edit", "write") for rule in rules_of(name, "allow")),
     "bypass": (*rules_of("*", "allow"), *rules_of("doom_loop", "ask"), *rules_of("budget", "ask")),
 }
 

@@ -10,10 +10,13 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from palimpsest.tools.protected import folded, is_protected
 from palimpsest.tools.tool import ToolContext
 from palimpsest.transcript.errors import NotFound, UserError
 
 OWN_FOLDER = ".palimpsest"
+MOST_WIDE_PARTS = 2
+"""``/`` and the folders right below it, such as ``/etc``."""
 SHOWN_CHARS = 200
 """As much of a path that leads nowhere as is said again."""
 
@@ -30,9 +33,36 @@ class Place:
 
     @property
     def directory_pattern(self) -> str:
-        """The pattern to ask ``external_directory`` for."""
+        """The pattern to ask ``external_directory`` for: the folder, or the file where that holds too much."""
         directory = self.path if self.path.is_dir() else self.path.parent
+        if directory != self.path and is_wide(directory):
+            return str(self.path)
         return f"{str(directory).rstrip('/')}/*"
+
+    @property
+    def directory_always(self) -> list[str]:
+        """What "always" would allow of it; nothing for a folder that holds everything, or a name with a star."""
+        if self.path.is_dir() and is_wide(self.path):
+            return []
+        pattern = self.directory_pattern
+        return [pattern] if is_literal(pattern.removesuffix("/*")) else []
+
+    def always(self, permission: str) -> list[str]:
+        """What "always" would allow of this file: itself, and nothing where it is protected."""
+        if is_protected(permission, self.shown) or not is_literal(self.shown):
+            return []
+        return [self.shown]
+
+
+def is_literal(path: str) -> bool:
+    """Tell whether a path, read as a pattern, means itself alone."""
+    return not any(sign in path for sign in "*?\\")
+
+
+def is_wide(folder: Path) -> bool:
+    """Tell whether a folder holds so much that nobody means all of it: the root, a home, what holds homes."""
+    home = Path(os.path.expanduser("~")).resolve()  # noqa: PTH111 - Path.home raises without a home
+    return len(folder.parts) <= MOST_WIDE_PARTS or folder == home or folder in home.parents
 
 
 def confine(path: str, root: Path, cwd: Path) -> Place:
@@ -76,7 +106,7 @@ def _short(path: str) -> str:
 async def reach(context: ToolContext, path: str, *, writing: bool = False) -> Place:
     """Resolve a path and ask for ``external_directory`` when it leads outside the project."""
     place = confine(path, context.root, context.cwd)
-    if writing and OWN_FOLDER in place.path.parts:
+    if writing and OWN_FOLDER in folded(str(place.path)).split("/"):
         raise UserError(
             f"{place.shown} belongs to the {OWN_FOLDER} folder, which holds the record of this session "
             "and is not for tools to change."
@@ -87,7 +117,7 @@ async def reach(context: ToolContext, path: str, *, writing: bool = False) -> Pl
             "external_directory",
             [pattern],
             title=f"Outside the project: {place.shown}",
-            always=[pattern],
+            always=place.directory_always,
         )
     return place
 

@@ -1,9 +1,10 @@
 """Rules about what may run: match, merge, decide, settle.
 
 Border: pure. Who asks and how a person answers is written above; this says what follows from
-rules and answers. Three choices differ from the system in the seeds: a deny is never overridden by
-an earlier "always"; "always" holds for one session or, where a person says so, for the project; and a
-rule for ``edit`` covers ``write`` too, while a rule for ``write`` also stands on its own.
+rules and answers. Four choices differ from the system in the seeds: a deny is never overridden by
+an earlier "always"; "always" holds for one session or, where a person says so, for the project; a
+rule for ``edit`` covers ``write`` too, while a rule for ``write`` also stands on its own; and a
+protected file is asked about unless a rule names it.
 """
 
 import re
@@ -12,6 +13,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
+from palimpsest.tools.protected import folded, is_protected
 from palimpsest.tools.wildcard import beginning, compiled, matches
 from palimpsest.transcript.errors import ConfigError, PermissionDenied
 from palimpsest.transcript.values import Action, Ask, Reply, Rule
@@ -20,30 +22,6 @@ Rules = tuple[Rule, ...]
 
 KIND_OF = {"write": "edit"}
 """A permission that is a kind of another: who may not edit may not write either."""
-
-SECRET_FILES = (
-    "*.env",
-    "*.env.*",
-    "*.envrc",
-    "*.netrc",
-    "*.pgpass",
-    "*.pypirc",
-    "*.npmrc",
-    "*.git-credentials",
-    "*.pem",
-    "*.p12",
-    "*.keystore",
-    "*id_rsa",
-    "*id_ed25519",
-    "*id_ecdsa",
-    "*.aws/credentials",
-    "*.config/gcloud/*",
-    "*.kube/config",
-)
-"""Files that usually hold keys: reading one asks, and searches pass over them."""
-
-HARMLESS_FILES = ("*.env.example", "*.env.sample", "*.env.template")
-"""Look like secrets and are meant to be read."""
 
 
 def rules_of(permission: str, action: Action, patterns: Iterable[str] = ("*",)) -> Rules:
@@ -57,8 +35,6 @@ DEFAULT_RULES: Rules = (
     *rules_of("edit", "ask"),
     *rules_of("write", "ask"),
     *rules_of("read", "allow"),
-    *rules_of("read", "ask", SECRET_FILES),
-    *rules_of("read", "allow", HARMLESS_FILES),
     *rules_of("list", "allow"),
     *rules_of("glob", "allow"),
     *rules_of("grep", "allow"),
@@ -73,14 +49,10 @@ DEFAULT_RULES: Rules = (
     *rules_of("external_directory", "ask"),
     *rules_of("doom_loop", "ask"),
 )
-"""Reading inside the project is allowed, what changes something asks; what no rule names asks too."""
+"""Reading inside the project is allowed, what changes something asks; what no rule names asks too.
 
-
-def is_secret_file(path: str) -> bool:
-    """Tell whether a path looks like a file of keys."""
-    return any(matches(path, p) for p in SECRET_FILES) and not any(
-        matches(path, p) for p in HARMLESS_FILES
-    )
+Files of ``tools.protected`` ask whatever stands here.
+"""
 
 
 def from_config(config: Mapping[str, Any] | str, *, home: str) -> Rules:
@@ -136,8 +108,38 @@ def evaluate(permission: str, pattern: str, *rulesets: Iterable[Rule]) -> Rule:
 
 
 def _last_match(names: tuple[str, ...], pattern: str, rules: Rules) -> Rule:
+    if is_protected(names[0], pattern):
+        return _for_protected(names, pattern, rules)
     found = _found(names, pattern, rules)
     return found or Rule(permission=names[0], pattern="*", action="ask")
+
+
+def _for_protected(names: tuple[str, ...], path: str, rules: Rules) -> Rule:
+    """Return the rule for a protected file: the last that means it, in whatever spelling it denies.
+
+    A rule for a folder, or for all files, means other files; it is passed over when it allows, and
+    what stands before it denies no longer.
+    """
+    ask = Rule(permission=names[0], pattern=path, action="ask")
+    plain, passed = folded(path), False
+    for rule in reversed(rules):
+        if not _names(rule, names):
+            continue
+        if not matches(path, rule.pattern):
+            if rule.action != "allow" and matches(plain, folded(rule.pattern)):
+                return ask if passed else rule
+        elif rule.action != "allow":
+            return ask if passed else rule
+        elif is_total(rule) or is_protected(names[0], rule.pattern):
+            return rule
+        else:
+            passed = True
+    return ask
+
+
+def is_total(rule: Rule) -> bool:
+    """Tell whether a rule is about everything: mode bypass, or ``permission = "allow"``."""
+    return rule.permission == "*" and rule.pattern == "*"
 
 
 def _found(names: tuple[str, ...], pattern: str, rules: Rules) -> Rule | None:
@@ -231,9 +233,16 @@ def decide(
         rule = _last_match(kinds, pattern, rules)
         if rule.action == "deny":
             return Denied(permission=permission, pattern=pattern, rule=rule)
-        if (_found(kinds, pattern, approved) or rule).action != "allow":
+        if (_answered(kinds, pattern, approved) or rule).action != "allow":
             waiting.append(pattern)
     return MustAsk(tuple(waiting)) if waiting else Allowed()
+
+
+def _answered(names: tuple[str, ...], pattern: str, approved: Rules) -> Rule | None:
+    """Return what a mode or an earlier "always" answers; for a protected file, only mode bypass does."""
+    if is_protected(names[0], pattern):
+        return next((rule for rule in approved if is_total(rule)), None)
+    return _found(names, pattern, approved)
 
 
 def disabled(permissions: Mapping[str, str], rules: Iterable[Rule]) -> frozenset[str]:

@@ -71,7 +71,9 @@ class ReadTool:
     async def run(self, arguments: ReadArguments, context: ToolContext) -> ToolOutcome:
         """Ask where needed and show what is there."""
         place = await reach(context, arguments.path)
-        await context.ask("read", [place.shown], title=f"Read {place.shown}", always=[place.shown])
+        await context.ask(
+            "read", [place.shown], title=f"Read {place.shown}", always=place.always("read")
+        )
         if not place.path.exists():
             raise missing(place)
         clean = redact.for_context(context)

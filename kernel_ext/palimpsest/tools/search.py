@@ -19,7 +19,7 @@ from palimpsest.tools.globs import compile_glob, split_base
 from palimpsest.tools.ignore import walk
 from palimpsest.tools.listing import reach_folder
 from palimpsest.tools.paths import Place, missing, reach
-from palimpsest.tools.permissions import is_secret_file
+from palimpsest.tools.protected import is_key_file
 from palimpsest.tools.textfile import TextFile, is_binary
 from palimpsest.tools.threads import in_thread
 from palimpsest.tools.tool import Abort, ToolContext, ToolOutcome
@@ -147,7 +147,7 @@ class GrepTool:
         await context.ask(self.permission, [arguments.pattern], title=title, always=["*"])
         if place.path.is_file():
             # Naming a file is reading it, so a file of keys asks as it does there.
-            await context.ask("read", [place.shown], title=title, always=[place.shown])
+            await context.ask("read", [place.shown], title=title, always=place.always("read"))
         root = context.root.resolve()
         search = _Search(pattern, prefilter(arguments.pattern), context.abort, root)
         await in_thread(context.abort, lambda: search.run(place.path, include))
@@ -235,7 +235,7 @@ class _Search:
         for one in walk(self.root, start):
             if include and not include.match(one.path.relative_to(start).as_posix()):
                 continue
-            if not one.is_link and not is_secret_file(str(one.path)):
+            if not one.is_link and not is_key_file(_name(one.path, self.root)):
                 yield one.path
 
     def _file(self, path: Path, shown: str, deadline: float) -> None:
