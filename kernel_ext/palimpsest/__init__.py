@@ -14,7 +14,12 @@ the trip left behind.
 
 from typing import Any
 
+from palimpsest.own_imports import guard_imports
+
 __version__ = "0.1.0"
+
+# Before anything else is imported: a notebook's folder may hold a file named like a library.
+guard_imports()
 
 _HOMES = {
     "load_ipython_extension": "palimpsest.boot",

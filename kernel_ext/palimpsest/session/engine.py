@@ -7,7 +7,7 @@ It owns model streams, sessions and journals; no engine code runs on the main th
 import asyncio
 import threading
 from collections.abc import Callable, Coroutine
-from concurrent.futures import Future
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, TypeVar
 
 from palimpsest.transcript.errors import UserError
@@ -68,6 +68,8 @@ class EngineThread:
 
     def _run(self) -> None:
         loop = asyncio.new_event_loop()
+        # By this name what a library imports while it works for the engine is told from a user's imports.
+        loop.set_default_executor(ThreadPoolExecutor(thread_name_prefix="palimpsest-work"))
         asyncio.set_event_loop(loop)
         self._loop = loop
         loop.call_soon(self._ready.set)

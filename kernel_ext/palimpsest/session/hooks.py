@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from importlib.metadata import entry_points
 from typing import Any
 
+from palimpsest.own_imports import from_anywhere, is_in_current_folder
 from palimpsest.session.hook_answers import Nonsense
 from palimpsest.tools.contained import Escaped, awaited
 from palimpsest.transcript.errors import UserError
@@ -25,6 +26,8 @@ HOOK_SECONDS = 10.0
 """A hook stands between a person and the answer; what takes longer belongs into a tool."""
 GROUP = "palimpsest.hooks"
 """The group of entry points by which installed packages bring hooks."""
+PROJECT_FILE = "project's file"
+"""How the origin of a hook begins that a project's own settings name."""
 ORIGIN = "a cell"
 """Where hooks come from that ``palimpsest.hook`` added."""
 MARK = "__palimpsest_hook__"
@@ -198,11 +201,17 @@ class HookBook:
             if source.refused:
                 self.problems.append(source.refused)
                 continue
-            self._try(
-                source.target, source.name, source.origin, functools.partial(_found, source.target)
-            )
+            # Only a project that a person trusts names modules of its own folder.
+            found = functools.partial(_found, source.target)
+            if source.origin.startswith(PROJECT_FILE):
+                found = functools.partial(_found_anywhere, source.target)
+            self._try(source.target, source.name, source.origin, found)
         if self.installed:
             for entry in entry_points(group=GROUP):
+                if entry.dist is not None and is_in_current_folder(
+                    str(entry.dist.locate_file("x"))
+                ):
+                    continue  # planted beside the notebook, and installed by nobody
                 package = entry.dist.name if entry.dist is not None else "a package"
                 name = entry.name if entry.name in HOOK_NAMES else None
                 self._try(entry.value, name, f"package {package}", entry.load)
@@ -323,6 +332,15 @@ def _found(target: str) -> Any:
             raise UserError(f"there is no {path!r} in {module!r}.")
         found = getattr(found, name)
     return found
+
+
+def _found_anywhere(target: str) -> Any:
+    """Find a hook among what is installed, else in the current folder."""
+    try:
+        return _found(target)
+    except ModuleNotFoundError:
+        with from_anywhere():
+            return _found(target)
 
 
 def _plain(error: BaseException) -> Exception:

@@ -21,6 +21,15 @@ LAYOUT_VERSION = 1
 GIT_SECONDS = 5.0
 """A git that answers later than this, such as one that waits for a network disk, is not asked."""
 
+GIT_RUNS_NOTHING = ("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null")
+GIT_ENVIRONMENT = {
+    "GIT_ALLOW_PROTOCOL": "none",
+    "GIT_NO_LAZY_FETCH": "1",
+    "GIT_TERMINAL_PROMPT": "0",
+}
+"""A repository's own settings name programs: for hooks, for a file monitor, and for fetching what a
+partial clone lacks. Asking for its first commit runs none of them."""
+
 SAFE_NAME = re.compile(r"[A-Za-z0-9_-]{1,128}")
 
 
@@ -133,8 +142,10 @@ def _write_layout(root: Path, *, replace: bool) -> str:
 def _git_root_commit(directory: Path) -> str | None:
     try:
         answer = subprocess.run(
-            ["git", "rev-list", "--max-parents=0", "HEAD"],
+            ["git", *GIT_RUNS_NOTHING, "rev-list", "--max-parents=0", "HEAD"],
             cwd=directory,
+            env=os.environ | GIT_ENVIRONMENT,
+            stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
             timeout=GIT_SECONDS,
