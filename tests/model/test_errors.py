@@ -184,4 +184,6 @@ def test_keys_are_scrubbed_by_value_and_by_shape() -> None:
 
     text = "hunter2hunter2 sk-abcdefghijklmnop AIzaSyA1234567890123456789 Bearer abcdefghi /home/me"
 
-    assert scrub(text, environment) == "[key] [key] [key] Bearer [key] /home/me"
+    assert scrub(text, environment) == (
+        "[redacted] [redacted] [redacted] Bearer [redacted] /home/me"
+    )

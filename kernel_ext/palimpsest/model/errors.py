@@ -33,6 +33,8 @@ from palimpsest.transcript.errors import (
     UnknownError,
 )
 from palimpsest.transcript.policies import Refusals
+from palimpsest.transcript.scrub import REDACTED, secret_values
+from palimpsest.transcript.scrub import scrub as without_secrets
 
 RETRYABLE_STATUS = frozenset({408, 409, 425, 429})
 AUTH_STATUS = frozenset({401})
@@ -49,12 +51,11 @@ REFUSED = re.compile(
     re.IGNORECASE,
 )
 LOOPBACK = re.compile(r"//(?:localhost|127\.\d+\.\d+\.\d+|\[::1\]|0\.0\.0\.0)(?::\d+)?")
-KEY_SHAPES = re.compile(
-    r"\b(?:sk|pk|rk|gsk|xai|hf|key)[-_][A-Za-z0-9_\-]{12,}|\bAIza[A-Za-z0-9_\-]{20,}"
-    r"|(?<=[Bb]earer )[A-Za-z0-9._\-]{8,}|(?<=[?&]key=)[^&\s\"']+"
+MASKED_KEY = re.compile(
+    r"\b(?:sk|pk|rk|gsk|xai|hf|key)[-_][A-Za-z0-9_\-*]{12,}|\bAIza[A-Za-z0-9_\-*]{20,}"
+    r"|(?<=[Bb]earer )[A-Za-z0-9._\-]{8,}"
 )
-SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSWORD", re.IGNORECASE)
-SHORTEST_SECRET = 8
+"""What providers repeat of a wrong key: its beginning and end, stars between."""
 LONGEST_BODY = 2_000
 
 CLASS_PREFIX = re.compile(r"^(?:(?:litellm\.)?[A-Z]\w*(?:Error|Timeout)\s*:\s*)+")
@@ -198,10 +199,7 @@ def read(exception: BaseException) -> Seen:
 def scrub(text: str, environment: Mapping[str, str] | None = None) -> str:
     """Remove everything that looks like a key, and every key of the environment."""
     variables = os.environ if environment is None else environment
-    for name, value in variables.items():
-        if len(value) >= SHORTEST_SECRET and SECRET_NAME.search(name):
-            text = text.replace(value, "[key]")
-    return KEY_SHAPES.sub("[key]", text)
+    return MASKED_KEY.sub(REDACTED, without_secrets(text, secret_values(variables)))
 
 
 def _chain(exception: BaseException) -> Iterator[BaseException]:

@@ -1,0 +1,295 @@
+"""Find text that has the form of a secret: one table of forms, for the log, displays, exports and requests.
+
+Border: pure; names of environment variables and the values they hold are in ``transcript.scrub``. Every
+search is linear: a literal beginning is looked for first, and what follows it is matched without
+going back. ``growing`` says from where on an unfinished text may still become a secret, so that a
+key which arrives in pieces is not written before it is known.
+"""
+
+import re
+import string
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+MOST_GROWING = 16_384
+"""Characters: the longest private key in use takes 6,400; what is longer is no key."""
+
+LONGEST_NAMED = 2_000
+"""Characters of a name, what stands between, and its value."""
+
+CONTEXT = 200
+"""Characters before a piece of text that may hold the beginning of what it goes on with."""
+
+LETTERS_DIGITS = string.ascii_letters + string.digits
+WORD = LETTERS_DIGITS + "_-"
+DOTTED = WORD + "."
+LOOSE = DOTTED + "~+/="
+NOT_ALL_LOWER = r"(?=[A-Za-z0-9_-]{0,40}?[0-9A-Z])"
+"""Words joined by hyphens are no key: a key has a digit or a capital early on."""
+
+
+@dataclass(frozen=True, slots=True)
+class TokenForm:
+    """A secret that begins with fixed letters."""
+
+    name: str
+    heads: tuple[str, ...]
+    body: "re.Pattern[str]"
+    """What follows the head."""
+    chars: str
+    """Every character that the body may have."""
+
+
+def _token(name: str, heads: str, body: str, chars: str = WORD) -> TokenForm:
+    return TokenForm(name, tuple(heads.split()), re.compile(body), chars)
+
+
+_W = "[A-Za-z0-9_-]"
+_A = "[A-Za-z0-9]"
+TOKENS = (
+    _token("OpenAI, Anthropic, OpenRouter, DeepSeek", "sk-", rf"{NOT_ALL_LOWER}{_W}{{16,}}+"),
+    _token("AWS key id", "AKIA ASIA ABIA ACCA", rf"[A-Z0-9]{{16}}(?!{_A})", LETTERS_DIGITS),
+    _token("GitHub", "ghp_ gho_ ghu_ ghs_ ghr_", rf"{_A}{{20,}}+", LETTERS_DIGITS),
+    _token("GitHub, fine-grained", "github_pat_", r"[A-Za-z0-9_]{20,}+"),
+    _token("GitLab", "glpat- gldt- glrt- glptt- glcbt-", r"[A-Za-z0-9_.-]{16,}+", DOTTED),
+    _token("Slack", "xoxa- xoxb- xoxe- xoxo- xoxp- xoxr- xoxs- xapp-", r"[A-Za-z0-9-]{10,}+"),
+    _token("Google key", "AIza", rf"{_W}{{30,}}+"),
+    _token("Google token", "ya29.", rf"{_W}{{20,}}+"),
+    _token("Hugging Face", "hf_", rf"{_A}{{20,}}+", LETTERS_DIGITS),
+    _token("Groq", "gsk_", rf"{_A}{{20,}}+", LETTERS_DIGITS),
+    _token("xAI", "xai-", rf"{NOT_ALL_LOWER}{_A}{{20,}}+", LETTERS_DIGITS),
+    _token("Perplexity", "pplx-", rf"{_A}{{30,}}+", LETTERS_DIGITS),
+    _token("NVIDIA", "nvapi-", rf"{_W}{{30,}}+"),
+    _token("Replicate", "r8_", rf"{_A}{{30,}}+", LETTERS_DIGITS),
+    _token("Databricks", "dapi", rf"[0-9a-f]{{32}}(?!{_A})(?:-[0-9])?", LETTERS_DIGITS + "-"),
+    _token("DigitalOcean", "dop_v1_ doo_v1_ dor_v1_", r"[0-9a-f]{64}", LETTERS_DIGITS),
+    _token("PyPI", "pypi-", rf"{NOT_ALL_LOWER}{_W}{{40,}}+"),
+    _token("npm", "npm_", rf"{_A}{{30,}}+", LETTERS_DIGITS),
+    _token("SendGrid", "SG.", rf"{_W}{{16,200}}+\.{_W}{{16,}}+", DOTTED),
+    _token("Stripe", "sk_live_ sk_test_ rk_live_ rk_test_ pk_live_ pk_test_ whsec_", rf"{_A}{{16,}}+", LETTERS_DIGITS),
+    _token("Shopify", "shpat_ shpca_ shppa_ shpss_", r"[0-9a-fA-F]{32}", LETTERS_DIGITS),
+    _token("age", "AGE-SECRET-KEY-1", r"[A-Z0-9]{50,}+", LETTERS_DIGITS),
+    _token("JSON web token", "eyJ", rf"{_W}{{10,1000}}+\.eyJ{_W}{{10,}}+\.{_W}{{10,}}+", DOTTED),
+    _token("Slack address", "hooks.slack.com/services/", r"[A-Za-z0-9/]{20,}+", LETTERS_DIGITS + "/"),
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class NamedForm:
+    """A secret that stands behind a name or in a fixed place; the name stays."""
+
+    name: str
+    hints: tuple[str, ...]
+    """The end of the name, in small letters."""
+    before: "re.Pattern[str]"
+    """What the text before the hint ends with."""
+    whole: "re.Pattern[str]"
+    """What follows the hint; group 1 is the secret."""
+    open: "re.Pattern[str]"
+    """The same at the end of the text, where group 1 may still grow."""
+
+
+_NAMES = re.compile(
+    r"(?:(?:api|access|secret|account|shared[_-]?access)[_-]?key|private[_-]?key[_-]?password"
+    r"|(?:access|auth|refresh|private|session)[_-]?token|client[_-]?secret|secret"
+    r"|password|passwd|passphrase)\Z"
+)
+_NAME_ENDS = ("key", "token", "secret", "password", "passwd", "passphrase")
+LONGEST_NAME = 24
+_GAP = r"""\\{0,3}["']?\s{0,4}[:=]\s{0,4}"""
+_QUOTE = r"""\\{0,3}["']"""
+_PLACEHOLDER = r"(?![${<%*\[])"
+_LOOSE = r"[A-Za-z0-9._~+/=-]"
+# A name in code is no secret: os.environ.get(...), settings.db_password, database_password.
+_CODE = (
+    r"(?!(?:[A-Za-z_]\w{0,60}\.){1,8}[A-Za-z_]\w{0,60}(?![\w~+/=-]))"
+    r"(?!(?:[A-Za-z]{1,60}_|_)[A-Za-z_]{1,60}(?![\w.~+/=-]))"
+    r"(?![A-Za-z_]\w{0,60}(?i:key|token|secret|password)(?![\w.~+/=-]))"
+    r"(?!os\.environ/)"
+)
+_ANYWHERE = re.compile("")
+_ALONE = re.compile(r"(?<![A-Za-z0-9_])[a-z]+\Z")
+_SIGNED = "[A-Za-z0-9%+/=._-]"
+
+NAMED = (
+    NamedForm(
+        "quoted value of a name",
+        _NAME_ENDS,
+        _NAMES,
+        re.compile(rf"""{_GAP}{_QUOTE}{_PLACEHOLDER}([^\s"'\\]{{8,400}}+)(?=\\{{0,3}}["'])"""),
+        re.compile(rf"""{_GAP}{_QUOTE}{_PLACEHOLDER}([^\s"'\\]{{0,400}}+\\{{0,3}})\Z"""),
+    ),
+    NamedForm(
+        "bare value of a name",
+        _NAME_ENDS,
+        _NAMES,
+        re.compile(rf"{_GAP}(?:{_QUOTE})?{_CODE}({_LOOSE}{{12,4000}}+)(?![(\[])"),
+        re.compile(rf"{_GAP}(?:{_QUOTE})?({_LOOSE}*+)\Z"),
+    ),
+    NamedForm(
+        "bearer",
+        ("bearer",),
+        _ALONE,
+        re.compile(rf"\s{{1,4}}(?={_LOOSE}{{1,80}}?[0-9])({_LOOSE}{{16,4000}}+)"),
+        re.compile(rf"\s{{1,4}}({_LOOSE}*+)\Z"),
+    ),
+    NamedForm(
+        "basic",
+        ("basic",),
+        _ALONE,
+        re.compile(rf"\s{{1,4}}(?={_LOOSE}{{1,80}}?[0-9=])({_LOOSE}{{16,4000}}+)"),
+        re.compile(rf"\s{{1,4}}({_LOOSE}*+)\Z"),
+    ),
+    NamedForm(
+        "address with a password",
+        ("://",),
+        _ANYWHERE,
+        re.compile(rf"""[^\s:/@"'<>]{{0,256}}:{_PLACEHOLDER}([^\s/@"'<>]{{1,1024}}+)(?=@)"""),
+        re.compile(r"""[^\s:/@"'<>]{0,256}:([^\s/@"'<>]{0,1024}+)\Z"""),
+    ),
+    NamedForm(
+        "address with a token",
+        ("://",),
+        _ANYWHERE,
+        re.compile(r"(?=[A-Za-z_-]{0,40}[0-9])([A-Za-z0-9_-]{20,256}+)(?=@)"),
+        re.compile(r"([A-Za-z0-9_-]{16,256}+)\Z"),
+    ),
+    NamedForm(
+        "connection string",
+        ("pwd",),
+        re.compile(r";\s{0,4}pwd\Z"),
+        re.compile(r"""\s{0,4}=\s{0,4}([^;\s"']{4,400}+)"""),
+        re.compile(r"""\s{0,4}=\s{0,4}([^;\s"']{0,400}+)\Z"""),
+    ),
+    NamedForm(
+        "signed address",
+        ("sig=", "signature=", "key=", "token="),
+        re.compile(r"[?&](?:sig|key|api[_-]?key|access_token|x-(?:amz|goog)-signature)=\Z"),
+        re.compile(rf"({_SIGNED}{{16,4000}}+)"),
+        re.compile(rf"({_SIGNED}*+)\Z"),
+    ),
+)  # fmt: skip
+
+_BEGIN = "-----BEGIN "
+_BETWEEN = r"""(?:[\s"',]|\\+[nrt"'])"""
+_PEM = re.compile(
+    rf"""-----BEGIN\ [A-Z0-9 ]{{0,40}}?PRIVATE\ KEY(?:\ BLOCK)?-----
+    (?:{_BETWEEN}{{0,40}}+(?:(?:Proc-Type|DEK-Info|Comment|Version):[^\n\\]{{0,200}}+|[A-Za-z0-9+/=]{{16,}}+))*+
+    (?:{_BETWEEN}{{0,40}}+[A-Za-z0-9+/=]{{1,76}}+)?+
+    (?:{_BETWEEN}{{0,40}}+-----END\ [A-Z0-9 ]{{0,60}}-----)?""",
+    re.VERBOSE,
+)
+_PEM_OPEN = re.compile(r"-----BEGIN [A-Z0-9 ]{0,40}?PRIVATE KEY(?: BLOCK)?-----")
+_PEM_CHARS = LETTERS_DIGITS + "+/=-:,._()\\\"' \t\r\n"
+_ESCAPED = re.compile(r"\\[nrtbf]")
+
+Span = tuple[int, int]
+
+
+def secret_spans(text: str) -> list[Span]:
+    """Return where secrets stand, in order and apart from one another."""
+    found: list[Span] = []
+    for form in TOKENS:
+        for head in form.heads:
+            found.extend(_token_spans(text, head, form.body))
+    lowered = _lowered(text)
+    for named in NAMED:
+        found.extend(_named_spans(text, lowered, named, named.whole))
+    if _BEGIN in text:
+        found.extend(match.span() for match in _PEM.finditer(text))
+    return joined(found)
+
+
+def growing(text: str) -> int:
+    """Return the place from which on a text that goes on may still become a secret; its length if none."""
+    first = len(text)
+    window = max(0, first - MOST_GROWING)
+    for form in TOKENS:
+        first = min(first, _token_growing(text, form, window))
+    # Nothing named reaches further back than its name and the longest value that is waited for.
+    tail = text[-LONGEST_NAMED:]
+    lowered = _lowered(tail)
+    for named in NAMED:
+        for begin, _ in _named_spans(tail, lowered, named, named.open):
+            first = min(first, len(text) - len(tail) + begin)
+    return min(first, _pem_growing(text, window))
+
+
+def _lowered(text: str) -> str:
+    """Return the text in small letters, each at its place."""
+    lowered = text.lower()
+    if len(lowered) == len(text):
+        return lowered
+    return "".join(one.lower() if one.isascii() else one for one in text)
+
+
+def _named_spans(
+    text: str, lowered: str, form: NamedForm, value: "re.Pattern[str]"
+) -> Iterator[Span]:
+    for hint in form.hints:
+        at = lowered.find(hint)
+        while at >= 0:
+            after = at + len(hint)
+            named = form.before.search(lowered, max(0, after - LONGEST_NAME), after)
+            match = value.match(text, after) if named is not None else None
+            if match is not None:
+                yield match.span(1)
+                after = max(after, match.end(1))
+            at = lowered.find(hint, after)
+
+
+def joined(spans: list[Span]) -> list[Span]:
+    """Return spans in order, those that overlap as one."""
+    found: list[Span] = []
+    for begin, end in sorted(spans):
+        if found and begin < found[-1][1]:
+            found[-1] = (found[-1][0], max(end, found[-1][1]))
+        else:
+            found.append((begin, end))
+    return found
+
+
+def _token_spans(text: str, head: str, body: "re.Pattern[str]") -> Iterator[Span]:
+    at = text.find(head)
+    while at >= 0:
+        after = at + len(head)
+        match = body.match(text, after) if _begins(text, at) else None
+        if match is not None:
+            yield at, match.end()
+            after = match.end()
+        at = text.find(head, after)
+
+
+def _token_growing(text: str, form: TokenForm, window: int) -> int:
+    run = None
+    for head in form.heads:
+        at = text.find(head, window)
+        if at < 0:
+            continue
+        if run is None:
+            run = max(len(text.rstrip(form.chars)), window)
+        at = text.find(head, max(window, run - len(head)))
+        while at >= 0:
+            if at + len(head) >= run and _begins(text, at):
+                return at
+            at = text.find(head, at + 1)
+    return len(text)
+
+
+def _pem_growing(text: str, window: int) -> int:
+    at = text.rfind(_BEGIN, window)
+    if at < 0 or len(text[at:].rstrip(_PEM_CHARS)) > 0:
+        return len(text)
+    if (opened := _PEM_OPEN.match(text, at)) is None:
+        # The title of a block is not whole yet.
+        return at if "-----" not in text[at + len(_BEGIN) :] else len(text)
+    return (
+        len(text) if "-----END " in text[opened.end() :] and text.rstrip().endswith("-----") else at
+    )
+
+
+def _begins(text: str, at: int) -> bool:
+    """Tell whether a word begins here; an escaped line break before it is no letter."""
+    if at == 0 or not text[at - 1].isascii() or text[at - 1] not in LETTERS_DIGITS:
+        return True
+    return _ESCAPED.match(text, at - 2) is not None if at >= 2 else False
