@@ -15,6 +15,7 @@ from palimpsest.tools.permissions import (
     disabled,
     evaluate,
     from_config,
+    limiting,
     refusal,
     settle,
 )
@@ -216,3 +217,58 @@ def test_the_last_match_is_that_of_a_plain_search(patterns: list[str], text: str
     plain = [rule for rule in found if matches(text, rule.pattern)]
 
     assert evaluate("bash", text, found) == (plain or [Rule(permission="bash", action="ask")])[-1]
+
+
+def lines(*said: str) -> tuple[Rule, ...]:
+    """Read rules as ``permission pattern action``."""
+    made = (line.rsplit(" ", 2) for line in said)
+    return tuple(Rule(permission=p, pattern=q, action=a) for p, q, a in made)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("before", "limits", "verdict"),
+    [
+        (("bash * deny",), ("bash * ask",), "Denied"),
+        (("bash * allow",), ("bash * ask",), "MustAsk"),
+        (("bash * ask",), ("bash * allow",), "MustAsk"),
+        (("bash * ask",), ("bash * deny", "bash git* allow"), "MustAsk"),
+        (("bash * allow",), ("bash git* deny",), "Denied"),
+        ((), ("bash * allow",), "MustAsk"),
+        ((), ("bash * deny",), "Denied"),
+    ],
+)
+def test_a_limit_only_tightens_what_stands_before_it(
+    before: tuple[str, ...], limits: tuple[str, ...], verdict: str
+) -> None:
+    said = (*lines(*before), *limiting(lines(*limits)))
+
+    assert type(decide("bash", ["git push"], said)).__name__ == verdict
+
+
+def test_no_later_rule_lifts_a_limit() -> None:
+    said = (*limiting(lines("bash * deny")), *lines("bash * allow"))
+
+    assert isinstance(decide("bash", ["ls"], said), Denied)
+
+
+def test_nothing_answers_a_locked_question_beforehand() -> None:
+    said = (*lines("python * allow"), *limiting(lines("python * ask"), "lock"))
+    answers = (*answered_by("bypass"), *lines("python * allow"))
+
+    assert decide("python", ["1"], said, answers) == MustAsk(("1",), locked=True)
+    assert decide("bash", ["ls"], said, answers) == Allowed()
+
+
+@pytest.mark.parametrize(
+    ("said", "hidden"),
+    [
+        ((*lines("bash * deny"), *limiting(lines("bash * allow"))), True),
+        ((*lines("bash * allow"), *limiting(lines("* * deny", "bash * allow"))), False),
+        ((*lines("bash * allow"), *limiting(lines("* * deny"))), True),
+    ],
+)
+def test_a_tool_is_hidden_where_rule_or_limit_denies_all_of_it(
+    said: tuple[Rule, ...],
+    hidden: bool,  # noqa: FBT001
+) -> None:
+    assert ("bash" in disabled({"bash": "bash"}, said)) is hidden

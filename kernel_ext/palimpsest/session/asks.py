@@ -17,6 +17,7 @@ from palimpsest.session.permitting import Permitting
 from palimpsest.tools.permissions import (
     Allowed,
     Denied,
+    MustAsk,
     PendingAsk,
     Rules,
     decide,
@@ -100,13 +101,13 @@ class Asks:
                 return
             case Denied() as denied:
                 raise PermissionDenied(denied.message, stops=False)
-            case _:
-                pass
+            case MustAsk() as verdict:
+                locked = verdict.locked
         ask = Ask(
             id=self._ids.new("per"),
             permission=permission,
             patterns=tuple(patterns),
-            always=tuple(always),
+            always=() if locked else tuple(always),
             title=title or caller.tool,
             input=self._input(caller),
             diff=diff,
@@ -114,7 +115,8 @@ class Asks:
             call_id=caller.call_id,
             tool=caller.tool,
         )
-        reply = await self._answer(PendingAsk(ask, self.session_id, rules), abort, yes=yes)
+        pending = PendingAsk(ask, self.session_id, rules)
+        reply = await self._answer(pending, abort, yes=yes and not locked)
         if reply.answer == "reject":
             if reply.by == "cancel":
                 raise Aborted("Stopped.")

@@ -10,7 +10,7 @@ from typing import Any
 
 from palimpsest.session.config import LoadedConfig
 from palimpsest.session.permitting import Permitting, origin_of
-from palimpsest.tools.permissions import DEFAULT_RULES, Rules, from_config, merge
+from palimpsest.tools.permissions import DEFAULT_RULES, Rules, from_config, limiting, merge
 from palimpsest.transcript.budgets import Budget
 
 
@@ -26,7 +26,7 @@ def configure(permitting: Permitting, config: LoadedConfig) -> None:
     rules = rules_from(value.permission)
     permitting.rules = merge(DEFAULT_RULES, rules)
     locked = origin_of(config.locked, "permission")
-    permitting.fixed = tuple(r for r in rules if r.action == "deny") if locked else ()
+    permitting.fixed = limiting(rules, "lock") if locked else ()
     permitting.mode = value.mode
     permitting.mode_fixed = origin_of(config.locked, "mode")
     permitting.budget = Budget(usd=value.budget.usd, tokens=value.budget.tokens)

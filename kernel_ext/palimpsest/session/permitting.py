@@ -27,7 +27,7 @@ class Permitting:
     rules: Rules | None = None
     """Configured rules with the defaults; None takes those the services were made with."""
     fixed: Rules = ()
-    """Denies that an administrator holds fast, behind those of any agent."""
+    """Rules that an administrator holds fast, behind those of any agent: they only tighten."""
     mode: Mode = "ask"
     """Of sessions for which none was chosen."""
     mode_fixed: str = ""

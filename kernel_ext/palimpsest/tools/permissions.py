@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, Literal
 
 from palimpsest.tools.protected import folded, is_protected
 from palimpsest.tools.wildcard import beginning, compiled, matches
@@ -97,6 +97,31 @@ def _expanded(pattern: str, home: str) -> str:
     return pattern
 
 
+ANYTHING = Rule(permission="*", action="allow")
+"""What stands before limits, which say nothing of what they do not name."""
+
+Force = Literal["limit", "lock"]
+
+
+def limiting(rules: Iterable[Rule], force: Force = "limit") -> Rules:
+    """Return rules that only tighten what all others say, wherever they stand; a lock stays a lock."""
+    return tuple(rule.model_copy(update={"force": rule.force or force}) for rule in rules)
+
+
+def _apart(rules: Iterable[Rule]) -> tuple[Rules, Rules, Rules]:
+    """Return the rules that are neither, then the limits, then the locks."""
+    rules = tuple(rules)
+    if all(rule.force is None for rule in rules):
+        return rules, (), ()  # the same object, by which what was looked up is remembered
+    plain, limits, locks = (
+        tuple(rule for rule in rules if rule.force == force) for force in (None, "limit", "lock")
+    )
+    return plain, limits and (ANYTHING, *limits), locks and (ANYTHING, *locks)
+
+
+STRICTNESS: Mapping[Action, int] = {"allow": 0, "ask": 1, "deny": 2}
+
+
 def merge(*rulesets: Iterable[Rule]) -> Rules:
     """Put rule sets behind each other; later rules win."""
     return tuple(rule for rules in rulesets for rule in rules)
@@ -104,7 +129,10 @@ def merge(*rulesets: Iterable[Rule]) -> Rules:
 
 def evaluate(permission: str, pattern: str, *rulesets: Iterable[Rule]) -> Rule:
     """Return the last rule that matches permission and pattern; without one, ask."""
-    return _last_match((permission,), pattern, merge(*rulesets))
+    plain, *others = _apart(merge(*rulesets))
+    sets = (plain, *(rules for rules in others if rules))
+    found = [_last_match((permission,), pattern, rules) for rules in sets]
+    return max(found, key=lambda rule: STRICTNESS[rule.action])
 
 
 def _last_match(names: tuple[str, ...], pattern: str, rules: Rules) -> Rule:
@@ -211,6 +239,8 @@ class MustAsk:
     """A person must say; ``patterns`` are those that nothing allows yet."""
 
     patterns: tuple[str, ...]
+    locked: bool = False
+    """An administrator wants a person to say: nothing answers beforehand, neither now nor later."""
 
 
 Verdict = Allowed | Denied | MustAsk
@@ -225,9 +255,26 @@ def decide(
     """Decide a call: any denied pattern denies it, all allowed ones allow it, else ask.
 
     ``approved`` are the rules of a mode and of earlier "always" answers; they answer questions and
-    lift no deny.
+    lift no deny. Limits and locks are decided by themselves, and the strictest verdict holds.
     """
-    kinds, rules, approved = _kinds(permission), tuple(rules), tuple(approved)
+    plain, limits, locks = _apart(rules)
+    approved = tuple(approved)
+    verdicts = [_decide(permission, patterns, plain, approved)]
+    if limits:
+        verdicts.append(_decide(permission, patterns, limits, approved))
+    locked: Verdict = _decide(permission, patterns, locks, ()) if locks else Allowed()
+    denied = next((one for one in (*verdicts, locked) if isinstance(one, Denied)), None)
+    if denied is not None:
+        return denied
+    asking = [one for one in (*verdicts, locked) if isinstance(one, MustAsk)]
+    if not asking:
+        return Allowed()
+    waiting = dict.fromkeys(pattern for one in asking for pattern in one.patterns)
+    return MustAsk(tuple(waiting), locked=isinstance(locked, MustAsk))
+
+
+def _decide(permission: str, patterns: Sequence[str], rules: Rules, approved: Rules) -> Verdict:
+    kinds = _kinds(permission)
     waiting: list[str] = []
     for pattern in patterns:
         rule = _last_match(kinds, pattern, rules)
@@ -250,9 +297,11 @@ def disabled(permissions: Mapping[str, str], rules: Iterable[Rule]) -> frozenset
 
     A tool is hidden when the last rule that names its permission denies it for ``*``.
     """
-    rules = tuple(rules)
+    sets = _apart(rules)
     return frozenset(
-        tool for tool, permission in permissions.items() if _always_denied(permission, rules)
+        tool
+        for tool, permission in permissions.items()
+        if any(_always_denied(permission, one) for one in sets)
     )
 
 

@@ -111,6 +111,9 @@ class Rule(Value):
     permission: str
     pattern: str = "*"
     action: Action
+    force: Literal["limit", "lock"] | None = None
+    """A *limit* only tightens what all other rules say; so does a *lock*, whose question nothing
+    answers beforehand."""
 
 
 class Ask(Value):

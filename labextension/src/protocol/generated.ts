@@ -1839,6 +1839,11 @@ export interface Rule {
   permission: string;
   pattern: string;
   action: 'allow' | 'ask' | 'deny';
+  /**
+   * A *limit* only tightens what all other rules say; so does a *lock*, whose question nothing
+   * answers beforehand.
+   */
+  force?: 'limit' | 'lock';
 }
 /**
  * What was spent on requests.
