@@ -97,3 +97,16 @@ async def test_a_live_session_is_shown_them_once_and_again_after_a_summary(tmp_p
         if isinstance(part, ToolPart) and isinstance(part.state, ToolCompleted)
     ]
     assert ["Use metres." in output for output in outputs] == [True, False, True]
+
+
+async def test_nested_instructions_that_lead_out_are_named_and_not_shown(
+    bench: Bench, tmp_path: Path
+) -> None:
+    (tmp_path / "secret.md").write_text("CANARY")
+    bench.write("sub/a.txt", "one\n")
+    (bench.root / "sub/AGENTS.md").symlink_to(tmp_path / "secret.md")
+
+    outcome = await bench.call("read", path="sub/a.txt")
+
+    assert "CANARY" not in outcome.output
+    assert "sub/AGENTS.md are left out: it leads out of the project." in outcome.output

@@ -6,13 +6,13 @@ settings; and within one place ``.agents``, ``.claude``, ``.opencode``, then our
 """
 
 import os
-import stat
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from palimpsest.session.config_files import Places, may_be_planted, upwards
 from palimpsest.session.frontmatter import Document, parse
+from palimpsest.tools.opening import OUT, LeftOut, read_for_prompt
 from palimpsest.transcript.errors import ConfigError
 
 FAMILIES = (".agents", ".claude", ".opencode", ".palimpsest")
@@ -30,6 +30,8 @@ class Folder:
     path: Path
     is_project: bool
     """It came with the project, so perhaps from somebody else."""
+    within: Path | None = None
+    """What the real paths of its files must not leave: the repository, or the folder that holds it."""
 
     @property
     def family(self) -> str:
@@ -56,13 +58,15 @@ def folders(start: Path, places: Places) -> tuple[Folder, ...]:
     paths = [(home / name, False) for name in FAMILIES]
     paths[2:2] = [(home / ".config" / "opencode", False)]
     paths += [(path, False) for path in places.user]
-    for folder in reversed(list(upwards(start, home))):
-        if folder != home.resolve():
-            paths += [(folder / name, True) for name in FAMILIES]
+    above = [folder for folder in upwards(start, home) if folder != home.resolve()]
+    repository = next((one for one in above if (one / ".git").exists()), None)
+    for folder in reversed(above):
+        paths += [(folder / name, True) for name in FAMILIES]
     found: dict[Path, Folder] = {}
     for path, is_project in paths:
         if path.is_dir() and path not in found:
-            found[path] = Folder(path, is_project)
+            within = (repository or path.parent) if is_project else None
+            found[path] = Folder(path, is_project, within)
     return tuple(found.values())
 
 
@@ -71,7 +75,7 @@ def signature(found: Sequence[Folder], kinds: Sequence[str]) -> tuple[tuple[str,
     seen = []
     for folder in found:
         for kind in kinds:
-            for path in _files(folder.path / kind):
+            for path in _files(folder, folder.path / kind, []):
                 try:
                     status = path.stat()
                 except OSError:
@@ -85,28 +89,43 @@ def read(
     kinds: Sequence[str],
     home: Path,
     problems: list[str],
+    left_out: list[str],
     *,
     only: str | None = None,
 ) -> Iterator[Found]:
-    """Yield every Markdown file in the sub-folders ``kinds``, low to high; ``only`` of one name."""
+    """Yield every Markdown file in the sub-folders ``kinds``, low to high; ``only`` of one name.
+
+    What is wrong with a file is told in ``problems``, which are not to be read in ``left_out``.
+    """
     for folder in found:
         for kind in kinds:
             base = folder.path / kind
-            for path in _files(base):
+            outside: list[Path] = []
+            files = _files(folder, base, outside)
+            left_out += [f"{short(one, home)} is left out: {OUT}." for one in outside]
+            for path in files:
                 if only is not None and path.name != only:
                     continue
-                one = read_one(folder, base, path, home, problems)
+                one = read_one(folder, base, path, home, problems, left_out)
                 if one is not None:
                     yield one
 
 
 def read_one(
-    folder: Folder, base: Path, path: Path, home: Path, problems: list[str]
+    folder: Folder,
+    base: Path,
+    path: Path,
+    home: Path,
+    problems: list[str],
+    left_out: list[str],
 ) -> Found | None:
-    """Return one file; what cannot be read is told in ``problems``."""
+    """Return one file; what cannot or must not be read is told."""
     origin = short(path, home)
     try:
-        document = parse(_content(path, planted=folder.is_project))
+        document = parse(_content(folder, path))
+    except LeftOut as problem:
+        left_out.append(f"{origin} is left out: {problem}.")
+        return None
     except (OSError, UnicodeDecodeError, ConfigError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         problems.append(f"{origin} is left out: {reason}.")
@@ -135,9 +154,16 @@ def text_field(head: Mapping[str, object], name: str) -> str | None:
     return " ".join(value.split()) if name == "description" else value.strip()
 
 
-def _files(base: Path, depth: int = 0) -> list[Path]:
-    """Return the Markdown files below a folder, sorted; links are followed only to files."""
+def _files(folder: Folder, base: Path, outside: list[Path], depth: int = 0) -> list[Path]:
+    """Return the Markdown files below a folder, sorted; links are followed only to files.
+
+    The folder itself, and those right below it, may be links as long as they stay where they may lead;
+    those that do not are put into ``outside``.
+    """
     if depth > MOST_DEPTH:
+        return []
+    if base.is_dir() and not _stays(folder, base):
+        outside.append(base)
         return []
     try:
         entries = sorted(os.scandir(base), key=lambda entry: entry.name)
@@ -146,19 +172,28 @@ def _files(base: Path, depth: int = 0) -> list[Path]:
     files: list[Path] = []
     for entry in entries[:MOST_FILES]:
         if entry.is_dir(follow_symlinks=depth == 0):
-            files += _files(Path(entry.path), depth + 1)
+            files += _files(folder, Path(entry.path), outside, depth + 1)
         elif entry.name.endswith(".md"):
             files.append(Path(entry.path))
+        if len(files) > MOST_FILES:
+            break
     return files[:MOST_FILES]
 
 
-def _content(path: Path, *, planted: bool) -> str:
-    if not stat.S_ISREG(path.stat().st_mode):
-        raise ConfigError("it is no file")  # and a pipe might never be read to its end
-    with path.open("rb") as file:
-        if planted and may_be_planted(os.fstat(file.fileno()), path.parent):
-            raise ConfigError("it belongs to another user, in a folder open to everybody")
-        data = file.read(LARGEST_BYTES + 1)
+def _stays(folder: Folder, base: Path) -> bool:
+    if folder.within is None:
+        return True
+    try:
+        return base.resolve().is_relative_to(folder.within.resolve())
+    except (OSError, RuntimeError):
+        return False
+
+
+def _content(folder: Folder, path: Path) -> str:
+    """Return a file's text; raises LeftOut, ConfigError, OSError and UnicodeDecodeError."""
+    data = read_for_prompt(path, folder.within, LARGEST_BYTES + 1)
+    if folder.is_project and may_be_planted(path.stat(), path.parent):
+        raise ConfigError("it belongs to another user, in a folder open to everybody")
     if len(data) > LARGEST_BYTES:
         raise ConfigError(f"it is larger than {LARGEST_BYTES // 1000} kB")
     return data.decode("utf-8")

@@ -54,6 +54,8 @@ class Library:
         self.skills: dict[str, Skill] = {}
         self.problems: tuple[str, ...] = ()
         """Sentences about files that are left out."""
+        self.left_out: tuple[str, ...] = ()
+        """Those of them that lead out of the project, hold keys or are no files."""
         self._sources = sources
         self._base = base
         self._seen: object = None
@@ -92,20 +94,22 @@ class Library:
     def _read(self, found: tuple[Folder, ...]) -> None:
         sources, home = self._sources, self._sources.places.home
         problems: list[str] = []
+        left_out: list[str] = []
         base = self._base()
         agents = agent_files.read_agents(
             built_in(base),
-            read(found, agent_files.KINDS, home, problems),
+            read(found, agent_files.KINDS, home, problems, left_out),
             base,
             str(home),
             problems,
         )
         agents = known_agents(sources.agents, sources.agent_rules, agents)
         commands = command_files.read_commands(
-            read(found, command_files.KINDS, home, problems), sources.commands, problems
+            read(found, command_files.KINDS, home, problems, left_out), sources.commands, problems
         )
         skills = skill_files.read_skills(
-            read(found, skill_files.KINDS, home, problems, only=skill_files.FILE), problems
+            read(found, skill_files.KINDS, home, problems, left_out, only=skill_files.FILE),
+            problems,
         )
         try:
             first_agent(sources.default_agent, agents)
@@ -114,7 +118,8 @@ class Library:
         _replace(self.agents, agents)
         _replace(self.commands, commands)
         _replace(self.skills, skills)
-        self.problems = tuple(problems)
+        self.problems = (*left_out, *problems)
+        self.left_out = tuple(left_out)
 
 
 def skill_rules(skills: Mapping[str, Skill]) -> Rules:

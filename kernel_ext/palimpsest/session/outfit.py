@@ -38,6 +38,8 @@ from palimpsest.transcript.values import ModelInfo, ModelRef, ToolSpec
 
 VARIABLES = "variables"
 """Who may not use this tool is told of no variables either."""
+FILES = "files"
+"""What a notice about files that were left out says that it is about."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +69,7 @@ class Outfit:
         self._log = log
         self._configured = configured
         self._systems = Systems(services, log, self.policy)
+        self._told_of: set[str] = set()
         self.guests = Guests(services.hooks, services.servers, log, services.ids)
         self._news = News(
             log,
@@ -121,6 +124,7 @@ class Outfit:
         may_look = any(tool.name == VARIABLES for tool in offered)
         await self._news.tell(user, policy, self.namespace() if may_look else None)
         system = await self._systems.settle(agent, info, user, self.guests.added)
+        self._tell_of_files()
         await self.guests.greet(policy, system)
         specs = self._specs(offered, info)
         if not any(spec.name == RECALL for spec in specs):
@@ -173,6 +177,15 @@ class Outfit:
             count=services.count(policy.estimator),
             older=older,
         )
+
+    def _tell_of_files(self) -> None:
+        """Say once, in one notice, which files were not read for the model."""
+        library = self._services.library
+        left_out = [*self._systems.left_out, *(library.left_out if library is not None else ())]
+        new = [one for one in dict.fromkeys(left_out) if one not in self._told_of]
+        self._told_of.update(new)
+        if new:
+            self.guests.hooks.tell(FILES, " ".join(new))
 
     def policy(self) -> Policy:
         """Return the context policy that holds from the next request on."""

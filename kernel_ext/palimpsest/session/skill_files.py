@@ -4,6 +4,7 @@ Border: finds and reads them; the ``skill`` tool hands one to the model, the sys
 """
 
 from collections.abc import Iterable
+from itertools import islice
 from pathlib import Path
 
 from palimpsest.session.folders import Found, text_field
@@ -14,6 +15,7 @@ KINDS = ("skill", "skills")
 FILE = "SKILL.md"
 MOST_FILES = 50
 """Names of files beside it that the model is told."""
+MOST_LOOKED_AT = 5_000
 
 
 def read_skills(files: Iterable[Found], problems: list[str]) -> dict[str, Skill]:
@@ -49,17 +51,29 @@ def _of_file(file: Found) -> Skill:
         folder=file.path.parent,
         origin=file.origin,
         inside=file.folder.is_project,
-        files=tuple(beside(file.path.parent)),
+        files=tuple(beside(file.path.parent, file.folder.within)),
     )
 
 
-def beside(folder: Path) -> list[str]:
-    """Return the names of the files of a skill besides its text, two folders deep."""
+def beside(folder: Path, within: Path | None = None) -> list[str]:
+    """Return the names of the files of a skill besides its text, two folders deep.
+
+    ``within`` is the folder that a link among them must not leave.
+    """
     found: list[str] = []
     for pattern in ("*", "*/*"):
-        for path in sorted(folder.glob(pattern)):
-            if path.is_file() and path.name != FILE and not path.name.startswith("."):
-                found.append(path.relative_to(folder).as_posix())
+        for path in sorted(islice(folder.glob(pattern), MOST_LOOKED_AT)):
+            if path.name == FILE or path.name.startswith(".") or not _is_own(path, within):
+                continue
+            found.append(path.relative_to(folder).as_posix())
             if len(found) >= MOST_FILES:
                 return found
     return found
+
+
+def _is_own(path: Path, within: Path | None) -> bool:
+    try:
+        inside = within is None or path.resolve().is_relative_to(within.resolve())
+        return inside and path.is_file()
+    except (OSError, RuntimeError):
+        return False

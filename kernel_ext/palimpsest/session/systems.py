@@ -46,6 +46,8 @@ class Systems:
         self._settled: dict[Key, tuple[str, ...]] = {}
         self._logged: dict[Key, StepRequest] | None = None
         """The requests whose prompts the log holds; None while nobody looked."""
+        self.left_out: list[str] = []
+        """Sentences about instruction files that were not read for a new prompt."""
 
     async def settle(
         self, agent: Agent, info: ModelInfo, user: UserMessage, added: Added
@@ -120,6 +122,7 @@ class Systems:
             from_start(session.notebook if session else None, services.cwd, services.root),
             session.time.created if session else services.clock(),
             services.instruction_files,
+            self.left_out,
         )
         note = SUBAGENT_NOTE if is_child(session) else ""
         extra = (services.extra_system or "", agent.note or "", note, user.system or "")

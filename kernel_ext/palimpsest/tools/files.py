@@ -14,8 +14,9 @@ from pydantic import BaseModel, Field, model_validator
 
 from palimpsest.tools import redact
 from palimpsest.tools.matching import Found, Span, closest, find, line_of
+from palimpsest.tools.opening import read_real, replace_real
 from palimpsest.tools.paths import Place, missing, reach
-from palimpsest.tools.textfile import TextFile, is_binary, write_bytes
+from palimpsest.tools.textfile import TextFile, is_binary
 from palimpsest.tools.tool import ToolContext, ToolOutcome
 from palimpsest.transcript.errors import UserError
 
@@ -175,7 +176,7 @@ def _bytes(place: Place) -> bytes:
         raise UserError(
             f"{place.shown} has {found.st_size:,} bytes, too many to change as text. Use the python tool."
         )
-    return place.path.read_bytes()
+    return read_real(place.path)
 
 
 def _decoded(data: bytes, place: Place) -> TextFile:
@@ -220,7 +221,7 @@ async def _save(place: Place, before: bytes | None, after: bytes) -> None:
             f"{place.shown} changed while the question was open, so nothing was written. Read it again."
         )
     try:
-        await asyncio.to_thread(write_bytes, place.path, after)
+        await asyncio.to_thread(replace_real, place.path, after)
     except OSError as error:
         raise UserError(f"{place.shown} cannot be written: {error.strerror}.") from error
 

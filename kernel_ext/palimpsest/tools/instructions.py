@@ -8,6 +8,7 @@ a compaction has hidden may be shown again.
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from palimpsest.tools.opening import LeftOut, read_for_prompt
 from palimpsest.tools.tool import ToolContext, ToolOutcome
 from palimpsest.transcript.messages import AssistantMessage, Messages
 from palimpsest.transcript.parts import ToolCompleted, ToolPart
@@ -22,6 +23,7 @@ MOST_BYTES = 8_000
 """More would crowd out the file that was asked for; the rest can be read."""
 
 SHOWN = "<note>\nInstructions from: {path} (for work in this folder)\n{text}\n</note>"
+NOT_SHOWN = "<note>\nThe instructions in {path} are left out: {reason}.\n</note>"
 CUT = "(The rest of {path} is left out here; read it before you work in this folder.)"
 
 
@@ -85,12 +87,13 @@ def with_instructions(outcome: ToolOutcome, paths: Sequence[Path], root: Path) -
 
 
 def _text(path: Path, root: Path) -> str:
+    shown = path.relative_to(root).as_posix()
     try:
-        with path.open("rb") as file:
-            data = file.read(MOST_BYTES + 1)
+        data = read_for_prompt(path, root, MOST_BYTES + 1)
+    except LeftOut as reason:
+        return NOT_SHOWN.format(path=shown, reason=reason)
     except OSError:
         return ""
-    shown = path.relative_to(root).as_posix()
     text = data[:MOST_BYTES].decode("utf-8", "replace").strip()
     if len(data) > MOST_BYTES:
         text = f"{text}\n{CUT.format(path=shown)}"

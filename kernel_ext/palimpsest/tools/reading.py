@@ -14,6 +14,7 @@ from palimpsest.tools import redact
 from palimpsest.tools.ignore import Ignore, scan
 from palimpsest.tools.instructions import Shown, nested, with_instructions
 from palimpsest.tools.listing import name_of
+from palimpsest.tools.opening import read_real
 from palimpsest.tools.paths import Place, missing, reach
 from palimpsest.tools.pictures import fitted, kind_of
 from palimpsest.tools.textfile import TextFile, is_binary
@@ -103,7 +104,7 @@ def _shown(place: Place, arguments: ReadArguments, root: Path) -> ToolOutcome:
         raise UserError(
             f"{place.shown} has {size:,} bytes, too many to read whole. Use grep, or open it with the python tool."
         )
-    data = path.read_bytes()
+    data = read_real(path)
     if is_binary(data):
         raise UserError(
             f"{place.shown} is a binary file of {size:,} bytes, so it cannot be shown as text. "
@@ -122,7 +123,7 @@ def _attached(place: Place, mime: str, size: int) -> ToolOutcome:
             f"{place.shown} has {size:,} bytes; at most {most:,} can be attached. "
             "Make a smaller copy, or take out what you need, with the python tool."
         )
-    data, note = place.path.read_bytes(), ""
+    data, note = read_real(place.path), ""
     if mime.startswith("image/"):
         found = fitted(data, place.shown)
         mime, data, note = found.mime, found.data, found.note

@@ -18,6 +18,7 @@ from palimpsest.tools import redact
 from palimpsest.tools.globs import compile_glob, split_base
 from palimpsest.tools.ignore import walk
 from palimpsest.tools.listing import reach_folder
+from palimpsest.tools.opening import read_real
 from palimpsest.tools.paths import Place, missing, reach
 from palimpsest.tools.protected import is_key_file
 from palimpsest.tools.textfile import TextFile, is_binary
@@ -267,7 +268,7 @@ class _Search:
         try:
             size = path.stat().st_size
             if size <= LARGEST_FILE_BYTES:
-                return path.read_bytes() if path.is_file() else b""
+                return read_real(path) if path.is_file() else b""
         except OSError:
             return b""
         self.notes.append(f"({shown} was not searched: it has {size:,} bytes.)")

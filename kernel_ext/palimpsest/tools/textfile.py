@@ -1,15 +1,12 @@
 """Read and write text files without changing what nobody asked to change.
 
-Border: bytes and disk, no permissions. Encoding, byte order mark, line ends and mode of a file
-survive an edit; a file is replaced in one move, so that nobody sees half of it.
+Border: text and bytes, no disk. Encoding, byte order mark and line ends of a file survive an edit.
 """
 
 import codecs
-import os
 import re
 from bisect import bisect_left, bisect_right
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 SNIFFED_BYTES = 8_192
 BOMS = (
@@ -88,25 +85,3 @@ class TextFile:
             last = end + bisect_right(removed, end - 1) if end > start else first
             raw = raw[:first] + new.replace("\r\n", "\n").replace("\n", newline) + raw[last:]
         return replace(self, raw=raw)
-
-
-def write_bytes(path: Path, data: bytes) -> None:
-    """Replace a file in one move, keeping its mode; folders on the way are made."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    mode = path.stat().st_mode & 0o7777 if path.exists() else None
-    beside = path.with_name(f".{path.name[:100]}.{os.getpid()}-{os.urandom(4).hex()}.tmp")
-    try:
-        handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
-    except PermissionError:
-        # A folder that takes no new files may still hold one that can be written.
-        path.write_bytes(data)
-        return
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-        if mode is not None:
-            beside.chmod(mode)
-        beside.replace(path)
-    except BaseException:
-        beside.unlink(missing_ok=True)
-        raise
