@@ -67,6 +67,20 @@ async def test_a_link_swapped_in_while_the_question_is_open_is_not_followed(
     assert [one.name for one in outside.iterdir()] == ["a.txt"]
 
 
+async def test_a_new_file_is_not_made_through_a_link_swapped_in(
+    bench: Bench, tmp_path: Path
+) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    bench.write("sub/a.txt", "one\n")
+    bench.desk = Swapper(put(bench.root / "sub", outside))
+
+    with pytest.raises(UserError, match="cannot be written|cannot be read"):
+        await bench.call("write", path="sub/new.txt", content="x")
+
+    assert list(outside.iterdir()) == []
+
+
 @pytest.mark.parametrize("what", ["pipe", "link", "folder", "device"])
 def test_only_files_are_opened(tmp_path: Path, what: str) -> None:
     place = tmp_path / "x"
