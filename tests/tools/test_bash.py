@@ -222,11 +222,22 @@ async def test_two_hundred_megabytes_stay_bounded_in_memory(bench: Bench) -> Non
     assert peak < 80_000_000
 
 
-async def test_every_simple_command_is_asked_about(bench: Bench) -> None:
+async def test_the_question_is_about_the_text_as_it_stands(bench: Bench) -> None:
     await bench.call("bash", command="git status && echo $(date) | cat")
 
     [asked] = bench.desk.asked
-    assert asked.patterns == ("git status", "date", "echo $(date)", "cat")
+    assert asked.patterns == ("git status && echo $(date) | cat",)
+    assert asked.always == ("git status && echo $(date) | cat",)
+
+
+async def test_a_widened_rule_answers_for_no_text_that_is_not_plain(bench: Bench) -> None:
+    bench.desk.rules = {"bash": {"echo *": "allow", "date": "allow", "cat *": "allow"}}
+
+    await bench.call("bash", command="echo a; echo b | cat")
+    assert bench.desk.asked == []
+
+    await bench.call("bash", command="echo $(date)")
+    assert [one.patterns for one in bench.desk.asked] == [("echo $(date)",)]
 
 
 async def test_a_rule_for_one_command_does_not_allow_what_hangs_on_it(bench: Bench) -> None:
@@ -247,7 +258,7 @@ async def test_a_rule_for_a_command_does_not_allow_what_it_overwrites(bench: Ben
     await bench.call("bash", command="echo x > notes.txt")
 
     [asked] = bench.desk.asked
-    assert asked.patterns == ("echo x > notes.txt", "> notes.txt")
+    assert asked.patterns == ("echo x > notes.txt",)
 
 
 async def test_writing_outside_the_project_asks_for_the_folder(bench: Bench) -> None:

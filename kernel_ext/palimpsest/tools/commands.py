@@ -37,61 +37,6 @@ ASSIGNMENT = re.compile(
     r"[A-Za-z_]\w*\+?=(?:\"(?:\\.|[^\"\\])*\"|'[^']*'|\\.|[^\s'\"\\])*(?=\s)", re.DOTALL
 )
 
-VERBS = {
-    "git": 1, "npm": 1, "pnpm": 1, "yarn": 1, "pip": 1, "pip3": 1, "uv": 1, "conda": 1, "mamba": 1,
-    "docker": 1, "podman": 1, "kubectl": 1, "cargo": 1, "go": 1, "make": 0, "brew": 1, "apt": 1,
-    "apt-get": 1, "systemctl": 1, "gh": 2, "jupyter": 1, "poetry": 1, "terraform": 1,
-}  # fmt: skip
-"""How many words after the program say what it does; "always" keeps those."""
-
-TWO_WORDS = frozenset({"npm run", "pnpm run", "yarn run", "uv pip", "docker compose", "uv tool"})
-
-NEVER_WIDENED = frozenset(
-    [
-        "sudo",
-        "su",
-        "doas",
-        "env",
-        "xargs",
-        "sh",
-        "bash",
-        "zsh",
-        "dash",
-        "ksh",
-        "fish",
-        "python",
-        "python3",
-        "perl",
-        "ruby",
-        "node",
-        "eval",
-        "exec",
-        "source",
-        ".",
-        "rm",
-        "mv",
-        "dd",
-        "mkfs",
-        "chmod",
-        "chown",
-        "kill",
-        "pkill",
-        "killall",
-        "curl",
-        "wget",
-        "ssh",
-        "scp",
-        "rsync",
-        "find",
-        "awk",
-        "sed",
-        "tee",
-        "nohup",
-        "time",
-    ]
-)
-"""With other words these do something else entirely, so "always" means the same command only."""
-
 CHANGES_FILES = frozenset(
     [
         "cd",
@@ -155,23 +100,6 @@ def _commands(piece: str) -> Iterator[str]:
         if plain and plain != program:
             # A rule against a program holds however its name is written.
             yield " ".join([plain, *more])
-
-
-def always_pattern(command: str) -> str | None:
-    """Return what an "always" would allow: the program with its verb, or just this command.
-
-    None when even this command, read as a pattern, would allow others.
-    """
-    words = command.split()
-    program = words[0] if words else command
-    verbs = VERBS.get(program, 0) + (" ".join(words[:2]) in TWO_WORDS)
-    kept = words[: 1 + verbs]
-    exact = program in NEVER_WIDENED or "/" in program or len(words) == 1 or len(kept) <= verbs
-    if exact or program == ">" or any(char in command for char in "<>$`("):
-        return None if "*" in command or "?" in command else command
-    if any(word.startswith("-") or "*" in word or "?" in word for word in kept):
-        return None if "*" in command or "?" in command else command
-    return " ".join(kept) + " *"
 
 
 def paths_touched(command: str) -> tuple[str, ...]:

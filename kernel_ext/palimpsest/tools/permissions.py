@@ -8,17 +8,21 @@ protected file is asked about unless a rule names it.
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Literal
 
+from palimpsest.tools import shell_rules
 from palimpsest.tools.protected import folded, is_protected
 from palimpsest.tools.wildcard import beginning, compiled, matches
 from palimpsest.transcript.errors import ConfigError, PermissionDenied
 from palimpsest.transcript.values import Action, Ask, Reply, Rule
 
 Rules = tuple[Rule, ...]
+
+SHELL = "bash"
+CODE = "python"
 
 KIND_OF = {"write": "edit"}
 """A permission that is a kind of another: who may not edit may not write either."""
@@ -135,10 +139,22 @@ def evaluate(permission: str, pattern: str, *rulesets: Iterable[Rule]) -> Rule:
     return max(found, key=lambda rule: STRICTNESS[rule.action])
 
 
-def _last_match(names: tuple[str, ...], pattern: str, rules: Rules) -> Rule:
+def _always(_rule: Rule) -> bool:
+    return True
+
+
+def _code_counts(rule: Rule) -> bool:
+    """Of code nothing can be told from how it begins, so only ``*`` allows it unseen."""
+    wide = any(char in rule.pattern for char in shell_rules.WILD)
+    return rule.action != "allow" or not wide or shell_rules.is_everything(rule.pattern)
+
+
+def _last_match(
+    names: tuple[str, ...], pattern: str, rules: Rules, counts: Callable[[Rule], bool] = _always
+) -> Rule:
     if is_protected(names[0], pattern):
         return _for_protected(names, pattern, rules)
-    found = _found(names, pattern, rules)
+    found = _found(names, pattern, rules, counts)
     return found or Rule(permission=names[0], pattern="*", action="ask")
 
 
@@ -170,10 +186,12 @@ def is_total(rule: Rule) -> bool:
     return rule.permission == "*" and rule.pattern == "*"
 
 
-def _found(names: tuple[str, ...], pattern: str, rules: Rules) -> Rule | None:
+def _found(
+    names: tuple[str, ...], pattern: str, rules: Rules, counts: Callable[[Rule], bool] = _always
+) -> Rule | None:
     text = pattern.replace("\\", "/")
     for head, whole, rule in _about(names, _Same(rules)):
-        if text.startswith(head) and whole.fullmatch(text):
+        if text.startswith(head) and whole.fullmatch(text) and counts(rule):
             return rule
     return None
 
@@ -274,22 +292,51 @@ def decide(
 
 
 def _decide(permission: str, patterns: Sequence[str], rules: Rules, approved: Rules) -> Verdict:
-    kinds = _kinds(permission)
+    one = _decide_text if permission == SHELL else _decide_pattern
     waiting: list[str] = []
     for pattern in patterns:
-        rule = _last_match(kinds, pattern, rules)
-        if rule.action == "deny":
-            return Denied(permission=permission, pattern=pattern, rule=rule)
-        if (_answered(kinds, pattern, approved) or rule).action != "allow":
+        verdict = one(permission, pattern, rules, approved)
+        if isinstance(verdict, Denied):
+            return verdict
+        if isinstance(verdict, MustAsk):
             waiting.append(pattern)
     return MustAsk(tuple(waiting)) if waiting else Allowed()
 
 
-def _answered(names: tuple[str, ...], pattern: str, approved: Rules) -> Rule | None:
+def _decide_pattern(permission: str, pattern: str, rules: Rules, approved: Rules) -> Verdict:
+    kinds = _kinds(permission)
+    counts = _code_counts if permission == CODE else _always
+    rule = _last_match(kinds, pattern, rules, counts)
+    if rule.action == "deny":
+        return Denied(permission=permission, pattern=pattern, rule=rule)
+    allowed = (_answered(kinds, pattern, approved, counts) or rule).action == "allow"
+    return Allowed() if allowed else MustAsk((pattern,))
+
+
+def _decide_text(permission: str, text: str, rules: Rules, approved: Rules) -> Verdict:
+    """Decide a shell text: each of its commands by itself, unless the text as it stands is allowed."""
+    names = (permission,)
+    allowed = True
+    for command in shell_rules.judged(text):
+        rule = _last_match(names, command, rules, shell_rules.configured(command, text))
+        if rule.action == "deny":
+            return Denied(permission=permission, pattern=command, rule=rule)
+        answer = _found(names, command, approved, shell_rules.answered(command, text))
+        allowed = allowed and (answer or rule).action == "allow"
+    whole = shell_rules.whole(text)
+    exact = shell_rules.exactly(whole)
+    said = _found(names, whole, approved, exact) or _found(names, whole, rules, exact)
+    allowed = allowed or (said is not None and said.action == "allow")
+    return Allowed() if allowed else MustAsk((text,))
+
+
+def _answered(
+    names: tuple[str, ...], pattern: str, approved: Rules, counts: Callable[[Rule], bool] = _always
+) -> Rule | None:
     """Return what a mode or an earlier "always" answers; for a protected file, only mode bypass does."""
     if is_protected(names[0], pattern):
         return next((rule for rule in approved if is_total(rule)), None)
-    return _found(names, pattern, approved)
+    return _found(names, pattern, approved, counts)
 
 
 def disabled(permissions: Mapping[str, str], rules: Iterable[Rule]) -> frozenset[str]:

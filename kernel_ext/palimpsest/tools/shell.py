@@ -13,12 +13,13 @@ from typing import Any
 from pydantic import BaseModel, Field
 
 from palimpsest.tools import redact
-from palimpsest.tools.commands import always_pattern, paths_touched, simple_commands
+from palimpsest.tools.commands import paths_touched
 from palimpsest.tools.listing import reach_folder
 from palimpsest.tools.paths import reach
 from palimpsest.tools.process import Command, Ended, Output
 from palimpsest.tools.progress import PREVIEW_CHARS, Progress
 from palimpsest.tools.python import first_line
+from palimpsest.tools.shell_rules import always_patterns
 from palimpsest.tools.tool import ToolContext, ToolOutcome
 from palimpsest.transcript.errors import Aborted, UserError
 
@@ -78,10 +79,7 @@ class BashTool:
         for path in paths_touched(command):
             await reach(context, str(folder.path / path) if not path.startswith("~") else path)
         title = first_line(command)
-        commands = simple_commands(command)
-        patterns = dict.fromkeys(always_pattern(one) for one in commands)
-        always = [pattern for pattern in patterns if pattern is not None]
-        await context.ask(self.permission, commands, title=title, always=always)
+        await context.ask(self.permission, [command], title=title, always=always_patterns(command))
         if context.abort.is_set():
             raise Aborted(context.abort.reason)
         self._background = [one for one in self._background if not one.over()]

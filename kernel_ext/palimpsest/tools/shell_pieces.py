@@ -12,11 +12,16 @@ from dataclasses import dataclass
 OPENERS = ("$(", "<(", ">(", "(", "`")
 DEVICE = re.compile(r"/dev/(null|stdout|stderr|stdin|tty|fd/\d+)")
 
+_WORDS = re.compile(r"[\w./:,+@%=^~*?! \t-]*+", re.ASCII)
+"""One command, whatever shell reads it."""
 _WORD = r"(?:\"(?:\\.|[^\"\\])*\"|'[^']*'|\\.|[^\s;&|<>()'\"\\])+"
 _REDIRECT = re.compile(rf">{{1,2}}([|&]?)[ \t]*({_WORD})", re.DOTALL)
 _HEREDOC = re.compile(
     r"<<(-?)[ \t]*((?:\"[^\"\\$`\n]*\"|'[^'\n]*'|\\[^\n]|[^\s;&|<>()'\"\\$`])+)(?=[\s;&|<>()]|\Z)"
 )
+_BACKTICK_END = re.compile(r"((?:[^\\`]|\\.)*+)`", re.DOTALL)
+_HIDDEN_IN_BACKTICKS = (r"\\([\\$`])", r"\\([\\$`\"])")
+"""Outside and inside double quotes."""
 _FUNCTION = re.compile(r"\$\{[\s|]")
 """Newer shells run what stands in it."""
 
@@ -33,6 +38,9 @@ class _Text:
 
 def pieces(text: str) -> Iterator[str]:
     """Yield every command in a text, and ``> file`` for each file that is written to."""
+    if _WORDS.fullmatch(text):
+        yield text
+        return
     yield from Scan(text).pieces()
     if "$'" in text:
         yield from Scan(text, escapes=False).pieces()
@@ -74,7 +82,8 @@ class Scan:
             if "<<" in inner.replace("<<<", ""):
                 # A bracket in a text that stands in there ends nothing.
                 inner, end = text[at + len(opener) :], len(text)
-            yield from Scan(inner, escapes=self._escapes).pieces()
+            for reading in _readings(inner, opener):
+                yield from Scan(reading, escapes=self._escapes).pieces()
             self._piece += opener + inner + ("`" if opener == "`" else ")")
             self._at, self._fresh = end, opener == "(" and not self._quote
         elif self._quote:
@@ -155,22 +164,37 @@ class Scan:
         waiting, self._waiting = self._waiting, []
         for one in waiting:
             body: list[str] = []
+            is_known = True
             while self._at < len(self._text):
-                end = self._text.find("\n", self._at)
-                end = len(self._text) if end < 0 else end
-                line = self._text[self._at : end]
-                self._at = end + 1
+                line, is_joined = self._line(joins=not one.is_plain)
                 if (line.lstrip("\t") if one.is_tabbed else line) == one.end:
                     break
                 body.append(line)
+                if is_joined and is_known:
+                    is_known = False
+                    # Where its end is depends on the shell, so any line may be a command.
+                    for rest in self._text[self._at :].split("\n"):
+                        yield from Scan(rest, escapes=self._escapes).pieces()
             if not one.is_plain:
                 yield from _substituted("\n".join(body), escapes=self._escapes)
 
+    def _line(self, *, joins: bool) -> tuple[str, bool]:
+        """Take a line of a text, with those that a backslash at its end joins to it."""
+        line, is_joined = "", False
+        while True:
+            end = self._text.find("\n", self._at)
+            end = len(self._text) if end < 0 else end
+            line += self._text[self._at : end]
+            self._at = end + 1
+            backslashes = len(line) - len(line.rstrip("\\"))
+            if not joins or backslashes % 2 == 0 or self._at > len(self._text):
+                return line, is_joined
+            line, is_joined = line[:-1], True
+
     def _opener(self) -> str | None:
         for opener in ("$(", "`") if self._quote else OPENERS:
-            if self._text.startswith(opener, self._at) and not self._text.startswith(
-                "$((", self._at
-            ):
+            # "$((" may begin arithmetic or a command, and which of them is told by its end only.
+            if self._text.startswith(opener, self._at):
                 return opener
         return None
 
@@ -196,7 +220,8 @@ def _substituted(body: str, *, escapes: bool) -> Iterator[str]:
             at += 1
         else:
             inner, at = inside(body, at + len(opener), opener)
-            yield from Scan(inner, escapes=escapes).pieces()
+            for reading in _readings(inner, opener):
+                yield from Scan(reading, escapes=escapes).pieces()
 
 
 def _redirects(text: str, position: int) -> bool:
@@ -207,8 +232,8 @@ def _redirects(text: str, position: int) -> bool:
 def inside(text: str, start: int, opener: str) -> tuple[str, int]:
     """Return what stands between an opener and its end, and where to go on."""
     if opener == "`":
-        end = text.find("`", start)
-        return (text[start:], len(text)) if end < 0 else (text[start:end], end + 1)
+        end = _BACKTICK_END.match(text, start)
+        return (text[start:], len(text)) if end is None else (end[1], end.end())
     depth, position, quote = 1, start, ""
     while position < len(text):
         char = text[position]
@@ -224,6 +249,13 @@ def inside(text: str, start: int, opener: str) -> tuple[str, int]:
                 return text[start:position], position + 1
         position += 1
     return text[start:], len(text)
+
+
+def _readings(inner: str, opener: str) -> tuple[str, ...]:
+    """Return what a shell runs of a substitution: between backticks a backslash hides one more level."""
+    if opener != "`" or "\\" not in inner:
+        return (inner,)
+    return tuple(dict.fromkeys(re.sub(hides, r"\1", inner) for hides in _HIDDEN_IN_BACKTICKS))
 
 
 def _unquoted(word: str) -> str:

@@ -1,0 +1,168 @@
+r"""Tell whether a shell text is plain: words and quotes, joined by ``;`` ``&&`` ``||`` ``|`` and line ends.
+
+What a plain text runs can be read off it: no substitution, heredoc, arithmetic, assignment, function,
+group, comment or redirection hides a command, and nothing is expanded but ``$NAME``, ``$?``, ``~/`` and
+names of files. Border: pure text. Whatever is not known to be plain is not; each further reading
+(``commands.py``, ``second_parser.py``) may only take away from what this one calls plain.
+"""
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+
+KEYWORDS = frozenset(
+    [
+        "if",
+        "then",
+        "elif",
+        "else",
+        "fi",
+        "for",
+        "while",
+        "until",
+        "do",
+        "done",
+        "case",
+        "esac",
+        "in",
+        "select",
+        "function",
+        "time",
+        "coproc",
+    ]
+)
+"""Words that are no program where a command begins."""
+
+LONGEST_CHARS = 20_000
+"""A longer text is a script."""
+
+_EXPANDED = r"\$(?:[A-Za-z_][A-Za-z0-9_]*|\?)"
+_BARE = rf"(?:[A-Za-z0-9_./:,+@%=^~*?\[\]!-]|[^\W\x00-\x7f]|{_EXPANDED})"
+_SINGLE = r"'[^']*+'"
+_DOUBLE = rf"\"(?:[^\"\\$`]|\\[^\n]|{_EXPANDED})*+\""
+_TOKEN = re.compile(
+    rf"""
+      (?P<blank> [ \t]++ )
+    | (?P<nowhere> (?: [012]?>>?[ ]?/dev/null | &>>?[ ]?/dev/null | [012]?<[ ]?/dev/null | [012]?>&[12] )
+        (?= [ \t\n;|&] | \Z ) )
+    | (?P<word> (?: {_BARE} | {_SINGLE} | {_DOUBLE} )++ (?= [ \t\n;|&] | \Z ) )
+    | (?P<join> && | \|\| | \| | ; | \n )
+    """,
+    re.VERBOSE,
+)
+_PROGRAM = re.compile(r"[A-Za-z0-9_./][A-Za-z0-9_./+@:,-]*+")
+_QUOTED = re.compile(rf"{_SINGLE}|{_DOUBLE}")
+_HIDES_NEXT = re.compile(r"[^\x00-\x7f][\\|\[\]{}^~]")
+"""In some Chinese and Japanese encodings a letter beyond ASCII takes these as its second half."""
+_BLANK_BYTES = frozenset({0x85, 0xA0})
+"""Blanks in western encodings of one byte a letter."""
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """One word of a command."""
+
+    text: str
+    """Without its quotes."""
+    raw: str
+    loose: bool
+    """What a shell makes of it may begin with a dash, or be several words."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlainCommand:
+    """One command of a plain text."""
+
+    text: str
+    """As it is written."""
+    words: tuple[Word, ...]
+
+    @property
+    def program(self) -> str:
+        """The first word."""
+        return self.words[0].text
+
+
+@lru_cache(maxsize=256)
+def plain_commands(text: str) -> tuple[PlainCommand, ...] | None:
+    """Return the commands of a plain text; None when it is not plain."""
+    if len(text) > LONGEST_CHARS or not text.replace("\n", "").replace("\t", "").isprintable():
+        # Other blanks, line ends and control characters mean different things to different shells.
+        return None
+    if not text.isascii() and not _is_same_in_all_encodings(text):
+        return None
+    return _Reading(text).commands()
+
+
+class _Reading:
+    """Goes through a text once."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._found: list[PlainCommand] = []
+        self._words: list[Word] = []
+        self._began = self._ended = 0
+        self._join = ";"
+
+    def commands(self) -> tuple[PlainCommand, ...] | None:
+        at = 0
+        while at < len(self._text):
+            token = _TOKEN.match(self._text, at)
+            if token is None or not self._take(token):
+                return None
+            at = token.end()
+        # An operator that joins waits for a second command.
+        whole = self._close("\n") and self._join in (";", "\n")
+        return tuple(self._found) if whole and self._found else None
+
+    def _take(self, token: re.Match[str]) -> bool:
+        """Take in one token; false when the text is not plain."""
+        match token.lastgroup:
+            case "join":
+                return self._close(token[0])
+            case "nowhere":
+                self._ended = token.end()
+                return bool(self._words)
+            case "word":
+                if not self._words:
+                    self._began = token.start()
+                self._ended = token.end()
+                self._words.append(_word(token[0]))
+                return len(self._words) > 1 or _is_program(token[0])
+            case _:
+                return True
+
+    def _close(self, join: str) -> bool:
+        """End a command; false where a shell would miss one."""
+        if not self._words:
+            return join == "\n"
+        text = self._text[self._began : self._ended]
+        self._found.append(PlainCommand(text, tuple(self._words)))
+        self._words, self._join = [], join
+        return True
+
+
+def _is_program(raw: str) -> bool:
+    return _PROGRAM.fullmatch(raw) is not None and raw not in KEYWORDS
+
+
+def _word(raw: str) -> Word:
+    unquoted = _QUOTED.sub(lambda found: _inside(found[0]), raw)
+    if raw[0] == "~" and raw[1:2] not in ("", "/"):
+        # Names of users and of folders visited before.
+        return Word(unquoted, raw, loose=True)
+    loose = raw[0] in "*?[" or "$" in re.sub(_SINGLE, "", raw)
+    return Word(unquoted, raw, loose=loose)
+
+
+def _inside(quoted: str) -> str:
+    if quoted[0] == "'":
+        return quoted[1:-1]
+    return re.sub(r"\\([\\\"$`])", r"\1", quoted[1:-1])
+
+
+def _is_same_in_all_encodings(text: str) -> bool:
+    bare = _QUOTED.sub("", text)
+    return _HIDES_NEXT.search(text) is None and not _BLANK_BYTES & set(
+        bare.encode("utf-8", "replace")
+    )

@@ -1,0 +1,63 @@
+"""Where a rule for ``echo *`` answers for a text, a real bash runs nothing else and writes nothing."""
+
+from pathlib import Path
+
+import pytest
+from tests.tools.shell_texts import BASH, Grammar, Sandbox
+
+from palimpsest.tools.permissions import DEFAULT_RULES, Allowed, decide
+from palimpsest.transcript.values import Rule
+
+ECHO = (Rule(permission="bash", pattern="echo *", action="allow"),)
+SEED = 11
+
+pytestmark = pytest.mark.skipif(not BASH, reason="there is no bash here")
+
+
+def answered(text: str) -> bool:
+    """Tell whether a configured rule, or an earlier "always", lets the text run unasked."""
+    configured = decide("bash", [text], (*DEFAULT_RULES, *ECHO)) == Allowed()
+    approved = decide("bash", [text], DEFAULT_RULES, ECHO) == Allowed()
+    assert not approved or configured
+    return configured
+
+
+def holes(sandbox: Sandbox, count: int, seed: int) -> tuple[int, list[tuple[str, set[str]]]]:
+    """Return how many of so many texts were answered, and those that left something behind."""
+    grammar, found, ran = Grammar(seed), [], 0
+    for number in range(count):
+        text = grammar.text()
+        if "\0" in text or not answered(text):
+            continue
+        ran += 1
+        left = sandbox.run(text, ("C.UTF-8", "C")[number % 2])
+        if left:
+            found.append((text, left))
+    return ran, found
+
+
+@pytest.mark.slow
+def test_hundreds_of_texts_leave_nothing_behind(tmp_path: Path) -> None:
+    ran, found = holes(Sandbox(tmp_path), 700, SEED)
+
+    assert found == []
+    assert ran > 50
+
+
+@pytest.mark.slow
+def test_the_folder_sees_what_runs(tmp_path: Path) -> None:
+    grammar, sandbox = Grammar(SEED), Sandbox(tmp_path)
+
+    left = [sandbox.run(grammar.text()) for _ in range(150)]
+
+    assert sum(bool(one) for one in left) > 30
+    assert {"ran m1", "ran cat", "wrote o"} <= set().union(*left)
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(0)
+def test_twenty_thousand_texts_leave_nothing_behind(tmp_path: Path) -> None:
+    ran, found = holes(Sandbox(tmp_path), 20_000, SEED + 1)
+
+    assert found == []
+    assert ran > 1_000
