@@ -32,9 +32,8 @@ class Shelf:
     def sessions(self, argument: str, place: Place) -> Said:
         """List sessions."""
         query = read_query(argument)
-        current = self._known(place)
         found = self._done(self._services.workspace.page(query))
-        return list_words(found, query, current.id if current is not None else "")
+        return list_words(found, query, self._services.workspace.current_id(place.notebook))
 
     def open(self, argument: str, place: Place) -> Said:
         """Go on with another session."""
@@ -150,7 +149,8 @@ def list_words(found: Page, query: Query, current: str) -> Said:
     said: Said = [Section("", HEAD, [row_of(one, current) for one in found.sessions])]
     last = found.first + len(found.sessions) - 1
     if found.total > len(found.sessions):
-        numbers = f"{count(found.first)} to {count(last)} of {count(found.total)} sessions."
+        about = "about " if found.unread else ""
+        numbers = f"{count(found.first)} to {count(last)} of {about}{count(found.total)} sessions."
         again = " ".join(word for word in (query.words, _option(query)) if word)
         more = f" %agent sessions {again} --page {query.number + 1} shows the next ones."
         said.append(numbers + (more.replace("  ", " ") if found.cursor is not None else ""))

@@ -287,6 +287,10 @@ class Workspace(Protocol):
         """List all sessions of the project, newest first."""
         ...
 
+    def current_id(self, notebook: str | None) -> str:
+        """Return the id of the notebook's session without opening it; empty when it has none yet."""
+        ...
+
     async def page(self, query: Query) -> Page:
         """Return a page of the sessions that a query finds, newest first."""
         ...

@@ -51,10 +51,17 @@ class Page:
     """The number of the first one here, counted from 1."""
     cursor: str | None = None
     """Where the next page begins; None on the last."""
+    unread: int = 0
+    """How many of the total were not looked at yet: the list is being made."""
 
 
-def page(summaries: Sequence[SessionSummary], query: Query, prompts: Prompts) -> Page:
-    """Return a page of the sessions that a query finds; raises UserError for one that cannot be."""
+def page(
+    summaries: Sequence[SessionSummary], query: Query, prompts: Prompts, unread: int = 0
+) -> Page:
+    """Return a page of the sessions that a query finds; raises UserError for one that cannot be.
+
+    ``unread`` sessions, older ones, are not among them yet.
+    """
     if query.limit < 1 or query.number < 1:
         raise UserError("A page has at least one session, and pages are counted from 1.")
     found = sorted(
@@ -66,8 +73,9 @@ def page(summaries: Sequence[SessionSummary], query: Query, prompts: Prompts) ->
         after = _read(query.cursor)
         start = next((at for at, one in enumerate(found) if _place(one) > after), len(found))
     shown = tuple(found[start : start + query.limit])
-    more = start + len(shown) < len(found)
-    return Page(shown, len(found), start + 1, _cursor(shown[-1]) if more and shown else None)
+    more = start + len(shown) < len(found) or unread > 0
+    cursor = _cursor(shown[-1]) if more and shown else None
+    return Page(shown, len(found) + unread, start + 1, cursor, unread)
 
 
 def _place(summary: SessionSummary) -> tuple[int, str]:

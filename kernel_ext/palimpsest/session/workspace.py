@@ -43,6 +43,9 @@ from palimpsest.transcript.errors import NotFound, SessionHeld, UserError
 from palimpsest.transcript.events import PromptDelivered, SessionCreated, SessionUpdated
 from palimpsest.transcript.sessions import Session, SessionTime
 
+NEWEST = 200
+"""Sessions that are looked at before anything is shown, while the list of thousands is made: 0.1 s."""
+
 Opened = TypeVar("Opened", bound=LiveSession | FollowedSession)
 
 
@@ -96,7 +99,7 @@ class Workspace:
             known = self._current.pop(before, None)
             if known is not None:
                 self._current[after] = known
-            for summary in self._store.list():
+            for summary in await self._listed():
                 if summary.notebook == before:
                     await self._renamed(summary.id, after)
 
@@ -223,12 +226,25 @@ class Workspace:
 
     async def page(self, query: Query) -> Page:
         """Return a page of the sessions that a query finds, newest first."""
-        listed = await self._listed()
-        return await asyncio.to_thread(page, listed, query, functools.partial(prompts, self._store))
+        told = functools.partial(prompts, self._store)
+        if not query.words and query.cursor is None:
+            newest = max(NEWEST, 2 * query.number * query.limit)
+            listed, unread = await asyncio.to_thread(self._store.recent, newest)
+            found = page(listed, query, told, unread)
+            if not unread or len(found.sessions) == query.limit:
+                return found
+        return await asyncio.to_thread(page, await self._listed(), query, told)
+
+    def current_id(self, notebook: str | None) -> str:
+        """Return the id of the notebook's session without opening it; empty when it has none yet."""
+        name = self._name(notebook)
+        if name is None or name in self._current:
+            return self._current.get(name, "")
+        return next((one.id for one in self._store.recent(NEWEST)[0] if _belongs(one, name)), "")
 
     def sessions(self) -> Sequence[SessionSummary]:
-        """List the sessions of the project, newest first."""
-        return self._store.list()
+        """List the sessions of the project, newest first; while the list is made, what it has so far."""
+        return self._store.recent(NEWEST)[0]
 
     async def sweep(
         self, days: float, *, delete: bool = False
@@ -253,11 +269,12 @@ class Workspace:
         if known is not None and known in self._open:
             return await self._opened(known, notebook)
         if notebook is not None:
-            for summary in self._store.list():
-                if summary.notebook != notebook or summary.archived is not None:
-                    continue
-                if summary.parent_id is None:
-                    return await self._opened(summary.id, notebook)
+            listed, unread = await asyncio.to_thread(self._store.recent, NEWEST)
+            found = next((one for one in listed if _belongs(one, notebook)), None)
+            if found is None and unread:
+                found = next((one for one in await self._listed() if _belongs(one, notebook)), None)
+            if found is not None:
+                return await self._opened(found.id, notebook)
         return None
 
     async def _created(self, notebook: str | None) -> LiveSession:
@@ -420,6 +437,8 @@ class Workspace:
         return session
 
     def _full_id(self, session_id: str) -> str:
+        if session_id in [one.id for one in self.sessions()]:
+            return session_id
         listed = [one.id for one in self._store.list()]
         if session_id in listed:
             return session_id
@@ -431,6 +450,11 @@ class Workspace:
         raise NotFound(
             f"{session_id!r} is the beginning of {len(found)} sessions. Give more of it."
         )
+
+
+def _belongs(summary: SessionSummary, notebook: str) -> bool:
+    """Tell whether a notebook goes on with a session by itself."""
+    return summary.notebook == notebook and summary.archived is None and summary.parent_id is None
 
 
 def _swept(layout: Layout, days: float, *, delete: bool) -> tuple[Sweep, tuple[Unneeded, ...]]:

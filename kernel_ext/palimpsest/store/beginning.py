@@ -15,6 +15,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from palimpsest.store.layout import write_fully
+from palimpsest.store.regular import is_regular
 from palimpsest.store.segments import Segments, epochs, header_line, segment_name
 from palimpsest.store.store import Owner
 
@@ -62,8 +63,9 @@ def _silent(segments: Segments, directory: Path, below: int | None) -> list[int]
     """Return the epochs whose segments say nothing, above the newest that does, lowest first."""
     found: list[int] = []
     for epoch in epochs(directory):
-        if below is None or epoch < below:
-            if segments.header(directory / segment_name(epoch)) is not None:
+        path = directory / segment_name(epoch)
+        if (below is None or epoch < below) and is_regular(path):
+            if segments.header(path) is not None:
                 break
             found.append(epoch)
     return found[::-1]

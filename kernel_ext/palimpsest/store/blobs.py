@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Protocol
 
 from palimpsest.store.layout import scratch_file
+from palimpsest.store.regular import opened
 from palimpsest.transcript.errors import NotFound, StorageFailed
 from palimpsest.transcript.values import BlobRef
 
@@ -83,8 +84,9 @@ class BlobFolder:
         if HASH.fullmatch(sha256) is None:
             raise NotFound(f"{sha256!r} is not the hash of a blob.")
         try:
-            content = self._path(sha256).read_bytes()
-        except FileNotFoundError:
+            with opened(self._path(sha256)) as file:
+                content = file.read()
+        except (FileNotFoundError, NotADirectoryError):
             raise NotFound(f"There is no blob {sha256!r} in this project.") from None
         if hashlib.sha256(content).hexdigest() != sha256:
             raise NotFound(f"Blob {sha256!r} is damaged: its content has another hash.")

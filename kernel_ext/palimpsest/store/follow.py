@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator, Sequence
 
 from palimpsest.store.jsonl import JsonlStore
 from palimpsest.store.lines import Unreadable, record_of
+from palimpsest.store.numbers import Numbered
 from palimpsest.store.segments import Piece, forward, locate, longhand
 from palimpsest.store.shorthand import Longhand
 from palimpsest.transcript.events import Record
@@ -18,13 +19,12 @@ POLL_SECONDS = 0.1
 """Ten looks a second cost a kernel 0.2 % of a core and a reader sees text flow."""
 
 
-class Follower:
+class Follower(Numbered):
     """A reader that remembers how far it came."""
 
     def __init__(self, store: JsonlStore, session_id: str, after: int = 0) -> None:
+        super().__init__(after)
         self.session_id = session_id
-        self.seq = after
-        """The last sequence number that was told."""
         self.resets = 0
         """How often the records began again."""
         self._store = store
@@ -41,8 +41,7 @@ class Follower:
             for begin, line in forward(piece, start):
                 offset = begin + len(line) + 1
                 record = _readable(line, whole)
-                if record is not None and record.seq > self.seq:
-                    self.seq = record.seq
+                if record is not None and self.is_new(record.seq):
                     found.append(record)
             self._place = piece, offset
         return found
@@ -57,7 +56,7 @@ class Follower:
         end = None if index is None else pieces[index].end
         if index is None or (end is not None and end < offset):
             self.resets += 1
-            self.seq = 0
+            self.seq, self._jumped = 0, (0, 0)
             return [(piece, piece.start) for piece in pieces]
         return [(pieces[index], offset), *((piece, piece.start) for piece in pieces[index + 1 :])]
 

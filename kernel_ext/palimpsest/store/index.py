@@ -1,28 +1,57 @@
 """Keep the session list at hand, derived from the logs and rebuilt whenever in doubt.
 
 An entry is good while the newest segment of its session has the name, size and time that it had
-when the entry was made; otherwise the head and the tail of the log are read again.
+when the entry was made; otherwise the head and the tail of the log are read again. Where much is to
+be read, the newest sessions come first, and what was read is kept pass by pass: a kernel that is
+killed half-way leaves the next one the rest.
 """
 
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+import threading
+import time
+import zlib
+from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import asdict
+from dataclasses import dataclass
 from typing import Any
 
+from pydantic import TypeAdapter
+
 from palimpsest.store.layout import SAFE_NAME, Layout, write_atomically
-from palimpsest.store.lines import INFO, OTHER, head_of, load_line
+from palimpsest.store.lines import INFO, OTHER, head_of, is_intact, load_line
+from palimpsest.store.regular import read_small
 from palimpsest.store.segments import SEGMENT_NAME, Piece, Segments, backward, forward, segment_name
 from palimpsest.store.store import SessionSummary
 from palimpsest.transcript.errors import NotFound
-from palimpsest.transcript.sessions import ForkedFrom, Session
+from palimpsest.transcript.sessions import Session
 
-INDEX_VERSION = 3
+INDEX_VERSION = 4
 TAIL_BYTES = 4 << 20
 """As far back as a session's newest record of itself is looked for; beyond, its first one serves."""
 
+PASS_SECONDS = 1.0
+"""How often what was read so far is written, while many sessions are read."""
+
+LARGEST_BYTES = 256 << 20
+"""A larger list than one of half a million sessions is none of ours, and is made again."""
+
+LAST_MS = 253_402_300_799_000
+"""The end of the year 9999: no later time can be shown."""
+
 Stamp = tuple[str, int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What is known of a session, and what its folder looked like then."""
+
+    stamp: Stamp
+    summary: SessionSummary | None
+
+
+_ENTRIES: TypeAdapter[dict[str, Entry]] = TypeAdapter(dict[str, Entry])
+_MARK = b',"sessions":'
 
 
 class Index:
@@ -31,50 +60,122 @@ class Index:
     def __init__(self, layout: Layout, segments: Segments) -> None:
         self._layout = layout
         self._segments = segments
+        self._entries: dict[str, Entry] = {}
+        self._changed = False
+        self._file: tuple[int, int, int] | None = None
+        """What told the file apart when it was last read or written."""
+        self._building = threading.Lock()
+        self._filing = threading.Lock()
 
     def summaries(self) -> dict[str, SessionSummary]:
         """Return the line of every session, deleted ones that a fork needs included."""
-        known, summaries = self._load()
-        entries: dict[str, dict[str, Any]] = {}
-        found: dict[str, SessionSummary | None] = {}
-        for session_id, stamp in self._stamps():
-            entry = known.get(session_id)
-            if entry is not None and entry.get("stamp") == list(stamp):
-                found[session_id] = summaries[session_id]
-            else:
-                try:
-                    entry = {"stamp": list(stamp), "summary": self._summarise(session_id)}
-                except (NotFound, FileNotFoundError):  # it was deleted while we looked
-                    continue
-                found[session_id] = _summary(entry["summary"])
-            entries[session_id] = entry
-        if entries != known:
+        with self._building:
+            self._load()
+            stamps = self._stamps()
+            self._fill(stamps)
+            self._drop(stamps)
+            self._save()
+            return self._told(stamps)
+
+    def recent(self, count: int) -> tuple[dict[str, SessionSummary], int]:
+        """Return the lines that are known and those of the newest sessions, and how many are missing.
+
+        Does not wait for who reads the rest.
+        """
+        self._load()
+        stamps = self._stamps()
+        self._fill(stamps[:count])
+        if not self._building.locked():
+            self._save()
+        return self._told(stamps), sum(1 for one in stamps if not self._is_known(*one))
+
+    def _fill(self, stamps: Sequence[tuple[str, Stamp]]) -> None:
+        """Read what is not known yet, and keep it from time to time."""
+        kept = time.monotonic()
+        for session_id, stamp in stamps:
+            if self._is_known(session_id, stamp):
+                continue
+            with suppress(NotFound, OSError):  # it was deleted while we looked
+                self._entries[session_id] = Entry(stamp, self._summarise(session_id))
+                self._changed = True
+            if time.monotonic() - kept > PASS_SECONDS:
+                self._save()
+                kept = time.monotonic()
+
+    def _is_known(self, session_id: str, stamp: Stamp) -> bool:
+        entry = self._entries.get(session_id)
+        return entry is not None and entry.stamp == stamp
+
+    def _told(self, stamps: Sequence[tuple[str, Stamp]]) -> dict[str, SessionSummary]:
+        found = ((name, self._entries.get(name), stamp) for name, stamp in stamps)
+        return {
+            name: entry.summary
+            for name, entry, stamp in found
+            if entry is not None and entry.stamp == stamp and entry.summary is not None
+        }
+
+    def _drop(self, stamps: Sequence[tuple[str, Stamp]]) -> None:
+        """Forget sessions that are gone."""
+        there = {name for name, _ in stamps}
+        for name in self._entries.keys() - there:
+            del self._entries[name]
+            self._changed = True
+
+    # The file
+
+    def _load(self) -> None:
+        """Take in what another kernel wrote; nothing of a file that is damaged, which is made again."""
+        with self._filing:
+            now = self._stat()
+            if now is not None and now == self._file:
+                return
+            self._file = now
+            try:
+                found = _entries(read_small(self._layout.index, LARGEST_BYTES))
+            except (OSError, ValueError, RecursionError):
+                self._changed = True
+                return
+            for name, entry in found.items():
+                if entry.summary is None or _is_possible(name, entry.summary):
+                    self._entries.setdefault(name, entry)
+
+    def _save(self) -> None:
+        with self._filing:
+            if not self._changed:
+                return
+            self._changed = False
+            entries = dict(self._entries)  # which others go on filling
+            sessions = {
+                name: {"stamp": entry.stamp, "summary": _fields(entry.summary)}
+                for name, entry in entries.items()
+            }
+            rest = _MARK + json.dumps(sessions).encode() + b"}"
+            head = json.dumps({"version": INDEX_VERSION, "check": zlib.crc32(rest)}).encode()
             with suppress(OSError):
-                content = json.dumps({"version": INDEX_VERSION, "sessions": entries})
-                write_atomically(self._layout.index, content.encode())
-        return {name: summary for name, summary in found.items() if summary is not None}
+                write_atomically(self._layout.index, head[:-1] + rest)
+                self._file = self._stat()
 
-    def _load(self) -> tuple[Mapping[str, dict[str, Any]], dict[str, SessionSummary | None]]:
-        """Return the entries that were kept and what they say; none of a file that is damaged."""
+    def _stat(self) -> tuple[int, int, int] | None:
         try:
-            data = json.loads(self._layout.index.read_bytes())
-            if data["version"] != INDEX_VERSION:
-                return {}, {}
-            sessions: dict[str, dict[str, Any]] = data["sessions"]
-            found = {name: _summary(entry["summary"]) for name, entry in sessions.items()}
-        except (OSError, ValueError, KeyError, TypeError, AttributeError):
-            return {}, {}
-        return sessions, found
+            stat = self._layout.index.lstat()
+        except OSError:
+            return None
+        return stat.st_ino, stat.st_size, stat.st_mtime_ns
 
-    def _stamps(self) -> Iterator[tuple[str, Stamp]]:
+    # The logs
+
+    def _stamps(self) -> list[tuple[str, Stamp]]:
+        """Return the sessions with what tells whether they are as they were, newest first."""
         # Not with Path: a thousand of them take longer than all the rest.
-        with suppress(FileNotFoundError), os.scandir(self._layout.sessions) as directories:
+        found: list[tuple[str, Stamp]] = []
+        with suppress(OSError), os.scandir(self._layout.sessions) as directories:
             for directory in directories:
                 if SAFE_NAME.fullmatch(directory.name):
-                    with suppress(FileNotFoundError, NotADirectoryError, ValueError):
-                        yield directory.name, _stamp(directory.path)
+                    with suppress(OSError, ValueError):
+                        found.append((directory.name, _stamp(directory.path)))
+        return sorted(found, key=_time, reverse=True)
 
-    def _summarise(self, session_id: str) -> dict[str, Any] | None:
+    def _summarise(self, session_id: str) -> SessionSummary | None:
         own = self._segments.own(session_id)
         tail = _Tail()
         left = tail.read(own, TAIL_BYTES)
@@ -83,23 +184,49 @@ class Index:
             return None
         if session.forked_from is not None and not tail.done:
             tail.read(self._segments.until(session.forked_from, {session_id}), left)
-        summary = SessionSummary(
+        return SessionSummary(
             id=session_id,
             title=session.title,
             notebook=session.notebook,
-            created=session.time.created,
-            updated=session.time.updated,
+            created=_moment(session.time.created),
+            updated=_moment(session.time.updated),
             parent_id=session.parent_id,
             forked_from=session.forked_from,
             messages=tail.messages + len(tail.seen),
             deleted=deleted,
-            archived=session.time.archived,
+            archived=None if session.time.archived is None else _moment(session.time.archived),
             shared=session.shared,
         )
-        fields = asdict(summary)
-        place = summary.forked_from
-        fields["forked_from"] = None if place is None else place.model_dump(mode="json")
-        return fields
+
+
+def _entries(content: bytes) -> dict[str, Entry]:
+    """Read the file; raises ValueError when it is not as it was written."""
+    head, mark, sessions = content.partition(_MARK)
+    if json.loads(head + b"}") != {"version": INDEX_VERSION, "check": zlib.crc32(mark + sessions)}:
+        raise ValueError("It is not as it was written.")
+    return _ENTRIES.validate_json(sessions[:-1])
+
+
+def _moment(milliseconds: int) -> int:
+    """Return a time that can be shown, whatever the log says."""
+    return min(max(milliseconds, 0), LAST_MS)
+
+
+def _is_possible(name: str, summary: SessionSummary) -> bool:
+    moments = (summary.created, summary.updated, summary.archived or 0)
+    return summary.id == name and all(one == _moment(one) for one in moments)
+
+
+def _fields(summary: SessionSummary | None) -> dict[str, Any] | None:
+    if summary is None:
+        return None
+    place = summary.forked_from
+    fields = {name: getattr(summary, name) for name in summary.__slots__}
+    return fields | {"forked_from": None if place is None else place.model_dump(mode="json")}
+
+
+def _time(one: tuple[str, Stamp]) -> tuple[int, str]:
+    return one[1][2], one[0]
 
 
 class _Tail:
@@ -139,7 +266,7 @@ class _Tail:
             self.deleted = True
         elif kind in {b"session.updated", b"session.created"} and self.session is None:
             self.session = _session((load_line(line) or {}).get("session"))
-        elif kind == b"session.checkpoint":
+        elif kind == b"session.checkpoint" and is_intact(line):
             self._checkpoint(line)
         return self.done
 
@@ -158,7 +285,8 @@ class _Tail:
 def _stamp(directory: str) -> Stamp:
     """Return what tells whether a session's newest segment is as it was; ValueError without one."""
     with os.scandir(directory) as files:
-        matched = ((SEGMENT_NAME.fullmatch(one.name), one) for one in files)
+        regular = (one for one in files if one.is_file(follow_symlinks=False))
+        matched = ((SEGMENT_NAME.fullmatch(one.name), one) for one in regular)
         epoch, newest = max(((int(match[1]), one) for match, one in matched if match), key=_first)
     stat = newest.stat()
     return segment_name(epoch), stat.st_size, stat.st_mtime_ns
@@ -180,11 +308,3 @@ def _session(data: Any) -> Session | None:
         return None if data is None else Session.model_validate(data)
     except ValueError:
         return None
-
-
-def _summary(fields: dict[str, Any] | None) -> SessionSummary | None:
-    if fields is None:
-        return None
-    place = fields["forked_from"]
-    parsed = None if place is None else ForkedFrom.model_validate(place)
-    return SessionSummary(**{**fields, "forked_from": parsed})

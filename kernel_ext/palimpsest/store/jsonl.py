@@ -4,11 +4,12 @@ One append-only log per session is the only truth: it survives kill -9, network 
 and a curious person with an editor. Everything else in the folder is derived from it.
 """
 
+import logging
 import os
 import shutil
 import threading
 import time
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from uuid import uuid4
@@ -30,8 +31,9 @@ from palimpsest.store.lease import (
     started,
     this_owner,
 )
-from palimpsest.store.lines import Unreadable, record_of, seq_of, type_of
+from palimpsest.store.lines import Unreadable, is_intact, record_of, seq_of, type_of
 from palimpsest.store.live import live_state, whole_state
+from palimpsest.store.numbers import Numbered
 from palimpsest.store.pause import collector_paused
 from palimpsest.store.refused import refused_records
 from palimpsest.store.segments import (
@@ -53,9 +55,11 @@ from palimpsest.store.sweep import note_unneeded
 from palimpsest.store.takeover import fork_of, forked_session, refusal, shifted
 from palimpsest.store.writer import JsonlWriter, encode
 from palimpsest.transcript.errors import NotFound, SessionHeld, StorageFailed
-from palimpsest.transcript.events import Record, SessionCreated, SessionDeleted
+from palimpsest.transcript.events import Checkpoint, Record, SessionCreated, SessionDeleted
 from palimpsest.transcript.sessions import ForkedFrom, Session
 from palimpsest.transcript.values import BlobRef
+
+LOG = logging.getLogger(__name__)
 
 PUT_BACK_SECONDS = 1.0
 """How long who deletes a session may take to find a fork of it, and to put it back."""
@@ -80,6 +84,7 @@ class JsonlStore:
         self._watch_seconds = watch_seconds
         self._lock = threading.RLock()
         self._held: dict[JsonlWriter, tuple[LeaseFile, Lease]] = {}
+        self._lister: threading.Thread | None = None
 
     # Writing
 
@@ -346,13 +351,30 @@ class JsonlStore:
 
     def list(self) -> Sequence[SessionSummary]:
         """List the sessions, newest first."""
-        found = [summary for summary in self._index.summaries().values() if not summary.deleted]
-        return sorted(found, key=lambda summary: summary.updated, reverse=True)
+        return _listed(self._index.summaries())
+
+    def recent(self, count: int) -> tuple[Sequence[SessionSummary], int]:
+        """List the newest sessions at least; the others are read meanwhile, on a thread."""
+        found, missing = self._index.recent(count)
+        with self._lock:
+            if missing and (self._lister is None or not self._lister.is_alive()):
+                self._lister = threading.Thread(
+                    target=self._list_the_rest, name="palimpsest-list", daemon=True
+                )
+                self._lister.start()
+        return _listed(found), missing
+
+    def _list_the_rest(self) -> None:
+        try:
+            self._index.summaries()
+        except Exception:
+            LOG.exception("The list of sessions could not be made.")
 
     def problems(self, session_id: str) -> Sequence[Problem]:
         """Read every record of a session and return what is unreadable in its log."""
         found = []
         pieces = self.segments.pieces(session_id)
+        numbers = Numbered()
         for piece in pieces:
             where = f"{piece.session_id}/{piece.segment}"
             header = self.segments.header(piece.path)
@@ -360,10 +382,9 @@ class JsonlStore:
                 found.append(Problem(f"{where}, byte 0", "The first line is no header."))
             whole = longhand(piece)
             for offset, line in forward(piece):
-                try:
-                    record_of(line, whole.fill)
-                except Unreadable as problem:
-                    found.append(Problem(f"{where}, byte {offset}", str(problem)))
+                what = _what_is_wrong(line, whole, numbers)
+                if what is not None:
+                    found.append(Problem(f"{where}, byte {offset}", what))
             torn = unfinished(piece)
             if torn is not None and not self._is_written(piece):
                 found.append(Problem(f"{where}, byte {torn}", "The last line was never finished."))
@@ -384,6 +405,12 @@ class JsonlStore:
         return self._blobs.get(sha256)
 
 
+def _listed(summaries: Mapping[str, SessionSummary]) -> Sequence[SessionSummary]:
+    """Return what a person may see of a list, newest first."""
+    found = [summary for summary in summaries.values() if not summary.deleted]
+    return sorted(found, key=lambda summary: summary.updated, reverse=True)
+
+
 def _held(session_id: str, lease: Lease | None) -> SessionHeld:
     by = "" if lease is None else f" (process {lease.pid} on {lease.host.partition(':')[0]})"
     return SessionHeld(
@@ -399,6 +426,22 @@ def _readable(line: bytes, whole: Longhand) -> Record | None:
         return None
 
 
+def _what_is_wrong(line: bytes, whole: Longhand, numbers: Numbered) -> str | None:
+    """Return why a line is not read, in one sentence."""
+    try:
+        record = record_of(line, whole.fill)
+    except Unreadable as problem:
+        return str(problem)
+    if record is None:
+        numbers.is_new(seq_of(line) or 0)
+        return None
+    if not numbers.is_new(record.seq):
+        return f"Its number, {record.seq}, is a wrong one or was said before, so it is passed over."
+    if isinstance(record.event, Checkpoint) and not is_intact(line):
+        return "The checkpoint is not as it was written, so an older one or the whole log is read."
+    return None
+
+
 def _backward(piece: Piece) -> Iterator[Record]:
     whole = longhand(piece)
     for _, line in backward(piece):
@@ -410,15 +453,15 @@ def _backward(piece: Piece) -> Iterator[Record]:
 def _records(
     pieces: Sequence[Piece], start: int | None, after: int, only: Collection[str] = ()
 ) -> Iterator[Record]:
-    last = after
+    numbers = Numbered(after)
     wanted = frozenset(only)
     for piece in pieces:
         whole = longhand(piece)
         for _, line in forward(piece, start):
             if wanted and type_of(line) not in wanted:
+                numbers.is_new(seq_of(line) or 0)
                 continue
             record = _readable(line, whole)
-            if record is not None and record.seq > last:
-                last = record.seq
+            if record is not None and numbers.is_new(record.seq):
                 yield record
         start = None

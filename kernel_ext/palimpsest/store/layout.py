@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from uuid import uuid4
 
+from palimpsest.store.regular import NoFile, TooLarge, read_json
 from palimpsest.transcript.errors import LayoutTooNew, NotFound
 
 FOLDER = ".palimpsest"
@@ -29,6 +30,9 @@ GIT_ENVIRONMENT = {
 }
 """A repository's own settings name programs: for hooks, for a file monitor, and for fetching what a
 partial clone lacks. Asking for its first commit runs none of them."""
+
+LAYOUT_BYTES = 64 << 10
+"""A larger one is none of ours."""
 
 SAFE_NAME = re.compile(r"[A-Za-z0-9_-]{1,128}")
 
@@ -110,9 +114,9 @@ def _make(root: Path) -> None:
 
 def _read_layout(root: Path) -> str | None:
     try:
-        data = json.loads((root / "layout").read_text(encoding="utf-8"))
+        data = read_json(root / "layout", LAYOUT_BYTES)
         version, project_id = int(data["version"]), str(data["project_id"])
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, OverflowError, TooLarge, NoFile):
         return None
     if version > LAYOUT_VERSION:
         raise LayoutTooNew(
@@ -180,7 +184,12 @@ def scratch_file(directory: Path, content: bytes) -> Path:
 
 def write_atomically(target: Path, content: bytes) -> None:
     """Replace a file so that a reader sees the old or the new content, never a part."""
-    scratch_file(target.parent, content).replace(target)
+    scratch = scratch_file(target.parent, content)
+    try:
+        scratch.replace(target)
+    except OSError:
+        scratch.unlink(missing_ok=True)
+        raise
 
 
 def write_fully(fd: int, content: bytes) -> None:

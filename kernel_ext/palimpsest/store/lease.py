@@ -6,6 +6,7 @@ kernels apart; what keeps the log whole are the segments (writer.py), since a ke
 stopped wakes up without knowing that its lease is gone.
 """
 
+import errno
 import fcntl
 import json
 import os
@@ -17,6 +18,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from palimpsest.store.layout import scratch_file, write_atomically
+from palimpsest.store.regular import NOFOLLOW, read_json
 from palimpsest.store.store import Owner
 
 HEARTBEAT_SECONDS = 1.0
@@ -28,6 +30,9 @@ PATIENCE = 4
 when the disk is busy, and it is there for certain."""
 
 POLL_SECONDS = 0.05
+
+LEASE_BYTES = 64 << 10
+"""A larger one is none of ours."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,10 +113,14 @@ class LeaseFile:
     def read(self) -> Lease | None:
         """Return the lease; None when nobody holds it or the file is damaged."""
         try:
-            data = json.loads(self.path.read_bytes())
-            return Lease(**{name: data.get(name) for name in Lease.__slots__})
+            data = read_json(self.path, LEASE_BYTES)
+            lease = Lease(**{name: data.get(name) for name in Lease.__slots__})
         except (OSError, ValueError, AttributeError, TypeError):
             return None
+        numbers = (lease.pid, lease.epoch, lease.counter)
+        whole = all(type(one) is int and 0 <= one < 1 << 53 for one in numbers)
+        said = all(isinstance(one, str) for one in (lease.host, lease.kernel_id))
+        return lease if whole and said and isinstance(lease.started, str | None) else None
 
     def create(self, lease: Lease) -> bool:
         """Take a free session; False when somebody else was faster."""
@@ -132,8 +141,9 @@ class LeaseFile:
         return True
 
     def write(self, lease: Lease) -> None:
-        """Replace the lease."""
-        write_atomically(self.path, _content(lease))
+        """Replace the lease; where a folder lies in its place, the segments have to do."""
+        with suppress(IsADirectoryError):
+            write_atomically(self.path, _content(lease))
 
     def remove(self, lease: Lease) -> None:
         """Give the session back, unless somebody else holds it by now."""
@@ -159,7 +169,12 @@ class LeaseFile:
         """Take the lock of this host; False when another process has it."""
         if self._lock is not None:
             return True
-        fd = os.open(self._lock_path, os.O_RDWR | os.O_CREAT, 0o600)
+        try:
+            fd = os.open(self._lock_path, os.O_RDWR | os.O_CREAT | NOFOLLOW, 0o600)
+        except OSError as error:
+            if error.errno in {errno.EISDIR, errno.ELOOP}:
+                return True  # something else lies there: the lease and the segments have to do
+            raise
         try:
             fcntl.lockf(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:

@@ -8,24 +8,35 @@ one that a person edited, takes the slow road through ``json.loads``.
 
 import json
 import re
+import zlib
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeGuard, cast
 
 from pydantic import ValidationError
 
 from palimpsest.transcript.events import EVENT_ADAPTER, Event, Record, parse_record
 
+_NAME = rb"([!#-\[\]-~]+)"
 HEAD = re.compile(
-    rb'\{"v":\d+,"seq":(\d+),"ts":\d+,"type":"(?:'
-    rb'message\.part\.updated","part":\{"id":"([^"\\]+)","session_id":"[^"\\]*"'
-    rb',"message_id":"([^"\\]+)","type":"([^"\\]+)"'
-    rb'|message\.part\.delta","message_id":"([^"\\]+)","part_id":"([^"\\]+)","field":"'
-    rb'|message\.updated","info":\{"role":"(?:user|assistant)","id":"([^"\\]+)"'
+    rb'\{"v":\d+,"seq":(\d{1,15}),"ts":\d{1,15},"type":"(?:'
+    rb'message\.part\.updated","part":\{"id":"' + _NAME + rb'","session_id":"[^"\\]*"'
+    rb',"message_id":"' + _NAME + rb'","type":"([a-z-]+)"'
+    rb'|message\.part\.delta","message_id":"' + _NAME + rb'","part_id":"' + _NAME + rb'","field":"'
+    rb'|message\.updated","info":\{"role":"(?:user|assistant)","id":"' + _NAME + rb'"'
     rb'|([a-z.]+)")'
 )
 Head = re.Match[bytes]
 """The beginning of a line in our own form: group 1 is its number; which group matched last tells
-the kind of record."""
+the kind of record. Ids are plain ASCII in it: any other line is parsed before anything is believed."""
+
+HIGHEST = (1 << 53) - 1
+"""A larger number is none that we write, and a front end could not hold it."""
+
+DEEPEST = 200
+"""Values in values; pydantic writes no deeper ones than 255."""
+
+_CHECK = re.compile(rb',"check":"([0-9a-f]{8})"\}$')
+_HALVES = re.compile(rb"\\u[dD][89a-fA-F]")
 
 PART, DELTA, INFO, OTHER = 4, 6, 7, 8
 """``lastindex`` of a head: a part (groups 2 to 4: id, message, type), new words (5 and 6: message,
@@ -51,7 +62,11 @@ def seq_of(line: bytes) -> int | None:
         return int(found[1])
     data = load_line(line)
     seq = None if data is None else data.get("seq")
-    return seq if isinstance(seq, int) else None
+    return seq if _is_number(seq) else None
+
+
+def _is_number(value: Any) -> TypeGuard[int]:
+    return type(value) is int and 0 <= value <= HIGHEST
 
 
 def type_of(line: bytes) -> str:
@@ -65,12 +80,51 @@ def type_of(line: bytes) -> str:
 
 
 def load_line(line: bytes) -> dict[str, Any] | None:
-    """Parse a line to an object; None when it is not one."""
+    """Parse a line to an object; None when it is not one, or one that could not be written again."""
     try:
         data = json.loads(line)
     except (ValueError, RecursionError):
         return None
-    return data if isinstance(data, dict) else None
+    if not isinstance(data, dict) or _is_too_deep(line, data):
+        return None
+    return cast("Json", _whole_characters(data)) if _HALVES.search(line) else data
+
+
+def _is_too_deep(line: bytes, data: Any) -> bool:
+    """Tell whether values are nested deeper than they can be written; looks only where they may be."""
+    if line.count(b"[") + line.count(b"{") <= DEEPEST:
+        return False
+    level = [data]
+    for _ in range(DEEPEST):
+        inner = [list(value.values()) if isinstance(value, dict) else value for value in level]
+        level = [one for values in inner for one in values if isinstance(one, dict | list)]
+        if not level:
+            return False
+    return True
+
+
+def _whole_characters(value: Any) -> Any:
+    """Return a value whose texts have no half characters, which no file can hold."""
+    match value:
+        case str():
+            return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        case dict():
+            return {_whole_characters(key): _whole_characters(one) for key, one in value.items()}
+        case list():
+            return [_whole_characters(one) for one in value]
+        case _:
+            return value
+
+
+def checked(line: bytes) -> bytes:
+    """Return an object's line with a checksum of it as the last field: for lines that others depend on."""
+    return line[:-1] + b',"check":"%08x"}' % zlib.crc32(line[:-1])
+
+
+def is_intact(line: bytes) -> bool:
+    """Tell whether a line is as it was written; one without a checksum, of older versions, is believed."""
+    found = _CHECK.search(line)
+    return found is None or int(found[1], 16) == zlib.crc32(line[: found.start()])
 
 
 class Unreadable(ValueError):
@@ -93,6 +147,8 @@ def record_of(line: bytes, whole: Callable[[Json], Json] | None = None) -> Recor
             data = whole(data)
         except ValueError as error:
             raise Unreadable(str(error)) from error
+    if not _is_number(data.get("seq", 0)) or not _is_number(data.get("ts", 0)):
+        raise Unreadable("The number or the time of the record is none that can be.")
     try:
         return parse_record(data)
     except KeyError as error:

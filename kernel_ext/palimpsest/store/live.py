@@ -10,8 +10,8 @@ from dataclasses import replace
 
 from pydantic import ValidationError
 
-from palimpsest.store.lines import INFO, OTHER, head_of, load_line, seq_of
-from palimpsest.store.segments import Piece, backward, blocks
+from palimpsest.store.lines import INFO, OTHER, head_of, is_intact, load_line, seq_of
+from palimpsest.store.segments import Piece, backward, blocks, noted_place
 from palimpsest.store.state import State
 from palimpsest.store.values import Summary
 from palimpsest.store.windows import is_too_short
@@ -27,7 +27,7 @@ def live_state(pieces: Sequence[Piece]) -> State:
     for index in range(len(pieces) - 1, -1, -1):
         for offset, line in backward(pieces[index]):
             head = head_of(line)
-            if head is not None and head[OTHER] == b"session.checkpoint":
+            if head is not None and head[OTHER] == b"session.checkpoint" and is_intact(line):
                 state = _open(pieces, (index, offset), line, later[::-1])
                 if state is not None:
                     return whole_state(pieces) if is_too_short(state) else state
@@ -87,7 +87,8 @@ def _begin(pieces: Sequence[Piece], checkpoint: Checkpoint, session_id: str) -> 
     wanted = (holder or session_id, segment)
     for index, piece in enumerate(pieces):
         if (piece.session_id, piece.segment) == wanted:
-            return index, max(checkpoint.window_offset, piece.start)
+            noted = noted_place(piece.path, checkpoint.window_offset, checkpoint.window_seq)
+            return index, max(noted, piece.start)
     return None
 
 

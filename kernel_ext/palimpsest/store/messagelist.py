@@ -59,7 +59,7 @@ class MessageList:
         self._appeared.clear()
 
     def _rebuild(self) -> None:
-        built = (slot.read(self._report) for slot in self._slots.values())
+        built = [slot.read(self._report) for slot in self._slots.values()]
         self._list = [message for message in built if message is not None]
         self._index = {message.id: index for index, message in enumerate(self._list)}
         self._reordered = False

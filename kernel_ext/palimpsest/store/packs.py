@@ -17,6 +17,7 @@ from uuid import uuid4
 
 from palimpsest.store.blobs import HASH
 from palimpsest.store.layout import scratch_file
+from palimpsest.store.regular import opened
 from palimpsest.transcript.errors import NotFound
 
 TAIL_BYTES = 8
@@ -150,19 +151,27 @@ def write_pack(root: Path, contents: Mapping[str, bytes]) -> tuple[str, dict[str
 def places_of(path: Path) -> dict[str, Place]:
     """Return where everything is in a pack; nothing of one that is damaged or gone."""
     try:
-        with path.open("rb") as file:
-            file.seek(-TAIL_BYTES, os.SEEK_END)
+        with opened(path) as file:
+            end = file.seek(-TAIL_BYTES, os.SEEK_END)
             length = int.from_bytes(file.read(TAIL_BYTES), "big")
-            file.seek(-TAIL_BYTES - length, os.SEEK_END)
+            if length > end:
+                return {}
+            file.seek(end - length)
             index = json.loads(file.read(length))
-        return {key: Place(path.name, *at) for key, at in index.items()}
-    except (OSError, ValueError, TypeError, AttributeError):
+        found = {key: Place(path.name, *at) for key, at in index.items()}
+    except (OSError, ValueError, TypeError, AttributeError, RecursionError):
         return {}
+    return {key: at for key, at in found.items() if _is_within(at, end - length)}
+
+
+def _is_within(place: Place, end: int) -> bool:
+    numbers = (place.offset, place.bytes)
+    return all(type(one) is int and one >= 0 for one in numbers) and sum(numbers) <= end
 
 
 def read_place(root: Path, place: Place) -> bytes:
     """Return the bytes at a place."""
-    with (root / place.pack).open("rb") as file:
+    with opened(root / place.pack) as file:
         file.seek(place.offset)
         return file.read(place.bytes)
 

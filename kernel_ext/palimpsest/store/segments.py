@@ -10,12 +10,14 @@ import json
 import re
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from palimpsest.store.layout import Layout
-from palimpsest.store.lines import load_line, seq_of
+from palimpsest.store.lines import HEAD, checked, is_intact, load_line, seq_of
+from palimpsest.store.regular import is_regular, opened
 from palimpsest.store.shorthand import Longhand
 from palimpsest.transcript.errors import NotFound
 from palimpsest.transcript.sessions import ForkedFrom
@@ -29,6 +31,8 @@ HEAD_BYTES = 512
 
 NARROW = 64 << 10
 """Below this many bytes a linear scan is faster than another bisection."""
+
+PROBES = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +65,7 @@ class Piece:
         if self.end is not None:
             return self.end
         try:
-            return self.path.stat().st_size
+            return self.path.lstat().st_size
         except FileNotFoundError:
             return self.start
 
@@ -93,7 +97,7 @@ def header_line(
         "cut": cut,
         "writer": writer,
     }
-    return json.dumps(header, separators=(",", ":")).encode() + b"\n"
+    return checked(json.dumps(header, separators=(",", ":")).encode()) + b"\n"
 
 
 class Segments:
@@ -101,26 +105,27 @@ class Segments:
 
     def __init__(self, layout: Layout) -> None:
         self._layout = layout
-        self._headers: dict[Path, Header] = {}
+        self._headers: dict[str, dict[Path, Header]] = {}
+        """By the name of the session's folder."""
         self._forks: dict[str, ForkedFrom | None] = {}
         self._first: dict[str, bytes] = {}
         """How each session's first segment begins: an import may give the id of a deleted one again."""
 
     def header(self, path: Path) -> Header | None:
         """Return a segment's header; None while it is not wholly written."""
-        known = self._headers.get(path)
-        if known is not None:
-            return known
+        headers = self._headers.setdefault(path.parent.name, {})
+        if path in headers:
+            return headers[path]
         try:
-            line = read_line(path, 0, path.stat().st_size)
+            line = read_line(path, 0, path.lstat().st_size)
         except FileNotFoundError:
             return None
         if line is None:
             return None
         data = load_line(line)
-        if data is None or data.get("type") != "segment":
+        if data is None or data.get("type") != "segment" or not is_intact(line):
             return _guessed(path, 0 if data is not None and "seq" in data else len(line) + 1)
-        with suppress(KeyError, TypeError, ValueError):
+        with suppress(KeyError, TypeError, ValueError, OverflowError):
             previous, cut = data.get("previous"), data.get("cut")
             header = Header(
                 session_id=str(data["session_id"]),
@@ -129,19 +134,19 @@ class Segments:
                 cut=None if cut is None else int(cut),
                 length=len(line) + 1,
             )
-            self._headers[path] = header
+            header = _checked_cut(path, header)
+            headers[path] = header
             return header
-        return None
+        return _guessed(path, len(line) + 1)
 
     def forget(self, session_id: str) -> None:
         """Forget what is remembered of a session that was deleted."""
-        directory = self._layout.session(session_id)
-        self._headers = {p: h for p, h in self._headers.items() if p.parent != directory}
+        self._headers.pop(session_id, None)
         self._forks.pop(session_id, None)
 
     def _recognise(self, session_id: str, directory: Path) -> None:
         """Forget what is remembered of a session whose folder is another one by now."""
-        with suppress(OSError), (directory / segment_name(1)).open("rb", buffering=0) as file:
+        with suppress(OSError), opened(directory / segment_name(1)) as file:
             first = file.read(HEAD_BYTES).partition(b"\n")[0]
             if self._first.get(session_id) != first:
                 self.forget(session_id)
@@ -192,7 +197,8 @@ class Segments:
         holder, _, name = place.segment.rpartition("/")
         parent_id = holder or place.session_id
         with suppress(NotFound):
-            parents = self._back(parent_id, name, place.offset)
+            path = self._layout.session(parent_id) / name
+            parents = self._back(parent_id, name, noted_place(path, place.offset, place.seq + 1))
             above = self.forked_from(parent_id, parents)
             return parents if above is None else [*self.until(above, seen), *parents]
         return []
@@ -252,22 +258,78 @@ def _fork_place(line: bytes) -> ForkedFrom | None:
 def _guessed(path: Path, length: int) -> Header | None:
     """Return what the header of a segment must have said, when the line is damaged.
 
-    The records behind it are worth more than the cut that is lost: of the segment before, all is read.
+    It cut the segment before it where the numbers of its own records begin.
     """
     match = SEGMENT_NAME.fullmatch(path.name)
     if match is None:
         return None
     epoch = int(match[1])
-    before = next((one for one in epochs(path.parent) if one < epoch), None)
-    previous = None if before is None else segment_name(before)
-    cut = None if previous is None else (path.parent / previous).stat().st_size
-    return Header(path.parent.name, epoch, previous, cut, length, damaged=True)
+    below = (path.parent / segment_name(one) for one in epochs(path.parent) if one < epoch)
+    previous = next((one for one in below if is_regular(one)), None)
+    cut = None if previous is None else _cut_of(previous, Piece("", path.name, path, length, None))
+    name = None if previous is None else previous.name
+    return Header(path.parent.name, epoch, name, cut, length, damaged=True)
+
+
+def _cut_of(previous: Path, own: Piece) -> int:
+    """Return the byte at which a segment's numbers reach those of the one that follows it."""
+    first = next(_numbered(own, own.start, None), None)
+    whole = Piece("", previous.name, previous, 0, None)
+    found = None if first is None else bisect(whole, first[1])
+    return whole.size() if found is None else found
+
+
+def _checked_cut(path: Path, header: Header) -> Header:
+    """Return a header whose cut is right, also where bytes came or went in the segment before."""
+    if header.cut is None or header.previous is None:
+        return header
+    first = _number_at(path, header.length)
+    if first is None or SEGMENT_NAME.fullmatch(header.previous) is None:
+        return header
+    return replace(header, cut=noted_place(path.parent / header.previous, header.cut, first))
+
+
+def noted_place(path: Path, offset: int, seq: int) -> int:
+    """Return the byte from which a segment's records are numbered ``seq`` or more.
+
+    It is the one that was noted; where that is no beginning of such a line any more, since bytes before it
+    came or went, it is looked for.
+    """
+    size = Piece("", path.name, path, 0, None).size()
+    if not size or (offset == size and _begins_line(path, offset)):
+        return offset
+    if offset < size and _begins_line(path, offset):
+        number = _number_at(path, offset)
+        if number is None or number >= seq:
+            return offset
+    found = bisect(Piece("", path.name, path, 0, None), seq)
+    return size if found is None else found
+
+
+def _begins_line(path: Path, offset: int) -> bool:
+    try:
+        with opened(path) as file:
+            file.seek(max(0, offset - 1))
+            return offset == 0 or file.read(1) == b"\n"
+    except OSError:
+        return True  # it is gone, and nothing better can be known
+
+
+def _number_at(path: Path, offset: int) -> int | None:
+    """Return the number of the record that begins at a byte, where its line is in our own form."""
+    try:
+        with opened(path) as file:
+            file.seek(offset)
+            found = HEAD.match(file.read(HEAD_BYTES))
+    except OSError:
+        return None
+    return None if found is None else int(found[1])
 
 
 def read_line(path: Path, start: int, end: int) -> bytes | None:
     """Return the line that begins at ``start``, without its newline; None while unfinished."""
     found = bytearray()
-    with path.open("rb", buffering=0) as file:
+    with opened(path) as file:
         file.seek(start)
         while start + len(found) < end:
             block = file.read(min(NARROW, end - start - len(found)))
@@ -288,7 +350,7 @@ def blocks(piece: Piece, start: int | None = None) -> Iterator[list[bytes]]:
     position = piece.start if start is None else start
     end, rest = piece.size(), b""
     try:
-        file = piece.path.open("rb", buffering=0)
+        file = opened(piece.path)
     except FileNotFoundError:
         return
     with file:
@@ -320,7 +382,7 @@ def unfinished(piece: Piece) -> int | None:
     position, kept = end, 0
     if not piece.path.exists():
         return None
-    with piece.path.open("rb", buffering=0) as file:
+    with opened(piece.path) as file:
         while position > piece.start:
             size = min(NARROW, position - piece.start)
             position -= size
@@ -335,7 +397,7 @@ def unfinished(piece: Piece) -> int | None:
 def backward(piece: Piece) -> Iterator[tuple[int, bytes]]:
     """Yield offset and content of the finished lines, newest first, reading no more than asked."""
     try:
-        file = piece.path.open("rb", buffering=0)
+        file = opened(piece.path)
     except FileNotFoundError:
         return
     with file:
@@ -364,16 +426,27 @@ def _placed(offset: int, lines: Sequence[bytes]) -> Iterator[tuple[int, bytes]]:
 
 
 def bisect(piece: Piece, seq: int) -> int | None:
-    """Return the offset of the first record numbered ``seq`` or more, or None."""
+    """Return the offset of the first record numbered ``seq`` or more, or None.
+
+    One number that is wrong leads nowhere else: what is looked at is the middle one of three.
+    """
     low, high = piece.start, piece.size()
     while high - low > NARROW:
         middle = (low + high) // 2
-        probe = next(_numbered(piece, middle, high), None)
-        if probe is None or probe[1] >= seq:
+        probes = list(islice(_numbered(piece, middle, high), PROBES))
+        if not probes or sorted(number for _, number in probes)[len(probes) // 2] >= seq:
             high = middle
         else:
-            low = probe[0]
-    return next((offset for offset, found in _numbered(piece, low, None) if found >= seq), None)
+            low = probes[0][0]
+    found: int | None = None
+    for offset, number in _numbered(piece, low, None):
+        if number < seq:
+            found = None
+        elif found is not None:
+            return found
+        else:
+            found = offset
+    return found
 
 
 def _numbered(piece: Piece, start: int, end: int | None) -> Iterator[tuple[int, int]]:

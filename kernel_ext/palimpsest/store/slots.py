@@ -193,6 +193,10 @@ class MessageSlot:
             info = self.info.read(report)
             if info is None:
                 return None
-            parts = (slot.read(report) for slot in self.parts.values())
-            self.built = Message(info=info, parts=tuple(part for part in parts if part is not None))
+            if info.id != self.id:  # its line says two ids, and is placed by the first
+                info = info.model_copy(update={"id": self.id})
+            parts = ((name, slot.read(report)) for name, slot in self.parts.items())
+            self.built = Message(
+                info=info, parts=tuple(part for name, part in parts if part and part.id == name)
+            )
         return self.built

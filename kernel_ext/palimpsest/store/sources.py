@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from palimpsest.store.layout import SAFE_NAME
+from palimpsest.store.regular import opened
 from palimpsest.store.store import Problem
 from palimpsest.transcript.errors import NotFound, UserError
 
@@ -85,7 +86,7 @@ def sessions_at(path: Path, found: Found) -> Iterator[Given]:
 
 
 def _export(path: Path, found: Found) -> Iterator[Given]:
-    with path.open("rb") as file:
+    with opened(path, follow=True) as file:
         if file.read(16).startswith(b"SQLite format 3"):
             raise UserError(DATABASE.format(name=f"{path.name!r}"))
     data = _read(path, path.name, found)
@@ -251,7 +252,7 @@ def _list(path: Path, root: Path, found: Found) -> tuple[Json, ...]:
         return ()
     name = path.relative_to(root).as_posix()
     try:
-        return _objects(json.loads(path.read_bytes()), name, found)
+        return _objects(json.loads(_content(path)), name, found)
     except (OSError, ValueError, RecursionError) as error:
         found.report(name, _why(error))
         return ()
@@ -259,7 +260,7 @@ def _list(path: Path, root: Path, found: Found) -> tuple[Json, ...]:
 
 def _read(path: Path, name: str, found: Found) -> Json | None:
     try:
-        data = json.loads(path.read_bytes())
+        data = json.loads(_content(path))
     except (OSError, ValueError, RecursionError) as error:
         found.report(name, _why(error))
         return None
@@ -267,6 +268,11 @@ def _read(path: Path, name: str, found: Found) -> Json | None:
         found.report(name, "It holds no JSON object.")
         return None
     return data
+
+
+def _content(path: Path) -> bytes:
+    with opened(path, follow=True) as file:
+        return file.read()
 
 
 def _why(error: Exception) -> str:

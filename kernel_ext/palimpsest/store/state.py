@@ -22,6 +22,7 @@ from palimpsest.store.lines import (
     seq_of,
 )
 from palimpsest.store.messagelist import MessageList
+from palimpsest.store.numbers import Numbered
 from palimpsest.store.requests import Requests
 from palimpsest.store.slots import Latest, MessageSlot, event_of
 from palimpsest.store.values import Snapshot, Summary
@@ -65,7 +66,7 @@ def _pick_status(event: Event) -> Status | None:
     return event.status if isinstance(event, SessionStatus) else None
 
 
-class State:
+class State(Numbered):
     """The fold of a journal.
 
     Not safe for several threads: the journal's lock protects the live one, and ``snapshot``
@@ -73,6 +74,7 @@ class State:
     """
 
     def __init__(self) -> None:
+        super().__init__()
         self.todos: tuple[Todo, ...] = ()
         self.asks: dict[str, Ask] = {}
         """Permission asks that nobody answered yet."""
@@ -86,8 +88,6 @@ class State:
         self.compacted: str | None = None
         """The message id of the newest completed compaction."""
         self.deleted = False
-        self.seq = 0
-        """The highest sequence number seen."""
         self.older_created: int | None = None
         """The newest creation time among messages left in the log; None when all are here."""
         self.older = 0
@@ -232,6 +232,7 @@ class State:
         """Go on as the fork, whose sequence numbers are higher."""
         self._session.put(fork)
         self.seq += shift
+        self._jumped = 0, 0
 
     def drop(self, message_ids: set[str]) -> None:
         """Forget messages that lie before the live window."""
@@ -241,8 +242,7 @@ class State:
 
     def apply(self, record: Record) -> None:
         """Take in one record; one that was applied before changes nothing."""
-        if record.seq > self.seq:
-            self.seq = record.seq
+        if self.is_new(record.seq):
             handler = self._handlers.get(type(record.event))
             if handler is not None:
                 handler(record.event, record.seq)
@@ -253,9 +253,7 @@ class State:
         if head is None or line[-1:] != b"}":
             self._apply_parsed(line)
             return
-        seq = int(head[1])
-        if seq > self.seq:
-            self.seq = seq
+        if self.is_new(int(head[1])):
             self._read_line(line, head)
 
     def apply_lines(self, lines: Iterable[bytes]) -> None:
@@ -266,8 +264,11 @@ class State:
             if head is None or head.lastindex != PART or line[-1:] != b"}":
                 self.apply_line(line)
                 seq = self.seq
-            elif (number := int(head[1])) > seq:
+            elif (number := int(head[1])) == seq + 1:
                 self.seq = seq = number
+                part_line(line, head)
+            elif self.is_new(number):
+                seq = number
                 part_line(line, head)
 
     def apply_window_line(self, line: bytes, head: Head) -> None:
@@ -301,7 +302,7 @@ class State:
             return
         if record is None:
             # A newer version wrote it. Its number is taken; a torn line's is not.
-            self.seq = max(self.seq, seq_of(line) or 0)
+            self.is_new(seq_of(line) or 0)
         elif not numbered:
             self.apply(record)
         elif (handler := self._handlers.get(type(record.event))) is not None:

@@ -141,6 +141,10 @@ class Store(Protocol):
         """List the sessions, newest first, without those that were deleted."""
         ...
 
+    def recent(self, count: int) -> tuple[Sequence[SessionSummary], int]:
+        """List at least the newest sessions, and say how many were not looked at yet; quick at any size."""
+        ...
+
     def fork(self, parent_id: str, session: Session, *, seq: int | None = None) -> Session:
         """Begin ``session`` with everything of the parent up to ``seq`` (all when None), by reference."""
         ...

@@ -17,6 +17,7 @@ from uuid import uuid4
 
 from palimpsest.store.blobs import HASH
 from palimpsest.store.layout import Layout, scratch_file
+from palimpsest.store.regular import opened, read_json
 
 DAY = 86_400.0
 LEAST_SECONDS = DAY
@@ -27,6 +28,8 @@ NOTES = "unneeded.json"
 CHUNK_BYTES = 1 << 20
 NAMED = re.compile(rb':[\\" ]{0,4}([0-9a-f]{64})')
 """How logs name a blob: ``"sha256":"..."`` or ``blob:...``. Every hash of another kind counts as well."""
+LATEST = 1e12
+"""A time after this is none, whoever wrote it."""
 OVERLAP_BYTES = 68
 """A name may lie across two reads."""
 
@@ -136,7 +139,7 @@ def named(directory: Path) -> set[str]:
 
 def _matches(path: Path) -> Iterator[bytes]:
     rest = b""
-    with suppress(FileNotFoundError), path.open("rb") as file:
+    with suppress(FileNotFoundError), opened(path) as file:
         while chunk := file.read(CHUNK_BYTES):
             text = rest + chunk
             yield from NAMED.findall(text)
@@ -151,7 +154,7 @@ def _blobs(layout: Layout) -> Iterator[tuple[str, Path]]:
 
 def _read_notes(layout: Layout) -> dict[str, float]:
     try:
-        notes = json.loads((layout.blobs / NOTES).read_text(encoding="utf-8"))
+        notes = read_json(layout.blobs / NOTES)
     except (OSError, ValueError):
         return {}
     if not isinstance(notes, dict):
@@ -159,7 +162,7 @@ def _read_notes(layout: Layout) -> dict[str, float]:
     return {
         sha256: float(since)
         for sha256, since in notes.items()
-        if isinstance(since, int | float) and HASH.fullmatch(sha256)
+        if isinstance(since, int | float) and 0 <= since < LATEST and HASH.fullmatch(sha256)
     }
 
 

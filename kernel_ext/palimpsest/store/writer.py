@@ -20,7 +20,7 @@ from pydantic_core import PydanticSerializationError
 from palimpsest.store.beginning import HEADER_WAIT_SECONDS, POLL_SECONDS, settle
 from palimpsest.store.faults import reason
 from palimpsest.store.layout import write_fully
-from palimpsest.store.lines import load_line
+from palimpsest.store.lines import checked, load_line
 from palimpsest.store.segments import Piece, Segments, locate, segment_name
 from palimpsest.store.shorthand import REFRESH, shortened
 from palimpsest.store.store import TakenOver, WriteFailed
@@ -148,7 +148,7 @@ class JsonlWriter:
         """
         base = self._base
         if isinstance(record.event, Checkpoint):
-            return encode(record), None
+            return checked(encode(record)[:-1]) + b"\n", None
         if not isinstance(record.event, StepRequested):
             return encode(record), base
         whole = load_line(encode(record)) or {}
