@@ -3,6 +3,7 @@
 import http.server
 import threading
 import time
+import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -179,6 +180,16 @@ def test_an_address_that_leads_on_to_one_that_others_could_change_is_refused(
 @pytest.mark.parametrize("url", ["http://example.org/a", "file:///etc/passwd", "ftp://x/y", "x"])
 def test_an_address_that_others_could_change_is_refused(url: str) -> None:
     assert "https://" in config_remote.fetch(url, None).problem
+
+
+def test_an_address_with_https_leads_to_no_other_kind() -> None:
+    request = urllib.request.Request("https://example.invalid/defaults.toml")
+    follow = config_remote._Redirects().redirect_request
+
+    with pytest.raises(ValueError, match="does not begin with https"):
+        follow(request, None, 302, "Found", {}, "http://127.0.0.1:8888/api")
+
+    assert follow(request, None, 302, "Found", {}, "https://example.invalid/new") is not None
 
 
 def test_only_an_organisation_s_file_names_an_address(places: Places, tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from tests.tools.desk import Bench
 
 from palimpsest.tools.fetching import Refused, Target, decoded, target
 from palimpsest.tools.pages import to_markdown, to_text
+from palimpsest.tools.web import WebFetchTool
 from palimpsest.transcript.errors import Aborted, PermissionDenied, UserError
 from palimpsest.transcript.values import Reply
 
@@ -183,6 +184,52 @@ async def test_a_rule_holds_for_where_a_page_leads(bench: Bench, site: Site) -> 
         await bench.call("webfetch", url=site.leads("/open", "/secret"))
 
     assert [path for path, _ in site.asked] == ["/open"]
+
+
+async def test_where_a_page_leads_is_asked_about_by_its_own_address(
+    bench: Bench, site: Site
+) -> None:
+    """A page that is allowed leads to another server of this machine, which is not."""
+    other = Site()
+    server = await asyncio.start_server(other.serve, "127.0.0.1", 0)
+    other.url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+    host = site.url.removeprefix("http://")
+    bench.desk.rules = {"webfetch": "allow", "private_network": {"*": "deny", host: "allow"}}
+    other.says("/secret", "keys", "text/plain")
+
+    for way in (other.url, other.url.replace("127.0.0.1", "2130706433"), other.url.replace("127.0.0.1", "[::ffff:7f00:1]")):  # fmt: skip
+        with pytest.raises(PermissionDenied):
+            await bench.call("webfetch", url=site.leads("/open", f"{way}/secret"))
+    server.close()
+
+    assert [path for path, _ in site.asked] == ["/open"] * 3
+    assert other.asked == []
+
+
+async def test_a_name_is_looked_up_once_and_connected_to_where_it_was_found(
+    bench: Bench, site: Site
+) -> None:
+    port = site.url.rpartition(":")[2]
+    site.says("/birds", "penguins", "text/plain")
+    answers = iter([["127.0.0.1"], ["93.184.215.14"], ["10.0.0.1", "93.184.215.14"]])
+
+    async def lookup(_host: str, _port: int) -> list[str]:
+        return next(answers)
+
+    bench.desk.rules = ALLOWED
+    bench.registry.register(WebFetchTool(lookup=lookup))
+    outcome = await bench.call("webfetch", url=f"http://rebinds.example:{port}/birds")
+
+    assert outcome.output == "penguins"
+    assert site.asked[0][1]["host"] == f"rebinds.example:{port}"
+    assert not (await target("http://rebinds.example/", lookup)).private
+    assert (await target("http://rebinds.example/", lookup)).private
+
+
+@pytest.mark.parametrize("url", ["http://a.b\\.evil.example/", "http://a.b\\/x"])
+async def test_a_backslash_is_no_part_of_a_name(url: str) -> None:
+    with pytest.raises(Refused, match="backslash"):
+        await target(url)
 
 
 async def test_a_slash_more_is_the_same_page(bench: Bench, site: Site) -> None:
@@ -381,7 +428,18 @@ async def test_a_proxy_looks_names_up_itself(monkeypatch: pytest.MonkeyPatch) ->
         private=False,
         proxy="http://127.0.0.1:3128",
     )
-    assert (await target("http://intranet/")).private
+    for local in (
+        "intranet",
+        "wiki.corp",
+        "db.local.",
+        "localhost.",
+        "127.1",
+        "0x7f000001",
+        "\uff11\uff12\uff17.0.0.1",
+    ):
+        monkeypatch.setenv("no_proxy", "")
+        assert (await target(f"http://{local}/")).private
+    monkeypatch.setenv("no_proxy", "localhost")
     assert (await target("http://localhost/")).proxy is None
 
 

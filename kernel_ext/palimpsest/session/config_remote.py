@@ -81,6 +81,8 @@ class _Redirects(urllib.request.HTTPRedirectHandler):
         self, req: urllib.request.Request, fp: Any, code: int, msg: str, headers: Any, newurl: str
     ) -> urllib.request.Request | None:
         wrong = _unusable(newurl)
+        if not wrong and req.type == "https" and urlsplit(newurl).scheme != "https":
+            wrong = f"{newurl!r}, which does not begin with https://."
         if wrong:
             raise ValueError(f"it leads on to {wrong.removesuffix('.')}")
         return super().redirect_request(req, fp, code, msg, headers, newurl)

@@ -6,16 +6,17 @@ is connected to than when a person was asked. Redirects are told, not followed.
 """
 
 import asyncio
-import ipaddress
 import re
 import socket
 import ssl
 import time
 import urllib.request
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import SplitResult, urljoin, urlsplit, urlunsplit
+
+from palimpsest.tools.addresses import Number, is_local_name, is_public, number_of
 
 if TYPE_CHECKING:
     import httpx
@@ -39,8 +40,8 @@ META_CHARSET = re.compile(
     rb"<meta[^>]{0,200}charset\s*=\s*[\"']?\s*([A-Za-z0-9_:.-]{2,40})", re.IGNORECASE
 )
 
-TRANSLATED = ipaddress.ip_network("64:ff9b::/96")
-"""IPv6 addresses that stand for IPv4 ones."""
+Lookup = Callable[[str, int], Awaitable[Sequence[str]]]
+"""Returns the addresses that a name and a port have; raises OSError or UnicodeError."""
 
 
 class Refused(Exception):
@@ -110,7 +111,15 @@ def _mostly_utf8(body: bytes) -> bool:
     return wrong * 4 < high
 
 
-async def target(url: str) -> Target:
+async def system_lookup(host: str, port: int) -> Sequence[str]:
+    """Ask the system for the addresses of a name."""
+    found = await asyncio.get_running_loop().getaddrinfo(
+        host, port, type=socket.SOCK_STREAM, proto=socket.IPPROTO_TCP
+    )
+    return [str(one[4][0]) for one in found]
+
+
+async def target(url: str, lookup: Lookup = system_lookup) -> Target:
     """Look up what an address means; raises Refused with a sentence."""
     parts = _parts(url)
     host = parts.hostname or ""
@@ -119,17 +128,18 @@ async def target(url: str) -> Target:
     netloc = parts.netloc.rpartition("@")[2].lower()
     clean = urlunsplit((scheme, netloc, parts.path or "/", parts.query, ""))
     proxy = _proxy(scheme, host)
-    literal = _number(host)
+    literal = number_of(host)
     if proxy is not None and literal is None:
-        return Target(clean, scheme, netloc, host, None, private=_is_local_name(host), proxy=proxy)
-    numbers = [literal] if literal is not None else await _looked_up(host, port)
+        # The proxy looks the name up, and nobody here can tell where it connects to.
+        return Target(clean, scheme, netloc, host, None, private=is_local_name(host), proxy=proxy)
+    numbers = [literal] if literal is not None else await _looked_up(host, port, lookup)
     return Target(
         url=clean,
         scheme=scheme,
         netloc=netloc,
         host=host,
         address=str(numbers[0]),
-        private=any(not _is_public(number) for number in numbers),
+        private=any(not is_public(number) for number in numbers),
         proxy=proxy,
     )
 
@@ -144,6 +154,9 @@ def _parts(url: str) -> SplitResult:
         raise Refused(f"{url!r} is not an address: {error}.") from error
     if parts.scheme.lower() not in ("http", "https") or not parts.hostname:
         raise Refused(f"{url!r} cannot be fetched: give an address with http:// or https://.")
+    if "\\" in parts.netloc:
+        # To a rule it would be a slash, and the name before it another machine's.
+        raise Refused(f"{url!r} is not an address: there is a backslash in the machine's name.")
     if parts.username or parts.password:
         raise Refused(
             "The address has a name or password in it. Those are not sent; leave them out."
@@ -151,37 +164,14 @@ def _parts(url: str) -> SplitResult:
     return parts
 
 
-def _number(host: str) -> "ipaddress.IPv4Address | ipaddress.IPv6Address | None":
+async def _looked_up(host: str, port: int, lookup: Lookup) -> list[Number]:
     try:
-        return ipaddress.ip_address(host.partition("%")[0])
-    except ValueError:
-        return None
-
-
-def _is_local_name(host: str) -> bool:
-    return "." not in host or host.endswith((".localhost", ".local", ".internal", ".lan"))
-
-
-def _is_public(number: "ipaddress.IPv4Address | ipaddress.IPv6Address") -> bool:
-    if isinstance(number, ipaddress.IPv6Address):
-        inner = number.ipv4_mapped or number.sixtofour
-        if inner is None and number in TRANSLATED:
-            inner = ipaddress.IPv4Address(int(number) & 0xFFFFFFFF)
-        number = inner or number
-    return number.is_global and not number.is_multicast
-
-
-async def _looked_up(host: str, port: int) -> "list[ipaddress.IPv4Address | ipaddress.IPv6Address]":
-    try:
-        found = await asyncio.get_running_loop().getaddrinfo(
-            host, port, type=socket.SOCK_STREAM, proto=socket.IPPROTO_TCP
-        )
+        found = await lookup(host, port)
     except (OSError, UnicodeError) as error:
         raise Refused(
             f"There is no machine called {host!r}, or it cannot be looked up here."
         ) from error
-    numbers = [_number(str(one[4][0])) for one in found]
-    known = [number for number in numbers if number is not None]
+    known = [number for number in map(number_of, found) if number is not None]
     if not known:
         raise Refused(f"There is no machine called {host!r}.")
     # A machine without IPv6 is told of IPv6 addresses too; the other kind always works.

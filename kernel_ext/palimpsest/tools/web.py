@@ -13,7 +13,15 @@ from urllib.parse import urlsplit
 from pydantic import BaseModel, Field
 
 from palimpsest.tools import redact
-from palimpsest.tools.fetching import Fetched, Fetcher, Refused, Target, target
+from palimpsest.tools.fetching import (
+    Fetched,
+    Fetcher,
+    Lookup,
+    Refused,
+    Target,
+    system_lookup,
+    target,
+)
 from palimpsest.tools.pictures import SIGNATURES, fitted, kind_of
 from palimpsest.tools.threads import in_thread, until_abort
 from palimpsest.tools.tool import ToolContext, ToolOutcome
@@ -58,8 +66,9 @@ class WebFetchTool:
     concurrent = True
     permission = WEBFETCH
 
-    def __init__(self, fetcher: Fetcher | None = None) -> None:
+    def __init__(self, fetcher: Fetcher | None = None, lookup: Lookup = system_lookup) -> None:
         self._fetcher = fetcher or Fetcher()
+        self._lookup = lookup
 
     async def run(self, arguments: WebFetchArguments, context: ToolContext) -> ToolOutcome:
         """Ask for every address on the way, fetch, and word what came."""
@@ -90,7 +99,7 @@ class WebFetchTool:
 
     async def _find(self, url: str) -> Target:
         try:
-            return await target(url)
+            return await target(url, self._lookup)
         except Refused as problem:
             raise UserError(str(problem)) from problem
 
