@@ -44,6 +44,7 @@ from palimpsest.store.lease import this_owner
 from palimpsest.store.opening import find_project, open_store
 from palimpsest.store.snapshots import Snapshots
 from palimpsest.store.store import Store
+from palimpsest.tools.functions import FunctionTool
 from palimpsest.tools.ignore import ALWAYS_LEFT_OUT, Ignore
 from palimpsest.tools.mcp_servers import Servers
 from palimpsest.tools.permissions import DEFAULT_RULES, Rules, merge
@@ -283,6 +284,8 @@ class App:
 
 def tool(function: Callable[..., Any]) -> Callable[..., Any]:
     """Offer a function to the agent as a tool; its signature and docstring become the description."""
+    # What cannot be one is said here, not when the next agent begins.
+    FunctionTool(function)
     USER_TOOLS.append(function)
     for app in APPS:
         app.registry.add(function)

@@ -18,6 +18,7 @@ from pydantic.fields import FieldInfo
 
 from palimpsest.tools import redact
 from palimpsest.tools.contained import Escaped, awaited
+from palimpsest.tools.names import is_own_name
 from palimpsest.tools.threads import in_thread
 from palimpsest.tools.tool import ToolContext, ToolOutcome
 from palimpsest.transcript.errors import Aborted, PalimpsestError, UserError
@@ -42,6 +43,11 @@ class FunctionTool:
         if not NAME.fullmatch(self.name):
             raise UserError(
                 f"A tool cannot be called {self.name!r}. Define it with def and a plain name."
+            )
+        if is_own_name(self.name):
+            raise UserError(
+                f"A tool cannot be called {self.name!r}: the agent has a tool or permission of this name. "
+                "Give the function another one."
             )
         self.permission = self.name
         self.description, described = _described(function)

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 from palimpsest.tools import mcp
-from palimpsest.tools.mcp_tools import McpTool, Remote, key_of, resource_tools
+from palimpsest.tools.mcp_tools import McpTool, Remote, key_of, owner_of, resource_tools
 from palimpsest.tools.mcp_values import (
     Piece,
     RemoteResource,
@@ -23,6 +23,7 @@ from palimpsest.tools.mcp_values import (
     ServerFailed,
     ServerSpec,
 )
+from palimpsest.tools.names import is_own_name
 from palimpsest.tools.registry import Registry
 
 T = TypeVar("T")
@@ -382,19 +383,28 @@ class Servers:
         for server in self._servers:
             for tool in server.tools if server.state == "connected" else ():
                 key = key_of(server.name, tool.name)
-                taken = key in wanted or (
-                    key in self._registry.names and key not in self._offered.tools
-                )
-                if taken:
+                why = self._taken(key, server, wanted)
+                if why:
                     clashes.append(
-                        f"The tool {tool.name!r} of the MCP server {server.name!r} is left out, "
-                        f"because there is another tool {key!r}."
+                        f"The tool {tool.name!r} of the MCP server {server.name!r} is left out, because {why}."
                     )
                 else:
                     wanted[key] = (server, tool)
         self._exchange(wanted)
         self._resources()
         return clashes
+
+    def _taken(self, key: str, server: Server, wanted: Mapping[str, object]) -> str:
+        """Return why a tool may not have its name; empty when it may."""
+        if is_own_name(key):
+            return f"the agent has a tool or permission {key!r} of its own"
+        # Whoever is connected, a name means the same server: what was allowed to one is not another's.
+        owner = owner_of(key, [one.name for one in self._servers])
+        if owner not in (server.name, None):
+            return f"{key!r} is a name of the server {owner!r}"
+        if key in wanted or (key in self._registry.names and key not in self._offered.tools):
+            return f"there is another tool {key!r}"
+        return ""
 
     def _exchange(self, wanted: Mapping[str, tuple[Server, RemoteTool]]) -> None:
         for key in self._offered.tools.keys() - wanted.keys():

@@ -76,6 +76,12 @@ def key_of(server: str, tool: str) -> str:
     return f"{key[: LONGEST_NAME - 9]}_{mark}"
 
 
+def owner_of(key: str, servers: Sequence[str]) -> str | None:
+    """Return the server to which a name belongs: the one with the longest name before it, the first of equals."""
+    owners = [one for one in servers if key.lower().startswith(f"{sanitize(one)}_".lower())]
+    return max(owners, key=lambda one: len(sanitize(one)), default=None)
+
+
 class McpTool:
     """One tool of a server."""
 
