@@ -12,6 +12,7 @@ import random
 import secrets
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -27,13 +28,14 @@ from palimpsest.session.additions import hook_sources, server_specs
 from palimpsest.session.agents import helpers
 from palimpsest.session.approvals import Approvals
 from palimpsest.session.config import Config, LoadedConfig, Places, distrust, load, trust
-from palimpsest.session.config_trust import Held
+from palimpsest.session.config_merge import dotted
+from palimpsest.session.config_trust import Held, Trust
 from palimpsest.session.engine import EngineThread
 from palimpsest.session.family import Family
 from palimpsest.session.hooks import close_book, open_book
 from palimpsest.session.library import Library, Sources, equip, skill_rules
 from palimpsest.session.naming import small_model
-from palimpsest.session.permits import configure, rules_from
+from palimpsest.session.permits import configure
 from palimpsest.session.permitting import Permitting
 from palimpsest.session.policies import DEFAULT
 from palimpsest.session.services import Services
@@ -48,7 +50,6 @@ from palimpsest.tools.functions import FunctionTool
 from palimpsest.tools.ignore import ALWAYS_LEFT_OUT, Ignore
 from palimpsest.tools.mcp_servers import Servers
 from palimpsest.tools.permissions import DEFAULT_RULES, Rules, merge
-from palimpsest.tools.protected import is_protected
 from palimpsest.tools.registry import Registry, builtin_tools
 from palimpsest.tools.tool import Namespace, PythonRunner
 from palimpsest.transcript.errors import ConfigError
@@ -87,7 +88,7 @@ class App:
         """Names the notebook that this kernel belongs to."""
         self.in_kernel = python is not None
         self._overrides = dict(overrides or {})
-        self.config: LoadedConfig = load(self.start, self.environment, self._overrides)
+        self._config: LoadedConfig = load(self.start, self.environment, self._overrides)
         self.project = find_project(self.start)
         store, self.warning = open_store(self.project)
         self.ids = Ids(_now_ms, secrets.token_bytes)
@@ -101,14 +102,15 @@ class App:
         self._closed = False
         atexit.register(self.close)
         APPS.append(self)
-        config, policy = self.config.value, self.config.policy
-        self.hooks = open_book(hook_sources(config.hooks, self.config.origins))
-        specs = server_specs(config.mcp, self.config.origins)
+        config, policy = self._config.value, self._config.policy
+        self.hooks = open_book(hook_sources(config.hooks, self._config.origins))
+        limited = self._config.is_limited("max_steps")
+        specs = server_specs(config.mcp, self._config.origins)
         self.servers = Servers(specs, self.registry, self.environment, self.project)
         self.permitting = Permitting(approvals=_approvals(store, self.environment))
-        configure(self.permitting, self.config)
-        places = Places.usual(self.environment)
-        self.library = Library(_sources(config, self.start, places), self._base_rules)
+        configure(self.permitting, self._config)
+        self._trust = Trust(Places.usual(self.environment).kept, self.project)
+        self.library = Library(self._sources(), self._base_rules)
         self.permitting.granted = lambda: skill_rules(self.library.skills)
         equip(self.registry, self.library)
         agents = self.library.agents
@@ -128,7 +130,7 @@ class App:
             default_agent=self.library.default_agent,
             library=self.library,
             family=Family(depth=config.subagent_depth),
-            rules=merge(DEFAULT_RULES, rules_from(config.permission)),
+            rules=merge(DEFAULT_RULES, self._config.rules("permission", config.permission)),
             permitting=self.permitting,
             policy=policy.policy,
             policy_fixed=policy.fixed,
@@ -136,7 +138,8 @@ class App:
             user=_user(self.environment),
             instruction_files=config.instructions,
             extra_system=config.system,
-            max_steps=config.max_steps,
+            max_steps=None if limited else config.max_steps,
+            most_steps=config.max_steps if limited else None,
             titles=config.titles,
             share=config.share,
             small_model=functools.partial(small_model, config.small_model, agents, self.info),
@@ -152,19 +155,45 @@ class App:
             self.services, owner, project_id=store.project_id, warning=self.warning
         )
 
+    def _sources(self) -> Sources:
+        config = self._config
+        agents, rules = _agents(config)
+        commands = {
+            name: command.model_dump(exclude_none=True)
+            for name, command in config.value.command.items()
+        }
+        return Sources(
+            self.start,
+            Places.usual(self.environment),
+            agents,
+            rules,
+            commands,
+            config.value.default_agent,
+            own_agents=config.own_tables("agent"),
+            trusts=self._trust.has,
+        )
+
     def _base_rules(self) -> Rules:
         """Return the rules that hold for every agent."""
         rules = self.permitting.rules
         return rules if rules is not None else DEFAULT_RULES
+
+    @property
+    def config(self) -> LoadedConfig:
+        """The settings that hold, with all that waits for a person's trust."""
+        held = self.library.waiting.held
+        return replace(self._config, held=(*self._config.held, *held)) if held else self._config
 
     def trust(self) -> Sequence[Held]:
         """Believe what this project's files say now; returns what that is.
 
         Rules, mode and spending limit hold at once, the rest from the next start of the kernel.
         """
-        held = trust(self.start, self.environment)
+        self.library.refresh()
+        waiting = self.library.waiting
+        held = trust(self.start, self.environment, definitions=waiting.files)
         self._configure()
-        return held
+        return (*held, *waiting.held)
 
     def distrust(self) -> bool:
         """Believe what this project's files say no more; false when it was not trusted."""
@@ -173,8 +202,10 @@ class App:
         return gone
 
     def _configure(self) -> None:
-        self.config = load(self.start, self.environment, self._overrides)
-        configure(self.permitting, self.config)
+        self._config = load(self.start, self.environment, self._overrides)
+        configure(self.permitting, self._config)
+        self.library.forget()
+        self.library.refresh()
 
     def preload(self) -> None:
         """Begin to import what the first answer will need, in the background."""
@@ -189,6 +220,7 @@ class App:
             config.models,
             variant=variant or config.variant,
             environment=self.environment,
+            vouched=self.config.models(),
         )
         return windowed(
             known, config.models, config.context_tokens, self.config.policy.policy.guard
@@ -313,13 +345,7 @@ def _snapshots(store: Store, project: Path) -> Snapshots | None:
     """Return what keeps the project's files; None where nothing is kept on a disk."""
     if not isinstance(store, JsonlStore):
         return None
-    return Snapshots(
-        project,
-        store.layout.snapshots,
-        rules=Ignore,
-        never=ALWAYS_LEFT_OUT,
-        protected=lambda path: is_protected("write", path),
-    )
+    return Snapshots(project, store.layout.snapshots, rules=Ignore, never=ALWAYS_LEFT_OUT)
 
 
 def _user(environment: Mapping[str, str]) -> str:
@@ -330,18 +356,14 @@ def _user(environment: Mapping[str, str]) -> str:
         return ""
 
 
-def _sources(config: Config, start: Path, places: Places) -> Sources:
-    agents, rules = _agents(config)
-    commands = {
-        name: command.model_dump(exclude_none=True) for name, command in config.command.items()
-    }
-    return Sources(start, places, agents, rules, commands, config.default_agent)
-
-
-def _agents(config: Config) -> tuple[dict[str, dict[str, Any]], dict[str, Rules]]:
+def _agents(config: LoadedConfig) -> tuple[dict[str, dict[str, Any]], dict[str, Rules]]:
+    tables = config.value.agent
     given = {
         name: agent.model_dump(exclude_none=True, exclude={"permission"})
-        for name, agent in config.agent.items()
+        for name, agent in tables.items()
     }
-    rules = {name: rules_from(agent.permission) for name, agent in config.agent.items()}
+    rules = {
+        name: config.rules(dotted("agent", name, "permission"), agent.permission)
+        for name, agent in tables.items()
+    }
     return given, rules

@@ -18,7 +18,7 @@ from tests.loop.studio import Studio, ask, requested
 
 from palimpsest.model.script import Answer, fails, overflows, says
 from palimpsest.model.scripted import Scripted, ScriptedModel
-from palimpsest.session.config import load
+from palimpsest.session.config import load, trust
 from palimpsest.session.live import LiveSession
 from palimpsest.transcript.errors import ApiError, ConfigError, ContextOverflowError
 from palimpsest.transcript.parts import RetryPart
@@ -226,6 +226,7 @@ async def test_the_settings_name_both(tmp_path: Path) -> None:
         '[compaction]\nmodel = "anthropic/claude-haiku-4-5"\nprompt = "Be brief."\n'
     )
 
+    trust(tmp_path, {})
     compact = load(tmp_path, {}).policy.policy.compact
 
     assert (compact.model, compact.prompt) == ("anthropic/claude-haiku-4-5", "Be brief.")

@@ -20,6 +20,7 @@ def write(path: Path, text: str) -> Path:
 def library(root: Path, rules: Rules = DEFAULT_RULES, **more: Any) -> Library:
     """Read what lies in a project, and nothing of this machine's home folder."""
     home = root.parent / "nobody"
+    more.setdefault("trusts", lambda _digest: True)
     return Library(Sources(root, Places((), (), home), **more), lambda: rules)
 
 

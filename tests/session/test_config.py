@@ -42,6 +42,7 @@ def loaded(
     environment: Mapping[str, str] | None = None,
     overrides: Mapping[str, Any] | None = None,
 ) -> LoadedConfig:
+    trust(project / "notebooks", environment or {}, places)
     return load(project / "notebooks", environment or {}, overrides, places=places)
 
 
@@ -277,7 +278,7 @@ def test_sends_no_key_to_an_address_that_came_with_the_project(
 
     config = loaded(project, places)
 
-    assert config.value.models["openai/gpt-5"].api_base is None
+    assert "openai/gpt-5" not in config.value.models
     assert "your key would go there" in config.problems[0]
     write(tmp_path / "xdg/config.toml", text)
     base = loaded(project, places).value.models["openai/gpt-5"].api_base
@@ -305,6 +306,7 @@ def test_passes_over_a_file_that_a_stranger_left_in_a_shared_folder(tmp_path: Pa
     (tmp_path / "mine").mkdir()
     os.chown(write(tmp_path / "palimpsest.toml", 'model = "theirs/x"'), 12345, 12345)
     nowhere = Places((), (), tmp_path)
+    trust(tmp_path / "mine", {}, nowhere)
     assert load(tmp_path / "mine", {}, places=nowhere).value.model == "theirs/x"
 
     tmp_path.chmod(0o1777)

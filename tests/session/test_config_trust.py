@@ -29,8 +29,8 @@ def loaded(project: Path, places: Places, text: str, user: str = "") -> LoadedCo
 
 
 def action(config: LoadedConfig, permission: str, pattern: str) -> str:
-    tables = [from_config(table, home="/home/ada") for table in config.value.permission]
-    return type(decide(permission, [pattern], merge(DEFAULT_RULES, *tables))).__name__
+    rules = config.rules("permission", config.value.permission)
+    return type(decide(permission, [pattern], merge(DEFAULT_RULES, rules))).__name__
 
 
 LOOSE = """
@@ -51,14 +51,14 @@ edit = "deny"
 
 
 def test_what_tightens_holds_and_what_loosens_waits(project: Path, places: Places) -> None:
-    config = loaded(project, places, LOOSE)
+    config = loaded(project, places, LOOSE, "[budget]\nusd = 10")
 
     assert action(config, "read", "a.py") == "Denied"
     assert action(config, "grep", "x") == "MustAsk"
     assert action(config, "bash", "rm -rf x") == "Denied"
     assert action(config, "bash", "ls") == "MustAsk"
     assert config.value.mode == "ask"
-    assert config.value.budget.usd is None
+    assert config.value.budget.usd == 10
     assert config.value.agent["helper"].permission == ({"edit": "deny"},)
     assert config.value.instructions == (str(project / "docs/a.md"),)
     assert [one.key for one in config.held] == [
@@ -68,7 +68,7 @@ def test_what_tightens_holds_and_what_loosens_waits(project: Path, places: Place
 
 
 def test_what_is_trusted_once_holds_from_then_on(project: Path, places: Places) -> None:
-    loaded(project, places, LOOSE)
+    loaded(project, places, LOOSE, "[budget]\nusd = 10")
     assert len(trust(project, {}, places)) == 5
 
     config = load(project, {}, places=places)

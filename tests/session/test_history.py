@@ -12,6 +12,7 @@ from palimpsest.model.script import says
 from palimpsest.model.scripted import ScriptedModel
 from palimpsest.review.requests import policy_of, rebuild_all
 from palimpsest.session.api import PromptOptions
+from palimpsest.session.config import trust
 from palimpsest.session.history import limited, session_key, users_of
 from palimpsest.transcript.messages import Origin
 from palimpsest.transcript.sessions import Session, SessionTime
@@ -93,6 +94,7 @@ async def test_without_a_limit_everything_is_sent(tmp_path: Path) -> None:
 def test_the_limits_are_configured(tmp_path: Path) -> None:
     words = "dm_history_limit = 4\nhistory_limit = 9\n[dms.ann]\nhistory_limit = 0\n"
     (tmp_path / "palimpsest.toml").write_text(words)
+    trust(tmp_path, {"HOME": str(tmp_path)})
 
     app = App(start=tmp_path, environment={"JUPYTERHUB_USER": "ann", "HOME": str(tmp_path)})
     try:

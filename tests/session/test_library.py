@@ -70,7 +70,8 @@ def test_the_nearer_folder_wins_and_settings_win_over_files(
     write(project / ".claude/agents/a.md", "---\ndescription: of the project\n---\nP")
     write(project / ".palimpsest/agents/a.md", "---\ndescription: ours\n---\nO")
 
-    agents = shelf(agents={"a": {"steps": 3}, "b": {"prompt": "B"}}).agents
+    more = {"a": {"steps": 3}, "b": {"prompt": "B"}}
+    agents = shelf(agents=more, trusts=lambda _digest: True).agents
     agent = agents["a"]
 
     assert (agent.description, agent.prompt, agent.steps) == ("ours", "O", 3)
@@ -82,7 +83,7 @@ def test_a_built_in_agent_can_be_changed_or_disabled(project: Path, shelf: Shelf
     write(project / ".palimpsest/agent/plan.md", "---\nmodel: x/planner\n---\n")
     write(project / ".palimpsest/agent/explore.md", "---\ndisable: true\n---\n")
 
-    agents = shelf().agents
+    agents = shelf(trusts=lambda _digest: True).agents
 
     assert agents["plan"].model == "x/planner"
     assert agents["plan"].note is not None

@@ -10,7 +10,7 @@ from palimpsest.context.changes import changed, choice
 from palimpsest.context.presets import OPENCODE_1_18, PRESETS
 from palimpsest.model.script import says
 from palimpsest.model.scripted import ScriptedModel
-from palimpsest.session.config import LoadedConfig, load
+from palimpsest.session.config import LoadedConfig, load, trust
 from palimpsest.session.config_files import Places
 from palimpsest.session.policies import Configured
 from palimpsest.store.jsonl import JsonlStore
@@ -31,6 +31,7 @@ def loaded(
     (tmp_path / "etc").mkdir()
     (tmp_path / "etc" / "config.toml").write_text(locks, encoding="utf-8")
     places = Places((tmp_path / "etc",), (), tmp_path)
+    trust(project, environment or {}, places)
     return load(project, environment or {}, places=places)
 
 

@@ -8,7 +8,7 @@ from tests.loop.studio import Studio, ask
 
 from palimpsest.model.script import says
 from palimpsest.model.scripted import ScriptedModel
-from palimpsest.session.config import load
+from palimpsest.session.config import load, trust
 from palimpsest.session.live import LiveSession
 from palimpsest.session.retention import DAY_MS, Family, Limits, parse_size, plan
 from palimpsest.store.jsonl import JsonlStore
@@ -184,6 +184,7 @@ def test_limits_are_read_from_the_settings(
 ) -> None:
     (tmp_path / "palimpsest.toml").write_text(text)
 
+    trust(tmp_path, {})
     kept = load(tmp_path, {}).value.retention
 
     assert (kept.days, kept.size, kept.texts) == expected

@@ -12,6 +12,7 @@ from palimpsest.context.presets import PRESETS
 from palimpsest.model.script import says
 from palimpsest.model.scripted import ScriptedModel
 from palimpsest.session.api import PromptOptions
+from palimpsest.session.config import trust
 
 
 @pytest.fixture
@@ -25,6 +26,7 @@ def started() -> Iterator[list[App]]:
 def app(root: Path, started: list[App], words: str, *answers: str) -> App:
     (root / "palimpsest.toml").write_text(f"titles = false\n{words}")
     model = ScriptedModel(*map(says, answers))
+    trust(root, {"HOME": str(root)})
     found = App(start=root, environment={"HOME": str(root)}, model=lambda _: model)
     started.append(found)
     assert found.config.problems == ()

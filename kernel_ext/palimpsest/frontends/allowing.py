@@ -131,6 +131,22 @@ def config_words(config: Any, table: Table) -> Said:
     return _joined(*said)
 
 
+MOST_NAMED = 6
+
+
+def waiting_words(held: Sequence[Any]) -> str:
+    """Say in one sentence what of the project's files waits; empty where nothing does."""
+    names = list(dict.fromkeys(one.key for one in held))
+    if not names:
+        return ""
+    shown = ", ".join(one_line(name, 60) for name in names[:MOST_NAMED])
+    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+    return (
+        f"This project's files also set {shown}{more}, which waits until you trust them: "
+        "%agent config shows what, %agent config trust believes it."
+    )
+
+
 def trust_words(held: Sequence[Any]) -> Said:
     """Say what is trusted now."""
     if not held:

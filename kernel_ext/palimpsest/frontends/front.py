@@ -10,6 +10,7 @@ from typing import Any
 
 from IPython.core.error import UsageError
 
+from palimpsest.frontends.allowing import waiting_words
 from palimpsest.frontends.answer import AgentAnswer
 from palimpsest.frontends.background import Background, join, send
 from palimpsest.frontends.channel import Channel
@@ -85,8 +86,10 @@ class Front:
         if self._warned:
             return
         self._warned = True
-        problems = getattr(getattr(self.services, "config", None), "problems", ())
-        for sentence in (self.services.workspace.warning, *problems):
+        config = getattr(self.services, "config", None)
+        problems = getattr(config, "problems", ())
+        waits = waiting_words(getattr(config, "held", ()))
+        for sentence in (self.services.workspace.warning, *problems, waits):
             if sentence:
                 sys.stderr.write(f"{sentence}\n")
 

@@ -7,7 +7,8 @@ into anything.
 
 import difflib
 import os
-from collections.abc import Callable, Mapping, Sequence
+import re
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -70,16 +71,39 @@ def parse(model_id: str, variant: str | None = None) -> ModelRef:
     )
 
 
+ADDRESS = re.compile(r"https?:|://|^//", re.IGNORECASE)
+"""In a name, what litellm would take for the address of a server, and send requests to."""
+NAMED_ADDRESS = (
+    "The model {name!r} names the address of a server, and requests are sent there only if your own "
+    'settings say so: give the model a plain name, and its address as models."provider/name".api_base.'
+)
+
+
+def holds_address(model_id: str) -> bool:
+    """Tell whether a model's name leads requests to an address.
+
+    >>> holds_address("oobabooga/http://127.0.0.1:5000"), holds_address("ollama/llama3:8b")
+    (True, False)
+    """
+    return any(ADDRESS.search(one) for one in (model_id, model_id.partition("/")[2]))
+
+
 def info(
     model_id: str,
     overrides: Overrides | None = None,
     *,
     variant: str | None = None,
     environment: Mapping[str, str] | None = None,
+    vouched: Collection[str] = (),
 ) -> ModelInfo:
-    """Return what is known about a model; raises ConfigError for a name that cannot be one."""
+    """Return what is known about a model; raises ConfigError for a name that cannot be one.
+
+    A name that holds an address must be one of ``vouched``: those that a person's settings name.
+    """
     variables = os.environ if environment is None else environment
     ref = parse(model_id, variant)
+    if holds_address(model_id) and model_id not in vouched:
+        raise ConfigError(NAMED_ADDRESS.format(name=model_id))
     return _overridden(_facts(ref, variables), _settings(ref, model_id, overrides or {}))
 
 

@@ -5,14 +5,16 @@ tools are understood: OpenCode's ``mode``, ``tools`` and ``permission``, Claude'
 """
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
 from palimpsest.session.agents import Agent, laid_over, within
+from palimpsest.session.definition_trust import Waiting
 from palimpsest.session.folders import Found, text_field
 from palimpsest.session.settings import PermissionTable
-from palimpsest.tools.permissions import Rules, from_config
+from palimpsest.tools.permissions import Rules, from_config, limiting
 from palimpsest.transcript.errors import ConfigError
 from palimpsest.transcript.values import Rule
 
@@ -41,53 +43,76 @@ def read_agents(
     base: Rules,
     home: str,
     problems: list[str],
+    waiting: Waiting | None = None,
+    own: frozenset[str] = frozenset(),
 ) -> dict[str, Agent]:
     """Return the agents with those of the files laid over; what is wrong is told in ``problems``.
 
-    ``base`` are the rules that hold for all agents.
+    ``base`` are the rules that hold for all agents, ``own`` agents that a person's settings name; what
+    of a project's files waits for trust is told in ``waiting``.
     """
     made = dict(agents)
+    laying = _Laying(made, base, home, waiting or Waiting(), {*agents, *own})
     for file in files:
         if file.path.stem.upper() == "README":
             continue
         try:
-            _lay(made, file, base, home)
+            laying.lay(file)
         except ConfigError as error:
             problems.append(f"{file.origin} is left out: {str(error).rstrip('.')}.")
     return made
 
 
-def _lay(made: dict[str, Agent], file: Found, base: Rules, home: str) -> None:
-    head = file.document.head
-    name = file.name
-    if file.folder.family in (".claude", ".agents"):
-        name = text_field(head, "name") or name
-    if _flag(head, "disable"):
-        made.pop(name, None)
-        return
-    if name not in made and not head and not file.document.body:
-        raise ConfigError(
-            "it is empty; write what the agent is for below a head with a description"
-        )
-    given: dict[str, Any] = {
-        "description": text_field(head, "description"),
-        "mode": _mode(head, file, known=name in made),
-        "model": _model(head, file),
-        "variant": text_field(head, "variant") or text_field(head, "reasoningEffort"),
-        "temperature": _number(head, "temperature", 0, 2),
-        "top_p": _number(head, "top_p", 0, 1),
-        "steps": _steps(head),
-        "hidden": _flag(head, "hidden"),
-        "color": text_field(head, "color"),
-        "prompt": file.document.body or None,
-        "origin": file.origin,
-    }
-    rules = _rules(head, home)
-    if file.folder.is_project:
-        rules = within(rules, base)
-    # A list of tools hides the others; it lifts no question, whoever wrote it.
-    rules = within(_tools(head.get("tools")), base) + rules
-    made[name] = laid_over(made, name, given, rules)
+@dataclass(slots=True)
+class _Laying:
+    made: dict[str, Agent]
+    base: Rules
+    home: str
+    waiting: Waiting
+    own: set[str]
+    """Agents that there are without the project."""
+
+    def lay(self, file: Found) -> None:
+        made, head, name = self.made, file.document.head, file.name
+        if file.folder.family in (".claude", ".agents"):
+            name = text_field(head, "name") or name
+        if not file.folder.is_project:
+            self.own.add(name)
+        own = name in self.own
+        if _flag(head, "disable"):
+            if not self.waiting.replaces(file, f"agent.{name}.disable", own=own):
+                made.pop(name, None)
+            return
+        if name not in made and not head and not file.document.body:
+            raise ConfigError(
+                "it is empty; write what the agent is for below a head with a description"
+            )
+        given: dict[str, Any] = {
+            "description": text_field(head, "description"),
+            "mode": _mode(head, file, known=name in made),
+            "model": _model(head, file),
+            "variant": text_field(head, "variant") or text_field(head, "reasoningEffort"),
+            "temperature": _number(head, "temperature", 0, 2),
+            "top_p": _number(head, "top_p", 0, 1),
+            "steps": _steps(head),
+            "hidden": _flag(head, "hidden"),
+            "color": text_field(head, "color"),
+            "prompt": file.document.body or None,
+            "origin": file.origin,
+        }
+        rules = self._rules(file)
+        given = self.waiting.agent(file, name, given, made.get(name), own=own)
+        made[name] = laid_over(made, name, given, rules)
+
+    def _rules(self, file: Found) -> Rules:
+        """Return the rules of a file; those of a project's, trusted or not, only tighten."""
+        head = file.document.head
+        # A list of tools hides the others; it lifts no question, whoever wrote it.
+        tools = within(_tools(head.get("tools")), self.base)
+        rules = _rules(head, self.home)
+        if not file.folder.is_project:
+            return tools + rules
+        return limiting(tools + within(rules, self.base))
 
 
 def _mode(head: Mapping[str, Any], file: Found, *, known: bool) -> str | None:

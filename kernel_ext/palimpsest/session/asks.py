@@ -10,7 +10,7 @@ import threading
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, assert_never
 
 from palimpsest.loop.stage import Log
 from palimpsest.session.permitting import Permitting
@@ -96,13 +96,16 @@ class Asks:
     ) -> None:
         """Return when the call may run; raises PermissionDenied or Aborted otherwise."""
         answers = self._permitting.answers_of(self._log.state.session)
-        match decide(permission, patterns, rules, (*answers, *self._approved)):
+        verdict = decide(permission, patterns, rules, (*answers, *self._approved))
+        match verdict:
             case Allowed():
                 return
             case Denied() as denied:
                 raise PermissionDenied(denied.message, stops=False)
-            case MustAsk() as verdict:
-                locked = verdict.locked
+            case MustAsk(locked=locked):
+                pass
+            case _:
+                assert_never(verdict)
         ask = Ask(
             id=self._ids.new("per"),
             permission=permission,

@@ -6,6 +6,7 @@ Border: what a command is and which there are; filling in its words is ``expand`
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from palimpsest.session.definition_trust import Waiting
 from palimpsest.session.folders import Found, text_field
 from palimpsest.transcript.base import Value
 from palimpsest.transcript.errors import ConfigError
@@ -30,15 +31,24 @@ class OwnCommand(Value):
 
 
 def read_commands(
-    files: Iterable[Found], configured: Mapping[str, Mapping[str, Any]], problems: list[str]
+    files: Iterable[Found],
+    configured: Mapping[str, Mapping[str, Any]],
+    problems: list[str],
+    waiting: Waiting | None = None,
 ) -> dict[str, OwnCommand]:
-    """Return the commands by name; what is wrong is told in ``problems``."""
+    """Return the commands by name; what is wrong is told in ``problems``, what waits in ``waiting``."""
     made: dict[str, OwnCommand] = {}
+    waiting = waiting or Waiting()
+    own: set[str] = set()
     for file in files:
         if file.path.stem.upper() == "README":
             continue
         try:
-            made[file.name] = _of_file(file)
+            if waiting.replaces(file, f"command.{file.name}", own=file.name in own):
+                continue
+            made[file.name] = _of_file(file, waiting)
+            if not file.folder.is_project:
+                own.add(file.name)
         except ConfigError as error:
             problems.append(f"{file.origin} is left out: {str(error).rstrip('.')}.")
     for name, given in configured.items():
@@ -49,7 +59,7 @@ def read_commands(
     return dict(sorted(made.items()))
 
 
-def _of_file(file: Found) -> OwnCommand:
+def _of_file(file: Found, waiting: Waiting) -> OwnCommand:
     head = file.document.head
     if not file.document.body:
         raise ConfigError("it holds no words for the agent; write them below the head")
@@ -57,14 +67,17 @@ def _of_file(file: Found) -> OwnCommand:
     if subtask is not None and not isinstance(subtask, bool):
         raise ConfigError(f"subtask must be true or false, but it is {subtask!r:.60}")
     model = text_field(head, "model")
+    given = {
+        "agent": text_field(head, "agent"),
+        "model": model if model and (file.folder.family != ".claude" or "/" in model) else None,
+        "variant": text_field(head, "variant"),
+    }
     return OwnCommand(
         name=file.name,
         template=file.document.body,
         description=text_field(head, "description") or "",
-        agent=text_field(head, "agent"),
-        model=model if model and (file.folder.family != ".claude" or "/" in model) else None,
-        variant=text_field(head, "variant"),
         subtask=subtask,
         origin=file.origin,
         arguments=text_field(head, "argument-hint"),
+        **waiting.command(file, given),
     )

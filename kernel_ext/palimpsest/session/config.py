@@ -12,12 +12,19 @@ from typing import Any
 from pydantic import BaseModel
 
 from palimpsest.render.escape import code_span, inline, one_line
-from palimpsest.session.config_files import Layer, Places, layers
-from palimpsest.session.config_merge import Merge, dotted
-from palimpsest.session.config_trust import Held, Trust, digest_of, sift
+from palimpsest.session.agents import BUILT_IN as BUILT_IN_AGENTS
+from palimpsest.session.config_files import PROJECTS, Layer, Places, layers
+from palimpsest.session.config_merge import Merge, dotted, split
+from palimpsest.session.config_sift import Ground
+from palimpsest.session.config_trust import Held, Trust, digest_of
+from palimpsest.session.config_untrusted import lay_untrusted
+from palimpsest.session.definitions import own_names
 from palimpsest.session.permitting import origin_of
 from palimpsest.session.policies import SHORT_NAMES, Configured, configured, short_value
+from palimpsest.session.rule_tables import rules_from
 from palimpsest.session.settings import Config, Settings
+from palimpsest.store.opening import find_project
+from palimpsest.tools.permissions import Rules, limiting
 
 __all__ = ["Config", "LoadedConfig", "Places", "load"]
 
@@ -42,6 +49,32 @@ class LoadedConfig:
     """What the project's files say that waits until a person trusts them."""
     trusted: str = ""
     """What names the project's settings that a person trusted; empty where none needed it."""
+    limited: frozenset[tuple[str, int]] = frozenset()
+    """What holds of a project that nobody trusted: the setting, and which of its tables of rules."""
+
+    def rules(self, key: str, tables: Sequence[Any]) -> Rules:
+        """Return the rules of a setting's tables; those of an untrusted project only tighten."""
+        found: list[Rules] = []
+        for at, table in enumerate(tables):
+            rules = rules_from((table,))
+            found.append(limiting(rules) if (key, at) in self.limited else rules)
+        return tuple(rule for rules in found for rule in rules)
+
+    def models(self) -> frozenset[str]:
+        """Return the models that the settings name; no project's file may name an address so."""
+        value = self.value
+        named = (value.model, value.small_model, value.compaction.model)
+        agents = (one.model for one in value.agent.values())
+        return frozenset(one for one in (*named, *agents, *value.models) if one)
+
+    def own_tables(self, key: str) -> frozenset[str]:
+        """Return the names below a setting of which not only a project says something."""
+        found = (split(one) for one, by in self.origins.items() if not is_projects(by))
+        return frozenset(path[1] for path in found if path[0] == key and len(path) > 1)
+
+    def is_limited(self, key: str) -> bool:
+        """Tell whether a project that nobody trusted says the value that holds."""
+        return (key, 0) in self.limited and is_projects(self.origins.get(key, ""))
 
     @property
     def policy(self) -> Configured:
@@ -82,6 +115,11 @@ class LoadedConfig:
         return [(title, sentences) for title, sentences in found if sentences]
 
 
+def is_projects(origin: str) -> bool:
+    """Tell whether only a project's files say a value, by where it came from."""
+    return all(one.startswith(PROJECTS) for one in origin.split(", then ")) and bool(origin)
+
+
 def load(
     start: Path,
     environment: Mapping[str, str],
@@ -96,9 +134,15 @@ def load(
     places = places or Places.usual(environment)
     loading = Merge()
     found = list(layers(start, environment, places, loading.problems))
-    digest = trusted(found, places)
+    project = find_project(start)
+    digest = trusted(found, places, project)
     for layer in found:
-        loading.add(loading.sift(layer) if layer.is_project and not digest else layer)
+        if layer.is_project and not digest:
+            agents, commands = own_names(start, places) if _defines(layer) else NOBODY
+            ground = Ground(layer.base, loading.value(), agents, commands)
+            lay_untrusted(loading, layer, ground)
+        else:
+            loading.add(layer)
     given = {key: value for key, value in (overrides or {}).items() if value is not None}
     loading.add(Layer("option", _nested(given), start))
     return LoadedConfig(
@@ -109,38 +153,50 @@ def load(
         dict(loading.locked),
         tuple(loading.held),
         digest,
+        frozenset(loading.limited),
     )
 
 
-def trusted(found: Sequence[Layer], places: Places) -> str:
+NOBODY: tuple[frozenset[str], frozenset[str]] = (frozenset(BUILT_IN_AGENTS), frozenset())
+
+
+def _defines(layer: Layer) -> bool:
+    return "agent" in layer.data or "command" in layer.data
+
+
+def trusted(found: Sequence[Layer], places: Places, project: Path) -> str:
     """Return the digest of the project's settings if a person trusted them, else nothing."""
-    digest = digest_of(waiting(found))
-    return digest if Trust(places.own).has(digest) else ""
+    said = [layer for layer in found if layer.is_project]
+    digest = digest_of(said, project)
+    return digest if Trust(places.kept, project).has(digest) else ""
 
 
-def waiting(found: Sequence[Layer]) -> list[Held]:
-    """Return all that waits for trust, whatever lower layers say."""
-    held: list[Held] = []
-    for layer in found:
-        if layer.is_project:
-            held += sift(dict(layer.data), layer.origin, layer.base, denied_below=True)[1]
-    return held
+def trust(
+    start: Path,
+    environment: Mapping[str, str],
+    places: Places | None = None,
+    definitions: Mapping[str, str] | None = None,
+) -> list[Held]:
+    """Trust what the project's files say now; returns what of its settings that is.
 
-
-def trust(start: Path, environment: Mapping[str, str], places: Places | None = None) -> list[Held]:
-    """Trust what the project's files say now; returns what that is. Raises StorageFailed."""
+    ``definitions`` are the files of agents, commands and skills that wait: digest to path.
+    """
     places = places or Places.usual(environment)
-    held = waiting(list(layers(start, environment, places, [])))
-    if held:
-        Trust(places.own).add(digest_of(held), sorted({one.origin for one in held}))
-    return held
+    project = find_project(start)
+    held = load(start, environment, places=places).held
+    said = [one for one in layers(start, environment, places, []) if one.is_project]
+    files = [*dict.fromkeys(one.origin for one in held), *(definitions or {}).values()]
+    digests = [*([digest_of(said, project)] if held else []), *(definitions or {})]
+    if digests:
+        Trust(places.kept, project).add(digests, files, project)
+    return list(held)
 
 
 def distrust(start: Path, environment: Mapping[str, str], places: Places | None = None) -> bool:
     """Trust what the project's files say no more; false when it was not trusted."""
     places = places or Places.usual(environment)
-    held = waiting(list(layers(start, environment, places, [])))
-    return Trust(places.own).remove(digest_of(held))
+    project = find_project(start)
+    return Trust(places.kept, project).remove(project)
 
 
 def _nested(flat: Mapping[str, Any]) -> dict[str, Any]:

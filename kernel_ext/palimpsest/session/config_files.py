@@ -20,9 +20,12 @@ from typing import Any
 from jupyter_core.paths import ENV_CONFIG_PATH, SYSTEM_CONFIG_PATH, jupyter_config_dir
 
 from palimpsest.session import config_admin, config_remote
+from palimpsest.session.state_folder import state_folder
 
 LARGEST_FILE = 1_000_000
 """Bytes; a larger file is none of ours."""
+PROJECTS = "project's file"
+"""How the origin of what came with the project begins."""
 NAMES = ("config.toml", "config.json")
 PROJECT_NAMES = (
     "palimpsest.toml",
@@ -66,6 +69,13 @@ class Places:
     """The folders of Jupyter's and IPython's own configuration that only an administrator writes."""
     cache: Path | None = None
     """Where what was fetched is kept."""
+    state: Path | None = None
+    """Where what this person decided is kept; without it, the folder of their configuration."""
+
+    @property
+    def kept(self) -> Path | None:
+        """The folder in which a person's trust is kept."""
+        return self.state or self.own
 
     @property
     def own(self) -> Path | None:
@@ -86,6 +96,7 @@ class Places:
             home=home,
             admin=config_admin.usual_folders(environment),
             cache=_cache_folder(environment, home),
+            state=state_folder(),
         )
 
 
@@ -123,7 +134,7 @@ def layers(
         yield from reader.file(path, "PALIMPSEST_CONFIG", must_exist=True)
     for folder in reversed(list(upwards(start, places.home))):
         for name in PROJECT_NAMES:
-            yield from reader.file(folder / name, "project's file", is_project=True)
+            yield from reader.file(folder / name, PROJECTS, is_project=True)
     yield from _from_environment(start, environment, reader)
 
 

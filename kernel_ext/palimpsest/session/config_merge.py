@@ -7,7 +7,6 @@ Permission tables are not merged key by key. In a merged table the order of rule
 would depend on which file named a permission first; so each layer's table stays whole, low to high.
 """
 
-import dataclasses
 import difflib
 import re
 from collections.abc import Mapping
@@ -19,9 +18,10 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 from pydantic.fields import FieldInfo
 
 from palimpsest.context.changes import check, preset
+from palimpsest.model.catalog import holds_address
 from palimpsest.render.escape import one_line
 from palimpsest.session.config_files import Layer
-from palimpsest.session.config_trust import Held, denies, sift
+from palimpsest.session.config_trust import Held
 from palimpsest.session.policies import check_estimator, spellings
 from palimpsest.session.settings import Config, HookTable, PermissionTable, Settings
 from palimpsest.transcript.errors import ConfigError
@@ -55,35 +55,28 @@ class Merge:
 
     def __init__(self) -> None:
         self.problems: list[str] = []
-        self._data: dict[str, Any] = {}
+        self.data: dict[str, Any] = {}
         self.origins: dict[str, str] = {}
         self.unused: list[str] = []
         self.locked: dict[str, str] = {}
         """Settings that an administrator fixed, and the file that says so."""
         self.held: list[Held] = []
         """What a project's files say that waits for a person's trust."""
+        self.limited: set[tuple[str, int]] = set()
+        """What holds of an untrusted project: the setting, and which of its tables of rules."""
 
     def add(self, layer: Layer) -> None:
         """Lay a layer over what is there."""
         data = dict(layer.data)
         locked = data.pop("locked", None) if layer.may_lock else None
-        self._table(data, Config, (), layer, self._data)
+        self._table(data, Config, (), layer, self.data)
         for name in locked if isinstance(locked, list) else ():
             if isinstance(name, str):
                 self.locked.setdefault(name, layer.origin)
 
-    def sift(self, layer: Layer) -> Layer:
-        """Return what of a project's layer holds at once; the rest is held."""
-        below = denies(self._data.get("permission")) or denies(
-            [agent.get("permission") for agent in self._data.get("agent", {}).values()]
-        )
-        kept, held = sift(dict(layer.data), layer.origin, layer.base, denied_below=below)
-        self.held += held
-        return dataclasses.replace(layer, data=kept)
-
     def value(self) -> Config:
         """Return the settings that hold."""
-        return Config.model_validate(self._data)
+        return Config.model_validate(self.data)
 
     def _table(
         self,
@@ -116,7 +109,7 @@ class Merge:
         into: dict[str, Any],
         name: str,
     ) -> None:
-        path = tuple(_split(key))
+        path = tuple(split(key))
         if path == ("policy",) and isinstance(value, str):
             value = {"base": value}
         if path == ("retention",) and isinstance(value, int | float):
@@ -142,6 +135,8 @@ class Merge:
     ) -> None:
         for name, given in value.items():
             key = dotted(*path, name)
+            if path == ("models",) and self._leads_elsewhere("model", name, key, layer):
+                continue
             if not isinstance(given, Mapping):
                 self._wrong(layer, f"{key} must be a table of settings, but is {_quoted(given)}")
             elif not self._is_locked(key, layer):
@@ -175,12 +170,7 @@ class Merge:
         if key.startswith("policy.") and (words := _wrong_number(key, value)):
             self.problems.append(f"{layer.origin}: {words}")
             return
-        if name == "api_base" and layer.is_project and not _is_here(checked):
-            self._wrong(
-                layer,
-                f"{key} may not lead to another machine from a project's file, because your key "
-                "would go there: set it in your own configuration",
-            )
+        if self._leads_elsewhere(name, checked, key, layer):
             return
         if name == "instructions":
             checked = [_absolute(one, layer.base) for one in checked]
@@ -192,6 +182,23 @@ class Merge:
         else:
             into[name] = checked
             self.origins[key] = layer.origin
+
+    def _leads_elsewhere(self, name: str, value: Any, key: str, layer: Layer) -> bool:
+        """Tell whether a project's file, trusted or not, would send requests and keys elsewhere."""
+        if not layer.is_project:
+            return False
+        if name == "api_base" and not _is_here(value):
+            words = "lead to another machine"
+        elif name in ("model", "small_model") and holds_address(str(value)):
+            words = "name the address of a server"
+        else:
+            return False
+        self._wrong(
+            layer,
+            f"{key} may not {words} from a project's file, because your key "
+            "would go there: set it in your own configuration",
+        )
+        return True
 
     def _unknown(self, name: str, key: str, settings: type[BaseModel], layer: Layer) -> None:
         if settings is Config and name in NOT_USED_YET:
@@ -234,7 +241,8 @@ def dotted(*path: Any) -> str:
     return ".".join(f'"{name}"' if re.search(r'[."\s]', name) else name for name in names)
 
 
-def _split(key: str) -> list[str]:
+def split(key: str) -> list[str]:
+    """Return the names that a dotted one is made of."""
     return [quoted or plain for quoted, plain in re.findall(r'"([^"]*)"|([^."]+)', key)]
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from palimpsest.session.config_files import Places, may_be_planted, upwards
+from palimpsest.session.config_trust import definition_digest
 from palimpsest.session.frontmatter import Document, parse
 from palimpsest.tools.opening import OUT, LeftOut, read_for_prompt
 from palimpsest.transcript.errors import ConfigError
@@ -50,6 +51,8 @@ class Found:
     """How a person is told where it is."""
     folder: Folder
     document: Document
+    digest: str = ""
+    """By which a person's trust in it is remembered."""
 
 
 def folders(start: Path, places: Places) -> tuple[Folder, ...]:
@@ -122,7 +125,8 @@ def read_one(
     """Return one file; what cannot or must not be read is told."""
     origin = short(path, home)
     try:
-        document = parse(_content(folder, path))
+        content = _content(folder, path)
+        document = parse(content)
     except LeftOut as problem:
         left_out.append(f"{origin} is left out: {problem}.")
         return None
@@ -131,7 +135,7 @@ def read_one(
         problems.append(f"{origin} is left out: {reason}.")
         return None
     name = path.relative_to(base).with_suffix("").as_posix()
-    return Found(name, path, origin, folder, document)
+    return Found(name, path, origin, folder, document, definition_digest(path, content))
 
 
 def short(path: Path, home: Path) -> str:

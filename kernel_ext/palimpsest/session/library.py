@@ -15,6 +15,7 @@ from palimpsest.session import agent_files, command_files, skill_files
 from palimpsest.session.agents import Agent, built_in, first_agent, helpers, known_agents
 from palimpsest.session.command_files import OwnCommand
 from palimpsest.session.config_files import Places
+from palimpsest.session.definition_trust import Waiting
 from palimpsest.session.folders import Folder, folders, read, signature
 from palimpsest.tools.permissions import Rules
 from palimpsest.tools.registry import Registry
@@ -25,6 +26,10 @@ from palimpsest.transcript.values import Rule
 
 KINDS = (*agent_files.KINDS, *command_files.KINDS, *skill_files.KINDS)
 Value = TypeVar("Value")
+
+
+def _nobody(_digest: str) -> bool:
+    return False
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +44,10 @@ class Sources:
     commands: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """The table ``command`` of the settings."""
     default_agent: str = "build"
+    own_agents: frozenset[str] = frozenset()
+    """Agents of that table that no project names alone."""
+    trusts: Callable[[str], bool] = _nobody
+    """Whether a person trusted a project's file with this digest."""
 
 
 class Library:
@@ -56,12 +65,19 @@ class Library:
         """Sentences about files that are left out."""
         self.left_out: tuple[str, ...] = ()
         """Those of them that lead out of the project, hold keys or are no files."""
+        self.waiting = Waiting()
+        """What of the project's files waits for a person's trust."""
         self._sources = sources
         self._base = base
         self._seen: object = None
         self._lock = threading.Lock()
         self._told: list[Callable[[], None]] = []
         self.refresh()
+
+    def forget(self) -> None:
+        """Read everything anew the next time: what a person trusts has changed."""
+        with self._lock:
+            self._seen = None
 
     def refresh(self) -> bool:
         """Read what changed since the last time; true when something did. From any thread."""
@@ -95,6 +111,7 @@ class Library:
         sources, home = self._sources, self._sources.places.home
         problems: list[str] = []
         left_out: list[str] = []
+        waiting = Waiting(sources.trusts)
         base = self._base()
         agents = agent_files.read_agents(
             built_in(base),
@@ -102,14 +119,20 @@ class Library:
             base,
             str(home),
             problems,
+            waiting,
+            sources.own_agents,
         )
         agents = known_agents(sources.agents, sources.agent_rules, agents)
         commands = command_files.read_commands(
-            read(found, command_files.KINDS, home, problems, left_out), sources.commands, problems
+            read(found, command_files.KINDS, home, problems, left_out),
+            sources.commands,
+            problems,
+            waiting,
         )
         skills = skill_files.read_skills(
             read(found, skill_files.KINDS, home, problems, left_out, only=skill_files.FILE),
             problems,
+            waiting,
         )
         try:
             first_agent(sources.default_agent, agents)
@@ -120,6 +143,7 @@ class Library:
         _replace(self.skills, skills)
         self.problems = (*left_out, *problems)
         self.left_out = tuple(left_out)
+        self.waiting = waiting
 
 
 def skill_rules(skills: Mapping[str, Skill]) -> Rules:

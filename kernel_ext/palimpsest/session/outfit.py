@@ -139,13 +139,18 @@ class Outfit:
             system=system,
             specs=specs,
             offer=self.guests.offer(Offered(services.registry, offered)),
-            max_steps=user.max_steps or services.max_steps or agent.steps,
+            max_steps=user.max_steps or self._steps(agent),
             summariser=self._summariser(
                 policy.compact.model or (scribe.model if scribe is not None else None)
             ),
             scribe=scribe.prompt if scribe is not None else None,
             parameters=agent.parameters,
         )
+
+    def _steps(self, agent: Agent) -> int:
+        """Return how many requests a turn may take where its prompt does not say."""
+        wanted = self._services.max_steps or agent.steps
+        return min(wanted, self._services.most_steps or wanted)
 
     def basis(self, *, running: bool) -> Basis:
         """Return what the next request would be made from; nothing is sent or written."""

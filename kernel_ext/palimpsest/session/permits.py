@@ -4,26 +4,16 @@ A project that is trusted while a kernel runs is heard at once, so this may happ
 values to values; ``app`` calls it.
 """
 
-from collections.abc import Iterable
-from pathlib import Path
-from typing import Any
-
 from palimpsest.session.config import LoadedConfig
 from palimpsest.session.permitting import Permitting, origin_of
-from palimpsest.tools.permissions import DEFAULT_RULES, Rules, from_config, limiting, merge
+from palimpsest.tools.permissions import DEFAULT_RULES, limiting, merge
 from palimpsest.transcript.budgets import Budget
-
-
-def rules_from(tables: Iterable[Any]) -> Rules:
-    """Return the rules of tables, low to high."""
-    home = str(Path.home())
-    return merge(*(from_config(table, home=home) for table in tables))
 
 
 def configure(permitting: Permitting, config: LoadedConfig) -> None:
     """Let what is configured hold from the next call on."""
     value = config.value
-    rules = rules_from(value.permission)
+    rules = config.rules("permission", value.permission)
     permitting.rules = merge(DEFAULT_RULES, rules)
     locked = origin_of(config.locked, "permission")
     permitting.fixed = limiting(rules, "lock") if locked else ()

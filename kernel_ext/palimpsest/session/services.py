@@ -69,6 +69,8 @@ class Services:
     extra_system: str | None = None
     """Words that the configuration adds to every system prompt."""
     max_steps: int | None = None
+    most_steps: int | None = None
+    """What a project that nobody trusted lets any agent take, unless a person asks for more."""
     titles: bool = False
     """A model is asked for the title of a new session."""
     small_model: Callable[[ModelInfo], ModelInfo] = same_model

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from itertools import islice
 from pathlib import Path
 
+from palimpsest.session.definition_trust import Waiting
 from palimpsest.session.folders import Found, text_field
 from palimpsest.tools.skill import Skill
 from palimpsest.transcript.errors import ConfigError
@@ -18,9 +19,12 @@ MOST_FILES = 50
 MOST_LOOKED_AT = 5_000
 
 
-def read_skills(files: Iterable[Found], problems: list[str]) -> dict[str, Skill]:
-    """Return the skills by name; what is wrong is told in ``problems``."""
+def read_skills(
+    files: Iterable[Found], problems: list[str], waiting: Waiting | None = None
+) -> dict[str, Skill]:
+    """Return the skills by name; what is wrong is told in ``problems``, what waits in ``waiting``."""
     made: dict[str, Skill] = {}
+    waiting = waiting or Waiting()
     for file in files:
         if file.path.name != FILE:
             continue
@@ -29,7 +33,10 @@ def read_skills(files: Iterable[Found], problems: list[str]) -> dict[str, Skill]
         except ConfigError as error:
             problems.append(f"{file.origin} is left out: {str(error).rstrip('.')}.")
             continue
-        made[skill.name] = skill
+        known = made.get(skill.name)
+        own = known is not None and not known.inside
+        if not waiting.replaces(file, f"skill.{skill.name}", own=own):
+            made[skill.name] = skill
     return dict(sorted(made.items()))
 
 

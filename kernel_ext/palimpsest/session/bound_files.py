@@ -1,0 +1,95 @@
+"""Which files of a project its hooks and servers would run, and what they hold now.
+
+A person who trusts a command trusts the script behind it, so a changed script asks again. Found are
+the files and folders below the project that a word of the command line or of its environment names,
+the modules that an import names, and the programs beside them.
+
+Border: reads files; which settings name something that runs is said by who asks. What lies outside
+of the project (interpreters, installed packages, what ``npx`` fetches) is not bound.
+"""
+
+import hashlib
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+PROGRAMS = (".py", ".js", ".mjs", ".cjs", ".ts", ".sh", ".so", ".pyd", "package.json")
+"""What is bound beside a file that runs: it may be imported, sourced or run by it."""
+_MODULE = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*")
+_APART = re.compile(r"[\s;&|=,:'\"()<>`$]+")
+_BLOCK = 1 << 20
+
+
+def bound_files(settings: Iterable[Any], bases: Iterable[Path], project: Path) -> dict[str, str]:
+    """Return the files below the project that settings name, by path, with a digest of each."""
+    root = Path(os.path.realpath(project))
+    folders = list(dict.fromkeys(Path(os.path.realpath(base)) for base in (root, *bases)))
+    words = [word for value in settings for word in _words(value)]
+    # A server's own folder is one of the words, and what else is said starts there.
+    named = (base / word for base in folders for word in words)
+    folders += [path for path in dict.fromkeys(named) if _is_below(path, root) and path.is_dir()]
+    found: dict[Path, None] = {}
+    for base in dict.fromkeys(folders):
+        for word in words:
+            for path in _meant(word, base):
+                if _is_below(path, root):
+                    found.update(dict.fromkeys(_with_neighbours(path)))
+    return {str(path.relative_to(root)): _digest(path) for path in sorted(found)}
+
+
+def _words(value: Any) -> Iterator[str]:
+    match value:
+        case str():
+            yield value
+            yield from (word for word in _APART.split(value) if word and word != value)
+        case Mapping():
+            for one in value.values():
+                yield from _words(one)
+        case list() | tuple():
+            for one in value:
+                yield from _words(one)
+        case _:
+            return
+
+
+def _meant(word: str, base: Path) -> Iterator[Path]:
+    """Yield the files and folders that a word may name: by path, or as a module."""
+    if "\0" in word or len(word) > 4_000:
+        return
+    yield Path(os.path.normpath(base / word))
+    for name in _MODULE.findall(word):
+        steps = name.split(".")
+        for depth in range(1, len(steps) + 1):
+            stem = base.joinpath(*steps[:depth])
+            yield from (stem, *(stem.with_name(stem.name + suffix) for suffix in PROGRAMS))
+
+
+def _is_below(path: Path, root: Path) -> bool:
+    try:
+        return path.is_relative_to(root) and path.exists()
+    except (OSError, ValueError):
+        return False
+
+
+def _with_neighbours(path: Path) -> Iterator[Path]:
+    folder = path if path.is_dir() else path.parent
+    if path.is_file():
+        yield path
+    try:
+        entries = sorted(folder.iterdir())
+    except OSError:
+        return
+    yield from (one for one in entries if one.name.endswith(PROGRAMS) and one.is_file())
+
+
+def _digest(path: Path) -> str:
+    made = hashlib.sha256()
+    try:
+        with path.open("rb") as file:
+            while block := file.read(_BLOCK):
+                made.update(block)
+    except OSError:
+        return "unreadable"
+    return made.hexdigest()
