@@ -50,6 +50,7 @@ from palimpsest.tools.functions import FunctionTool
 from palimpsest.tools.ignore import ALWAYS_LEFT_OUT, Ignore
 from palimpsest.tools.mcp_servers import Servers
 from palimpsest.tools.permissions import DEFAULT_RULES, Rules, merge
+from palimpsest.tools.protected import is_protected
 from palimpsest.tools.registry import Registry, builtin_tools
 from palimpsest.tools.tool import Namespace, PythonRunner
 from palimpsest.transcript.errors import ConfigError
@@ -345,7 +346,13 @@ def _snapshots(store: Store, project: Path) -> Snapshots | None:
     """Return what keeps the project's files; None where nothing is kept on a disk."""
     if not isinstance(store, JsonlStore):
         return None
-    return Snapshots(project, store.layout.snapshots, rules=Ignore, never=ALWAYS_LEFT_OUT)
+    return Snapshots(
+        project,
+        store.layout.snapshots,
+        rules=Ignore,
+        never=ALWAYS_LEFT_OUT,
+        protected=lambda path: is_protected("write", path),
+    )
 
 
 def _user(environment: Mapping[str, str]) -> str:

@@ -19,7 +19,8 @@ from palimpsest.tools.permissions import (
     evaluate,
     from_config,
 )
-from palimpsest.tools.protected import folded, is_protected, protection_of
+from palimpsest.tools.protected import is_protected, protection_of
+from palimpsest.transcript.relative import folded
 from palimpsest.transcript.values import Rule
 
 

@@ -29,9 +29,11 @@ from palimpsest.session.sharing import (
 from palimpsest.store.export import export_json, export_storage
 from palimpsest.store.state import State
 from palimpsest.store.store import Store
+from palimpsest.tools.protected import protection_of
 from palimpsest.transcript.errors import NotFound, StorageFailed, UserError
 from palimpsest.transcript.messages import Message
 from palimpsest.transcript.parts import FilePart, ToolCompleted, ToolPart
+from palimpsest.transcript.relative import RECORDS, folded_names
 from palimpsest.transcript.scrub import scrub, secret_values
 from palimpsest.transcript.sessions import Session
 
@@ -46,7 +48,6 @@ ENDINGS: Mapping[str, str] = {
     "opencode": "-opencode",
 }
 OTHER_NAMES = {"markdown": "md", "notebook": "ipynb", "page": "html", "htm": "html"}
-OWN_FOLDER = ".palimpsest"
 _NAME_CHARS = 60
 LONGEST_NAME = 300
 """Of a path, in a sentence about it."""
@@ -113,14 +114,17 @@ def _target(
         return _free(cwd, _file_name(session), ENDINGS[form])
     target = cwd / os.path.expanduser(path)  # noqa: PTH111 - Path.expanduser raises for unknown users
     target = target.parent.resolve() / target.name
+    if RECORDS & set(folded_names(str(target))):
+        raise UserError(
+            f"{str(target)!r} lies in a folder that holds the record of the sessions, or git's own; name another place."
+        )
+    real = target.resolve() if within is not None else target
+    if within is not None and within.resolve() not in (*real.parents, real):
+        raise UserError(f"{str(target)!r} is outside the project; name a file inside it.")
     if target.is_dir() and form != "opencode":
         return _free(target, _file_name(session), ENDINGS[form])
-    if OWN_FOLDER in target.parts:
-        raise UserError(
-            f"{str(target)!r} lies in the folder that holds the record of the sessions; name another place."
-        )
-    if within is not None and within.resolve() not in target.parents:
-        raise UserError(f"{str(target)!r} is outside the project; name a file inside it.")
+    if within is not None and protection_of(real.relative_to(within.resolve()).as_posix()):
+        raise UserError(f"{str(target)!r} is a protected file; name another.")
     if not target.parent.is_dir():
         raise UserError(
             f"There is no folder {str(target.parent)!r}; make it first, or name another."

@@ -10,7 +10,7 @@ from palimpsest.session.revert import RevertPlan, left_by
 from palimpsest.store.filediffs import file_diff
 from palimpsest.store.restoring import Move, Wanted, perform, plan_moves, wanted
 from palimpsest.store.snapshots import Snapshots
-from palimpsest.store.trees import Entry, Tree
+from palimpsest.store.trees import Entry, Tree, UnsafeTree
 from palimpsest.transcript.errors import NotFound
 from palimpsest.transcript.messages import Messages
 from palimpsest.transcript.parts import PatchPart
@@ -18,12 +18,17 @@ from palimpsest.transcript.reverts import Revert, RevertedFile
 
 GONE = "the snapshot that held it is no longer kept"
 
+Files = tuple[tuple[Wanted, ...], tuple[tuple[str, str], ...]]
+"""How each file is to become, and the files of which nothing is known, with the reason."""
+
 
 class Trees:
     """Reads snapshots, and remembers which are gone."""
 
     def __init__(self, snapshots: Snapshots) -> None:
         self._snapshots = snapshots
+        self.why: dict[str, str] = {}
+        """Of snapshots that are not used, what is wrong with them."""
 
     def tree(self, name: str | None) -> Tree | None:
         """Return a snapshot; None where it is gone."""
@@ -31,6 +36,9 @@ class Trees:
             return None
         try:
             return self._snapshots.read(name)
+        except UnsafeTree as problem:
+            self.why[name] = str(problem)
+            return None
         except NotFound:
             return None
 
@@ -42,8 +50,8 @@ class Trees:
 
 def wanted_files(
     snapshots: Snapshots, messages: Messages, plan: RevertPlan, standing: Revert | None
-) -> tuple[tuple[Wanted, ...], tuple[str, ...]]:
-    """Return how each file is to become, and the files whose snapshot is gone."""
+) -> Files:
+    """Return how each file is to become, and the files whose snapshot is gone or not used."""
     trees = Trees(snapshots)
     first: dict[str, str] = {}
     left: dict[str, Entry | None] = {}
@@ -73,9 +81,7 @@ def _paths(snapshots: Snapshots, patch: PatchPart, behind: str | None) -> tuple[
         return patch.files
 
 
-def wanted_back(
-    snapshots: Snapshots, standing: Revert
-) -> tuple[tuple[Wanted, ...], tuple[str, ...]]:
+def wanted_back(snapshots: Snapshots, standing: Revert) -> Files:
     """Return how each file becomes again when a revert is undone."""
     trees = Trees(snapshots)
     first = dict.fromkeys(standing.files, standing.snapshot or "")
@@ -85,31 +91,29 @@ def wanted_back(
 
 def _wanted(
     trees: Trees, first: dict[str, str], left: dict[str, Entry | None], disturbed: set[str]
-) -> tuple[tuple[Wanted, ...], tuple[str, ...]]:
+) -> Files:
     found: list[Wanted] = []
-    gone: list[str] = []
+    gone: list[tuple[str, str]] = []
     for path, name in first.items():
         tree = trees.tree(name)
         if tree is None:
-            gone.append(path)
+            gone.append((path, trees.why.get(name, GONE)))
         else:
             found.append(wanted(path, tree, left[path], disturbed=path in disturbed))
     return tuple(found), tuple(gone)
 
 
-def look(
-    snapshots: Snapshots, files: tuple[tuple[Wanted, ...], tuple[str, ...]]
-) -> tuple[RevertedFile, ...]:
+def look(snapshots: Snapshots, files: Files) -> tuple[RevertedFile, ...]:
     """Say what would be done with each file."""
     moves = plan_moves(snapshots, files[0])
     found = [_told(snapshots, move) for move in moves]
-    found += [RevertedFile(file=path, action="impossible", reason=GONE) for path in files[1]]
+    found += [RevertedFile(file=path, action="impossible", reason=why) for path, why in files[1]]
     return tuple(sorted(found, key=lambda one: one.file))
 
 
 def carry_out(
     snapshots: Snapshots,
-    files: tuple[tuple[Wanted, ...], tuple[str, ...]],
+    files: Files,
     overwrite: Collection[str],
 ) -> tuple[RevertedFile, ...]:
     """Do it, and say what was done with each file."""
@@ -122,7 +126,7 @@ def carry_out(
         if move.action == "conflict" and move.path in done.files:
             action = "delete" if move.wanted is None else "restore"
             told[move.path] = told[move.path].model_copy(update={"action": action, "reason": None})
-    gone = [RevertedFile(file=path, action="impossible", reason=GONE) for path in files[1]]
+    gone = [RevertedFile(file=path, action="impossible", reason=why) for path, why in files[1]]
     return tuple(sorted([*told.values(), *gone], key=lambda one: one.file))
 
 

@@ -11,6 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from palimpsest.store.layout import SAFE_NAME
 from palimpsest.store.opencode import info_json, part_json, session_json
 from palimpsest.store.state import State
 from palimpsest.store.store import Store
@@ -181,6 +182,7 @@ def export_storage(store: Store, session_id: str, folder: Path, clean: Clean) ->
         raise NotFound(f"Session {session_id!r} has no readable beginning.")
     info = session_json(session)
     project_id = str(info.get("projectID") or store.project_id)
+    _check_names({"id": project_id})
     path = folder / "session" / project_id / f"{session.id}.json"
     if path.exists():
         raise UserError(f"{str(path)!r} is there already; name another folder.")
@@ -211,6 +213,7 @@ def _files(
     }
     yield f"project/{project_id}.json", clean(project)
     for message, parts in messages_json(store, session.id):
+        _check_names(message, *parts)
         yield f"message/{session.id}/{message['id']}.json", clean(message)
         for part in parts:
             yield f"part/{message['id']}/{part['id']}.json", clean(part)
@@ -218,6 +221,15 @@ def _files(
     if todos:
         yield f"todo/{session.id}.json", clean(todos)
     yield f"session_diff/{session.id}.json", clean(list(state.diff))
+
+
+def _check_names(*values: Json) -> None:
+    """Raise UserError for an id that could not be the name of a file: the log may be anybody's."""
+    for value in values:
+        if SAFE_NAME.fullmatch(str(value.get("id"))) is None:
+            raise UserError(
+                f"The session has an id that cannot name a file, {value.get('id')!r:.80}; export it as json."
+            )
 
 
 def _write(path: Path, value: Any, written: list[Path]) -> None:

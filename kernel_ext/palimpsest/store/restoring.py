@@ -15,6 +15,7 @@ from palimpsest.store.layout import scratch_file
 from palimpsest.store.snapshots import Snapshots, is_work, reason
 from palimpsest.store.trees import Entry, Tree
 from palimpsest.transcript.errors import NotFound
+from palimpsest.transcript.relative import problem_of
 
 Action = Literal["write", "delete", "nothing", "conflict", "impossible"]
 
@@ -24,6 +25,10 @@ FOLDER_WITH_FILES = "a folder with other files stands in its place"
 BELOW_LINK = "its folder is a link now"
 NOT_KEPT = "{reason}, so it could not be brought back again"
 LEFT_OUT = "it was left out of the snapshot by an ignore rule"
+PERMISSION_BITS = 0o777
+"""A file that runs as its owner is made by nobody here."""
+LEADS_OUT = "nothing is done with it: {problem}"
+PROTECTED = "it holds keys or says what runs, and another kernel kept it; name it to bring it back"
 FOLDER_IS_FILE = "a file stands where its folder was"
 
 
@@ -41,6 +46,8 @@ class Wanted:
     """A rule left it out of the snapshot."""
     floor: str = ""
     """The folder that was there already; emptied ones below it go with the file."""
+    snapshot: str = ""
+    """Which snapshot says how it is to become."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +80,7 @@ def wanted(path: str, tree: Tree, left: Entry | None, *, disturbed: bool = False
     unknown = entry is None and tree.left_out(path)
     folders = (parent.as_posix() for parent in Path(path).parents)
     floor = next((one for one in folders if tree.get(one) is not None), "")
-    return Wanted(path, entry, left, disturbed, unknown, floor)
+    return Wanted(path, entry, left, disturbed, unknown, floor, tree.id)
 
 
 def plan_moves(snapshots: Snapshots, files: Iterable[Wanted]) -> tuple[Move, ...]:
@@ -84,6 +91,9 @@ def plan_moves(snapshots: Snapshots, files: Iterable[Wanted]) -> tuple[Move, ...
 
 
 def _move(snapshots: Snapshots, one: Wanted, leaving: Collection[str]) -> Move:
+    problem = problem_of(one.path, snapshots.never)
+    if problem:
+        return Move(one.path, "impossible", one.entry, None, LEADS_OUT.format(problem=problem))
     now = None if _below_link(snapshots.root, one.path) else snapshots.look(one.path)
     is_folder = now is not None and now.kind == "folder"
     here = None if is_folder and one.entry is None else now
@@ -117,6 +127,8 @@ def _conflict(
 ) -> str:
     if one.disturbed:
         return CHANGED_BETWEEN
+    if snapshots.asks(one.path, one.snapshot):
+        return PROTECTED
     if now is not None and now.kind == "unkept" and is_work(now):
         return NOT_KEPT.format(reason=reason(now))
     if now is not None and now.kind == "folder":
@@ -157,6 +169,9 @@ def perform(snapshots: Snapshots, moves: Iterable[Move], overwrite: Collection[s
 
 def _perform(snapshots: Snapshots, move: Move) -> None:
     place = snapshots.root / move.path
+    problem = problem_of(move.path, snapshots.never)
+    if problem:
+        raise OSError(0, LEADS_OUT.format(problem=problem))
     if _below_link(snapshots.root, move.path):
         raise OSError(0, BELOW_LINK)
     wanted = move.wanted
@@ -179,7 +194,7 @@ def _perform(snapshots: Snapshots, move: Move) -> None:
         return
     scratch = scratch_file(place.parent, snapshots.content(wanted.key))
     try:
-        scratch.chmod(wanted.mode)
+        scratch.chmod(wanted.mode & PERMISSION_BITS)
         scratch.replace(place)
     except OSError:
         scratch.unlink(missing_ok=True)

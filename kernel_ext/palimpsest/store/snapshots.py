@@ -103,11 +103,16 @@ class Snapshots:
         rules: Callable[[Path], Rules],
         never: frozenset[str],
         limits: Limits | None = None,
+        protected: Callable[[str], bool] = lambda _path: False,
     ) -> None:
         self.root = root
         self.objects = Objects(folder)
         self._rules = rules
-        self._never = never | OF_PROGRAMS
+        self.never = never | OF_PROGRAMS
+        """Names that no snapshot holds."""
+        self._protected = protected
+        self._own: set[str] = set()
+        """Snapshots that were taken here: nobody else can have put anything into them."""
         self._limits = limits or Limits()
         self._lock = threading.Lock()
         self._hashes: dict[str, tuple[Stamp, str]] = {}
@@ -127,6 +132,7 @@ class Snapshots:
                 root = encode_root(tree, sorted(walk.ignored), cut=walk.cut)
                 name = self.objects.put(root)
                 self.objects.commit()
+                self._own.add(name)
             except OSError as problem:
                 raise StorageFailed(
                     f"The files could not be kept: {problem.strerror or problem}. What the agent does "
@@ -137,11 +143,15 @@ class Snapshots:
     def read(self, snapshot: str) -> Tree:
         """Return a snapshot; raises NotFound."""
         with self._lock:
-            known = self._trees.pop(snapshot, None) or read_tree(self.objects, snapshot)
+            known = self._trees.pop(snapshot, None) or read_tree(self.objects, snapshot, self.never)
             self._trees[snapshot] = known
             while len(self._trees) > TREES_KEPT:
                 del self._trees[next(iter(self._trees))]
             return known
+
+    def asks(self, path: str, snapshot: str) -> bool:
+        """Tell whether bringing a file back from a snapshot needs a person who names it."""
+        return snapshot not in self._own and self._protected(path)
 
     def changed(self, before: str, after: str) -> tuple[str, ...]:
         """Return the files that differ between two snapshots, in order; folders are not named."""
@@ -199,7 +209,7 @@ class Snapshots:
         folder = self._folder(prefix, listed, parent)
         entries: dict[str, Entry] = {}
         for one in listed:
-            if one.name in self._never or f"{prefix}{one.name}" in walk.leave_out:
+            if one.name in self.never or f"{prefix}{one.name}" in walk.leave_out:
                 continue
             if not _is_text(one.name):  # a log holds only text, so no record could name it
                 continue

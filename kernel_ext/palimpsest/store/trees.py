@@ -5,15 +5,18 @@ writes one file adds that file and the folders above it. Nothing here looks at t
 """
 
 import json
-from collections.abc import Mapping
+import re
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, NamedTuple
 
 from palimpsest.store.packs import Objects
 from palimpsest.transcript.errors import NotFound
+from palimpsest.transcript.relative import problem_of
 
 TREE_VERSION = 1
+_PLAIN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
 
 Kind = Literal["file", "link", "folder", "unkept"]
 
@@ -73,8 +76,15 @@ def encode_root(tree: str, ignored: list[str], *, cut: bool) -> bytes:
     return json.dumps(fields, separators=(",", ":")).encode("utf-8", "surrogatepass")
 
 
-def read_tree(objects: Objects, snapshot: str) -> Tree:
-    """Read a snapshot; raises NotFound."""
+class UnsafeTree(NotFound):
+    """A snapshot that names what no snapshot of ours could; nothing of it is used."""
+
+
+def read_tree(objects: Objects, snapshot: str, never: Collection[str] = ()) -> Tree:
+    """Read a snapshot; raises NotFound, and UnsafeTree for one with a name that leads elsewhere.
+
+    ``never`` are names that no snapshot holds.
+    """
     root = json.loads(objects.get(snapshot))
     found: dict[str, Entry] = {}
     waiting = [("", str(root["tree"]))]
@@ -82,10 +92,21 @@ def read_tree(objects: Objects, snapshot: str) -> Tree:
         prefix, sha256 = waiting.pop()
         for name, fields in json.loads(objects.get(sha256)).items():
             entry = Entry(*fields)
+            problem = None if _is_plain(name, never) else problem_of(name, never)
+            if problem or "/" in name:
+                raise UnsafeTree(
+                    f"the snapshot {snapshot[:12]} is not used: it names {prefix + name!r:.80}, and "
+                    f"{problem or 'it does not stay in its folder'}"
+                )
             found[prefix + name] = entry
             if entry.kind == "folder":
                 waiting.append((f"{prefix}{name}/", entry.key))
     return Tree(snapshot, found, tuple(root["ignored"]), bool(root["cut"]))
+
+
+def _is_plain(name: str, never: Collection[str]) -> bool:
+    """Tell quickly that a name is one of the many in which nothing can be wrong."""
+    return _PLAIN.fullmatch(name) is not None and name not in never
 
 
 def reachable(objects: Objects, snapshot: str, known: set[str]) -> None:

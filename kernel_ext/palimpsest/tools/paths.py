@@ -10,9 +10,10 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from palimpsest.tools.protected import folded, is_protected
+from palimpsest.tools.protected import is_protected
 from palimpsest.tools.tool import ToolContext
 from palimpsest.transcript.errors import NotFound, UserError
+from palimpsest.transcript.relative import folded
 
 OWN_FOLDER = ".palimpsest"
 MOST_WIDE_PARTS = 2

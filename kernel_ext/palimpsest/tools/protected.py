@@ -7,11 +7,12 @@ a hard link has no other name that could be found, so a key under a second name 
 """
 
 import re
-import unicodedata
 from collections.abc import Iterable
 from fnmatch import translate
 from functools import lru_cache
 from typing import Literal
+
+from palimpsest.transcript.relative import folded_names
 
 Protection = Literal["key", "control"]
 
@@ -98,13 +99,10 @@ BACKUP_ENDS = re.compile(
 BACKUP_BEGINNINGS = ("#", ".#", "~$", "._", "copy of ")
 MOST_ENDS = 4
 
-IGNORED = re.compile("[\u200b-\u200f\u202a-\u202e\u2060-\u2064\u206a-\u206f\ufeff]")
-"""Characters that some file systems leave out of names when they compare them."""
-
 
 def protection_of(path: str) -> Protection | None:
     """Return how a file is protected; ``path`` is real, absolute or below the project."""
-    return _protection("/".join(_folded(path)))
+    return _protection("/".join(folded_names(path)))
 
 
 def is_key_file(path: str) -> bool:
@@ -118,25 +116,6 @@ def is_protected(permission: str, path: str) -> bool:
         return False
     found = protection_of(path)
     return found == "key" or (found == "control" and permission != "read")
-
-
-def folded(path: str) -> str:
-    """Return a path as a file system compares it that minds neither case nor how letters are composed."""
-    return ("/" if path.startswith("/") else "") + "/".join(_folded(path))
-
-
-def _folded(path: str) -> list[str]:
-    text = unicodedata.normalize("NFC", unicodedata.normalize("NFC", path).casefold())
-    names = (_plain(name) for name in IGNORED.sub("", text.replace("\\", "/")).split("/"))
-    return [name for name in names if name and name != "."]
-
-
-def _plain(name: str) -> str:
-    """Return a name without what NTFS drops: a stream behind a colon, dots and spaces at the end."""
-    if name in (".", ".."):
-        return name
-    head = name.partition(":")[0]
-    return (head or name).rstrip(". ") or name
 
 
 @lru_cache(maxsize=4096)

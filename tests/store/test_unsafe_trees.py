@@ -1,0 +1,143 @@
+"""A snapshot that somebody planted brings back nothing outside of the project."""
+
+from pathlib import Path
+
+import pytest
+
+from palimpsest.store.restoring import perform, plan_moves, wanted
+from palimpsest.store.snapshots import Snapshots
+from palimpsest.store.trees import Entry, Tree, UnsafeTree, encode, encode_root
+from palimpsest.tools.ignore import ALWAYS_LEFT_OUT, Ignore
+from palimpsest.tools.protected import is_protected
+from palimpsest.transcript.relative import problem_of
+
+CONTENT = b"#!/bin/sh\necho planted\n"
+
+LEADING_OUT = [
+    "../x", "..", ".", "", "a/../../x", "a//x", "/etc/x", "\0", "a\0b", "C:/x", "C:\\x", "\\\\host\\x",
+    ".git", ".GIT", ".git/hooks/post-checkout", "sub/.git/config", ".palimpsest/x", ".Palimpsest",
+    "git~1/config", ".git./config", ".g\u200cit/config", ".git::$INDEX_ALLOCATION/config", ".venv/bin/x",
+    ".ssh/authorized_keys",
+]  # fmt: skip
+
+
+def shots(root: Path) -> Snapshots:
+    return Snapshots(
+        root,
+        root / ".palimpsest/snapshots",
+        rules=Ignore,
+        never=ALWAYS_LEFT_OUT,
+        protected=lambda path: is_protected("write", path),
+    )
+
+
+def planted(made: Snapshots, name: str, **more: Entry) -> str:
+    """Put a snapshot beside the real ones; its tree has one file, of this name."""
+    made.objects.begin()
+    file = Entry("file", 0o755, made.objects.put(CONTENT), len(CONTENT))
+    tree = made.objects.put(encode({name: file, **more}))
+    snapshot = made.objects.put(encode_root(tree, [], cut=False))
+    made.objects.commit()
+    return snapshot
+
+
+def everything(root: Path) -> dict[str, bytes]:
+    return {
+        str(path): path.read_bytes()
+        for path in sorted(root.rglob("*"))
+        if path.is_file() and "snapshots" not in path.parts
+    }
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    made = tmp_path / "deep/project"
+    (made / ".git/hooks").mkdir(parents=True)
+    (made / "a.txt").write_text("mine\n")
+    return made
+
+
+@pytest.mark.parametrize("name", LEADING_OUT)
+def test_a_tree_with_a_name_that_leads_out_is_refused_as_a_whole(root: Path, name: str) -> None:
+    made = shots(root)
+
+    with pytest.raises(UnsafeTree, match="is not used"):
+        shots(root).read(planted(made, name, **{"a.txt": Entry("file", 0o644, "0" * 64)}))
+
+
+@pytest.mark.parametrize("name", LEADING_OUT)
+def test_no_move_leads_out_whoever_asks_for_it(root: Path, tmp_path: Path, name: str) -> None:
+    made = shots(root)
+    key = made.objects.put(CONTENT)
+    made.objects.commit()
+    before = everything(tmp_path)
+    entries = {name: Entry("file", 0o755, key, len(CONTENT))}
+
+    for tree in (Tree("x", entries), Tree("x", {})):
+        moves = plan_moves(made, [wanted(name, tree, None)])
+        done = perform(made, moves, overwrite=[name])
+        assert [move.action for move in moves] == ["impossible"]
+        assert done.files == ()
+
+    assert everything(tmp_path) == before
+
+
+def test_nothing_is_brought_back_through_a_link_of_the_same_snapshot(
+    root: Path, tmp_path: Path
+) -> None:
+    made = shots(root)
+    key = made.objects.put(CONTENT)
+    made.objects.commit()
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    entries = {"door": Entry("link", 0, str(outside)), "door/x": Entry("file", 0o755, key)}
+    tree = Tree("x", entries)
+
+    done = perform(made, plan_moves(made, [wanted(path, tree, None) for path in entries]))
+
+    assert [path for path, _ in done.failed] == ["door/x"]
+    assert list(outside.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "name", [".env", "AGENTS.md", "conftest.py", "palimpsest.toml", "Makefile"]
+)
+def test_a_protected_file_of_another_kernels_snapshot_waits_to_be_named(
+    root: Path, name: str
+) -> None:
+    made = shots(root)
+    tree = made.read(planted(made, name))
+    moves = plan_moves(made, [wanted(name, tree, None)])
+
+    assert perform(made, moves).kept == (name,)
+    assert not (root / name).exists()
+    assert perform(made, moves, overwrite=[name]).files == (name,)
+    assert (root / name).read_bytes() == CONTENT
+
+
+def test_what_this_kernel_kept_is_brought_back_without_more_ado(root: Path) -> None:
+    (root / "pyproject.toml").write_text("before")
+    made = shots(root)
+    tree = made.read(made.take())
+    (root / "pyproject.toml").write_text("by the agent")
+    left = made.read(made.take()).get("pyproject.toml")
+
+    done = perform(made, plan_moves(made, [wanted("pyproject.toml", tree, left)]))
+
+    assert done.files == ("pyproject.toml",)
+
+
+def test_no_file_comes_back_that_runs_as_its_owner(root: Path) -> None:
+    made = shots(root)
+    key = made.objects.put(CONTENT)
+    made.objects.commit()
+    tree = Tree("x", {"tool": Entry("file", 0o6755, key, len(CONTENT))})
+
+    perform(made, plan_moves(made, [wanted("tool", tree, None)]))
+
+    assert (root / "tool").stat().st_mode & 0o7777 == 0o755
+
+
+@pytest.mark.parametrize("name", ["a.txt", "sub/b c.py", ".gitignore", "..a", "a..", "C:x", "ä/ö"])
+def test_other_names_are_good(name: str) -> None:
+    assert problem_of(name, ALWAYS_LEFT_OUT) is None
