@@ -222,6 +222,30 @@ async def test_two_hundred_megabytes_stay_bounded_in_memory(bench: Bench) -> Non
     assert peak < 80_000_000
 
 
+async def test_a_command_is_started_without_passwords(bench: Bench) -> None:
+    bench.extra["environment"] = {
+        "PATH": os.environ["PATH"],
+        "SMTP_PASS": "hunter-two-1",
+        "MYSQL_PWD": "x",
+        "CLOUD_CREDS": "y",
+        "DATABASE_URL": "postgres://u:p@h/x",
+        "STORE": "DefaultEndpointsProtocol=https;AccountName=a;AccountKey=YWJj",
+        "GIT_AUTHOR_NAME": "Ada",
+        "PLAIN_URL": "https://example.org:8080/x",
+        "SHELLOPTS": "xtrace",
+        "PS4": "$(echo ran)",
+    }
+
+    shown = (await bench.call("bash", command="export")).output
+    said = (await bench.call("bash", command="echo hunter-two-1 postgres://u:p@h/x")).output
+
+    assert "GIT_AUTHOR_NAME" in shown
+    assert "PLAIN_URL" in shown
+    for name in ("SMTP_PASS", "MYSQL_PWD", "CLOUD_CREDS", "DATABASE_URL", "STORE", "ran"):
+        assert name not in shown
+    assert said.startswith("[redacted] [redacted]\n")
+
+
 async def test_the_question_is_about_the_text_as_it_stands(bench: Bench) -> None:
     await bench.call("bash", command="git status && echo $(date) | cat")
 

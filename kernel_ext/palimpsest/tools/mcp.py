@@ -26,7 +26,7 @@ from palimpsest.tools.mcp_values import (
     expand,
     in_one_line,
 )
-from palimpsest.transcript.scrub import looks_secret
+from palimpsest.transcript.scrub import holds_secret
 
 T = TypeVar("T")
 
@@ -99,7 +99,7 @@ def environment_for(spec: ServerSpec, environment: Mapping[str, str]) -> dict[st
     kept = {
         name: environment[name]
         for name in PASSED
-        if name in environment and not looks_secret(environment[name])
+        if name in environment and not holds_secret(environment[name])
     }
     return kept | {name: expand(value, environment) for name, value in spec.env.items()}
 

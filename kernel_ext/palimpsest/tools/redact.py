@@ -8,7 +8,7 @@ import os
 from collections.abc import Callable, Mapping
 
 from palimpsest.tools.tool import ToolContext
-from palimpsest.transcript.scrub import is_secret_name, looks_secret, scrub_values, secret_values
+from palimpsest.transcript.scrub import holds_secret, is_secret_name, scrub_values, secret_values
 
 Scrubber = Callable[[str], str]
 
@@ -24,8 +24,10 @@ QUIET = {
 }
 """Nobody can page, edit or type a password there, so programs are told not to try."""
 
-NEVER_PASSED = frozenset({"BASH_ENV", "ENV", "PROMPT_COMMAND", "PYTHONSTARTUP"})
-"""Would run code before the command that a person approved."""
+NEVER_PASSED = frozenset(
+    {"BASH_ENV", "ENV", "PROMPT_COMMAND", "PYTHONSTARTUP", "SHELLOPTS", "BASHOPTS", "PS4"}
+)
+"""Would run code before the command that a person approved, or make its words mean something else."""
 
 
 def environment_of(context: ToolContext) -> Mapping[str, str]:
@@ -48,7 +50,7 @@ def child_environment(environment: Mapping[str, str]) -> dict[str, str]:
         for name, value in environment.items()
         if name not in NEVER_PASSED
         and not is_secret_name(name)
-        and not looks_secret(value)
+        and not holds_secret(value)
         and not any(secret in value for secret in values)
     }
     return kept | QUIET

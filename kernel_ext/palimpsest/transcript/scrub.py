@@ -4,9 +4,9 @@ Border: pure; the values to remove are handed in. Two nets: exact values (the ke
 holds) and forms of known keys, which stand in ``transcript.secrets``.
 """
 
-import re
 from collections.abc import Iterable, Mapping
 
+from palimpsest.transcript.secret_names import holds_password, is_secret_name
 from palimpsest.transcript.secrets import Span, joined, secret_spans
 
 REDACTED = "[redacted]"
@@ -14,21 +14,28 @@ REDACTED = "[redacted]"
 SHORTEST_SECRET = 8
 """Shorter values ("1", "true", "basic") would blank ordinary words all over a page."""
 
-SECRET_NAME = re.compile(
-    r"KEY|TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIAL|PRIVATE|COOKIE|WEBHOOK|_PAT$|_DSN$|AUTH",
-    re.IGNORECASE,
-)
-HARMLESS_NAMES = frozenset({"SSH_AUTH_SOCK", "XAUTHORITY", "TOKENIZERS_PARALLELISM"})
-
-
-def is_secret_name(name: str) -> bool:
-    """Tell whether an environment variable's name says that its value is a secret."""
-    return name not in HARMLESS_NAMES and SECRET_NAME.search(name) is not None
+__all__ = [
+    "REDACTED",
+    "Span",
+    "holds_secret",
+    "is_secret_name",
+    "looks_secret",
+    "scrub",
+    "scrub_values",
+    "secret_values",
+    "spans",
+    "without",
+]
 
 
 def looks_secret(value: str) -> bool:
     """Tell whether text has the form of a secret somewhere, such as an address with a password."""
     return bool(secret_spans(value))
+
+
+def holds_secret(value: str) -> bool:
+    """Tell whether the value of an environment variable is a secret, or has one in it."""
+    return looks_secret(value) or holds_password(value)
 
 
 def _worth_hiding(value: str) -> bool:
@@ -41,8 +48,14 @@ def _worth_hiding(value: str) -> bool:
 def secret_values(environment: Mapping[str, str]) -> tuple[str, ...]:
     """Collect the values to hide from an environment, longest first."""
     named = {v for k, v in environment.items() if is_secret_name(k) and _worth_hiding(v)}
-    shaped = {v for v in environment.values() if v and secret_spans(v) == [(0, len(v))]}
-    return tuple(sorted(named | shaped, key=lambda value: (-len(value), value)))
+    held: set[str] = set()
+    for value in environment.values():
+        found = [value[begin:end] for begin, end in secret_spans(value)]
+        held.update(one for one in found if len(one) >= SHORTEST_SECRET)
+        if (found or holds_password(value)) and "://" in value and len(value) >= SHORTEST_SECRET:
+            # The password alone may be too short to be looked for; the address with it is not.
+            held.add(value)
+    return tuple(sorted(named | held, key=lambda value: (-len(value), value)))
 
 
 def scrub_values(text: str, values: Iterable[str]) -> str:
