@@ -35,11 +35,14 @@ describe('words of the model', () => {
     ]);
     expect(listings('~~~\nplain\n~~~')).toEqual([['', 'plain']]);
     expect(listings('```\n```')).toEqual([['', '']]);
+    // A diagram is drawn before anything is sanitized, so it stays code.
+    expect(listings('```mermaid\ngraph TD\n```')).toEqual([
+      ['mermaid', 'graph TD']
+    ]);
   });
 
   it('leaves everything else to Markdown', () => {
     expect(listings('- one\n  ```\n  a\n  ```')).toEqual([]);
-    expect(listings('```mermaid\ngraph TD\n```')).toEqual([]);
     expect(listings('```python\nnever closed')).toEqual([]);
     expect(listings('```a\nx\n```\n```b\ny\n```')).toEqual([]);
   });

@@ -2,47 +2,18 @@
 
 import re
 from html.parser import HTMLParser
-from urllib.parse import urlsplit
 
-TAGS = {
-    "p",
-    "em",
-    "strong",
-    "code",
-    "pre",
-    "div",
-    "span",
-    "br",
-    "hr",
-    "a",
-    "img",
-    "ul",
-    "ol",
-    "li",
-    "h1",
-    "h2",
-    "h3",
-    "h4",
-    "h5",
-    "h6",
-    "blockquote",
-    "del",
-    "input",
-    "table",
-    "thead",
-    "tbody",
-    "tr",
-    "th",
-    "td",
-}
-ATTRIBUTES = {"class", "href", "title", "alt", "src", "id", "start", "style", "type", "checked"}
-ATTRIBUTES |= {"disabled"}
+from palimpsest.render.allowed import ATTRIBUTES, PICTURES, TAGS, may_lead
+
+OURS = {"style"}
+"""What nbconvert adds to a cell of a table."""
 
 
 class Page(HTMLParser):
     """Collects what a browser would act on."""
 
-    def __init__(self, html: str) -> None:
+    def __init__(self, html: str, *, local: bool = False) -> None:
+        self.local = local
         super().__init__(convert_charrefs=True)
         self.alive: list[str] = []
         self.words: list[str] = []
@@ -55,11 +26,11 @@ class Page(HTMLParser):
             self.alive.append(f"<{tag}>")
         for name, value in attrs:
             address = re.sub(r"[\x00-\x20]", "", value or "")
-            if name not in ATTRIBUTES:
+            if name not in ATTRIBUTES | OURS:
                 self.alive.append(f"{tag}.{name}")
-            if name == "href" and urlsplit(address).scheme not in ("", "http", "https", "mailto"):
+            if name == "href" and not may_lead(address, local=self.local):
                 self.alive.append(f"href {address}")
-            if name == "src" and (":" in address or address.startswith(("/", "\\"))):
+            if name == "src" and not address.startswith(tuple(f"data:{one}" for one in PICTURES)):
                 self.alive.append(f"src {address}")
             if name == "style" and not re.fullmatch(r"text-align:\s*\w+;?", value or ""):
                 self.alive.append(f"style {value}")

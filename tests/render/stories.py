@@ -1,5 +1,7 @@
 """Parts to render: one of everything, and the payloads that must never come alive."""
 
+import json
+from pathlib import Path
 from typing import Any
 
 from palimpsest.transcript.decisions import Decision
@@ -36,6 +38,9 @@ from palimpsest.transcript.values import Ask, ModelRef, Reply, Usage
 IDS = {"session_id": "ses_1", "message_id": "msg_2"}
 T0 = 1_790_000_000_000
 
+_KEPT = json.loads(
+    (Path(__file__).parent.parent / "fixtures" / "payloads.json").read_text("utf-8")
+)["payloads"]
 PAYLOADS = (
     "<img src=x onerror=alert(1)>",
     "<script>alert(1)</script>",
@@ -78,7 +83,12 @@ PAYLOADS = (
     "\x1b]8;;javascript:alert(1)\x07click\x1b]8;;\x07",
     "```mermaid\ngraph TD\nA[<img src=x onerror=alert(1)>]\n```",
     "```{=html}\n<script>alert(1)</script>\n```",
+    *(
+        one["text"].replace("RUN", "top.ran=1").replace("LEAK", "http://127.0.0.1:9/leak")
+        for one in _KEPT
+    ),
 )
+"""The list that the front end is tried with too, and what is about our own way to write Markdown."""
 
 
 def text(words: str, **fields: Any) -> TextPart:

@@ -31,7 +31,7 @@ NOTES = Notes(ASKS, REPLIES, DECISIONS)
 
 
 def page(markdown: str) -> Page:
-    return Page(markdown2html_mistune(markdown))
+    return Page(markdown2html_mistune(markdown), local=True)
 
 
 @pytest.mark.parametrize("payload", PAYLOADS)
@@ -203,7 +203,21 @@ def test_replaces_a_remote_image_by_a_link_that_names_the_host() -> None:
     assert safe_markdown("![a plot](https://user@x.example/p.png?q=1)") == (
         "[image at x.example: a plot](https://user@x.example/p.png?q=1)"
     )
-    assert safe_markdown("![a plot](plots/p.png)") == "![a plot](plots/p.png)"
+
+
+def test_names_a_picture_of_the_project_instead_of_loading_it() -> None:
+    assert safe_markdown("![a plot](plots/p.png)") == "[image: a plot](plots/p.png)"
+    # A browser reads this as ../../logout, and asks the server with the reader's cookies.
+    assert safe_markdown("![x](%2e%2e/%2e%2e/logout)") == "[image: x]"
+
+
+@pytest.mark.parametrize("name", ["href", "class", "style", "cssId", "data", "require", "bbox"])
+def test_maths_has_no_command_that_links_loads_or_styles(name: str) -> None:
+    shown = safe_markdown(f"a $\\{name}{{x}}{{y}}$ and \\{name}{{x}}{{y}}")
+
+    assert f"\\{name}" not in shown
+    assert "$\\text{x}{y}$" in shown
+    assert "\\displaystyle" in safe_markdown("$\\displaystyle x_1$")
 
 
 def test_drops_links_that_run_something() -> None:

@@ -13,6 +13,8 @@ one form that every reader agrees on; and what is neither plain nor harmless is 
 import html
 import re
 
+from palimpsest.render.allowed import tex_without_commands
+
 _ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
 _LINE_ENDS = re.compile(r"\r\n?|[\u0085\u2028\u2029]")
 _CONTROLS = re.compile(
@@ -143,7 +145,7 @@ def _entities(text: str) -> str:
 def in_html(text: str) -> str:
     """Return words as HTML outside of code, where MathJax may look for maths.
 
-    A link that maths makes is no link that was looked at: the command keeps its look and loses
-    its meaning.
+    A link or a style that maths makes is none that was looked at: the command keeps its look and
+    loses its meaning.
     """
-    return html.escape(text).replace("\\href", "\\\u200bhref")
+    return tex_without_commands(html.escape(text), "\\\u200b")

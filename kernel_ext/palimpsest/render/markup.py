@@ -9,8 +9,9 @@ import html
 import re
 from collections.abc import Iterator
 
+from palimpsest.render.allowed import may_lead
 from palimpsest.render.escape import clean, in_html
-from palimpsest.render.prose import leads_somewhere_allowed
+from palimpsest.render.prose import read_by_browser
 
 _FENCE = re.compile(r"^(?P<indent> *)(?P<fence>`{3,}|~{3,})[ \t]*(?P<info>[^`]*)$")
 _HEADING = re.compile(r"^ {0,3}(?P<level>#{1,6})[ \t]+(?P<words>.*?)[ \t]*#*$")
@@ -211,6 +212,6 @@ def _mark(match: re.Match[str], depth: int) -> str:
 
 
 def _link(label: str, to: str) -> str:
-    if not to or not leads_somewhere_allowed(to) or "<a " in label:
+    if not (may_lead(to) and may_lead(read_by_browser(to))) or "<a " in label:
         return label
     return f'<a href="{html.escape(to)}" rel="noopener noreferrer">{label or html.escape(to)}</a>'

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from palimpsest.render.allowed import may_lead, tex_as_text, tex_without_commands
 from palimpsest.render.escape import clean, code_block, code_span
 
 _FENCE = re.compile(r"^(?P<indent> {0,3})(?P<fence>`{3,}|~{3,})(?P<info>.*)$")
@@ -39,11 +40,7 @@ _ANY_LINK = re.compile(r"\]\((?=(?P<to>.{0,400}))", re.DOTALL)
 _IMAGE = re.compile(r"!\[(?P<alt>[^\[\]\n]*)\]\(" + _DESTINATION + _TITLE)
 _ESCAPED_SIGN = re.compile(r"(?<!\\)((?:\\\\)*)\\([<&])")
 _ESCAPED = re.compile(r"\\([!-/:-@\[-`{-~])")
-_SCHEME = re.compile(r"^([A-Za-z][A-Za-z0-9+.\-]*):")
 _HOST = re.compile(r"^(?:https?:)?//(?P<host>[^/?#\\]+)", re.IGNORECASE)
-_LOCAL = re.compile(r"^[\w.%~+\-][\w./%~+\-]*$")
-"""An image inside the project; a path from the server's root could be a command to the server."""
-_ALLOWED = frozenset({"http", "https", "mailto"})
 
 
 def safe_markdown(text: str) -> str:
@@ -231,7 +228,8 @@ def _maths(match: re.Match[str]) -> str | None:
     name, body = next((name, body) for name, body in given.items() if name != "env")
     if name in ("latex", "round") and not _LOOKS_LIKE_MATHS.search(body):
         return None
-    body = re.sub(r"< ?", r"\\lt ", body).replace(r"\href", r"\text")
+    body = re.sub(r"< ?", r"\\lt ", body)
+    body = tex_as_text(body)
     body = _FENCES.sub("", body.replace("![", "! [").replace("](", "] (").replace("]:", "] :"))
     if name in ("inline", "round"):
         return f"${body.strip()}$"
@@ -247,9 +245,9 @@ def _plain(text: str) -> str:
     text = html.escape(text, quote=False).replace("&gt;", ">")
     text = _FENCES.sub(lambda match: f"&#{ord(match[0][0])};" * len(match[0]), text)
     text = _OPENS_MATHS.sub(_opener, text)
-    text = text.replace(r"\href", "&#92;href").replace("]:", "]&#58;")
+    text = tex_without_commands(text, "&#92;").replace("]:", "]&#58;")
     text = _IMAGE.sub(_image, text)
-    text = re.sub(r"!\[(?!\x00)", "&#33;[", text).replace("![\x00", "![")
+    text = text.replace("![", "&#33;[")
     text = _LINK.sub(_link, text)
     return _ANY_LINK.sub(_disarm, text)
 
@@ -261,12 +259,12 @@ def _opener(match: re.Match[str]) -> str:
 
 def _image(match: re.Match[str]) -> str:
     to, alt = match["to"], match["alt"].strip()
-    plain = _decoded(to)
+    plain = read_by_browser(to)
     if host := _HOST.match(plain):
         name = html.escape(host["host"].rpartition("@")[2], quote=False)
         return f"[image at {_host_words(name)}{': ' + alt if alt else ''}]({to})"
-    if _LOCAL.match(plain) and ".." not in plain:
-        return f"![\x00{alt}]({to})"  # clean() left no NUL, so this marks only our own
+    if may_lead(plain, local=True):
+        return f"[image: {alt or html.escape(plain, quote=False)}]({to})"
     return f"[image: {alt or 'not shown'}]"
 
 
@@ -275,20 +273,20 @@ def _host_words(host: str) -> str:
 
 
 def _link(match: re.Match[str]) -> str:
-    return match[0] if leads_somewhere_allowed(match["to"]) else "] (link removed)"
+    return match[0] if _leads(match["to"]) else "] (link removed)"
 
 
 def _disarm(match: re.Match[str]) -> str:
-    return "](" if leads_somewhere_allowed(match["to"]) else "]&#40;"
+    first = re.match(r"\s*([^\s)]*)", match["to"])
+    return "](" if first and _leads(first[1]) else "]&#40;"
 
 
-def leads_somewhere_allowed(destination: str) -> bool:
-    """Tell whether a link leads to the web, to mail or into the project."""
-    scheme = _SCHEME.match(_decoded(destination))
-    return scheme is None or scheme[1].lower() in _ALLOWED
+def _leads(destination: str) -> bool:
+    plain = read_by_browser(destination)
+    return not plain or may_lead(plain, local=True)
 
 
-def _decoded(destination: str) -> str:
-    """Return the address as a browser would read it."""
+def read_by_browser(destination: str) -> str:
+    """Return the address of a link as a browser would read it."""
     plain = _ESCAPED.sub(r"\1", html.unescape(html.unescape(destination)))
-    return re.sub(r"[\x00-\x20\ufffd]+", "", plain).lstrip("<")
+    return re.sub(r"[\x00-\x20\ufffd]+", "", plain)

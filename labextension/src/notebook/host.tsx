@@ -15,7 +15,8 @@ import {
 } from '@jupyterlab/ui-components';
 import { useEffect, useRef, type ComponentType } from 'react';
 import type { IconName, IHost } from '../views/host';
-import { careful } from './careful';
+import { disarm } from '../views/mounted';
+import { careful, placeOf } from './careful';
 import { paced } from './paced';
 import type { Slots } from './slots';
 
@@ -27,6 +28,8 @@ const ICONS: Record<IconName, LabIcon> = {
   unfold: caretDownIcon
 };
 
+const PRINTED = 'application/vnd.jupyter.stdout';
+
 /** Makes the host of one segment; its renderers stand in that segment's slots. */
 export function labHost(
   registry: IRenderMimeRegistry,
@@ -34,8 +37,8 @@ export function labHost(
   words: TranslationBundle,
   languages: IEditorLanguageRegistry | null
 ): IHost {
-  const strict = registry.clone({ sanitizer: careful(registry.sanitizer) });
-  const drawn = (mimeType: string) => rendered(strict, slots, mimeType);
+  const renderers = careful(registry);
+  const drawn = (mimeType: string) => rendered(renderers, slots, mimeType);
   const Markdown = drawn('text/markdown');
   return {
     Markdown,
@@ -45,7 +48,7 @@ export function labHost(
       ) : (
         <Highlighted text={text} language={language} languages={languages} />
       ),
-    Printed: drawn('application/vnd.jupyter.stdout'),
+    Printed: drawn(PRINTED),
     Icon: ({ name }) => {
       const { react: Picture } = ICONS[name];
       return <Picture tag="span" elementSize="small" />;
@@ -60,6 +63,7 @@ function rendered(
   slots: Slots,
   mimeType: string
 ): ComponentType<{ text: string }> {
+  const local = placeOf(registry);
   return function Rendered({ text }) {
     const place = useRef<HTMLDivElement>(null);
     const renderer = useRef<IRenderMime.IRenderer | null>(null);
@@ -70,7 +74,15 @@ function rendered(
       const made = registry.createRenderer(mimeType);
       renderer.current = made;
       slots.put(made, place.current);
+      // JupyterLab finds links in what was printed a while after it drew it.
+      const watched = new MutationObserver(() => {
+        disarm(made.node, local);
+      });
+      if (mimeType === PRINTED) {
+        watched.observe(made.node, { childList: true, subtree: true });
+      }
       return () => {
+        watched.disconnect();
         slots.removeWidget(made);
         made.dispose();
         renderer.current = null;
@@ -85,7 +97,9 @@ function rendered(
       paced(() =>
         made === null || made.isDisposed
           ? Promise.resolve()
-          : made.renderModel(model)
+          : made.renderModel(model).then(() => {
+              disarm(made.node, local);
+            })
       );
     }, [text]);
     return <div className="plm-Rendered" ref={place} />;

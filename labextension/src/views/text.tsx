@@ -84,11 +84,8 @@ function wholeListing(text: string): { code: string; language: string } | null {
   const [, fence = '', language = '', code = ''] = match;
   // Another fence inside would have closed it earlier.
   const inside = new RegExp(`^ {0,3}${fence}`, 'm');
-  // What JupyterLab draws as something else than a listing stays Markdown.
-  return inside.test(code) || DRAWN.has(language) ? null : { code, language };
+  return inside.test(code) ? null : { code, language };
 }
-
-const DRAWN = new Set(['mermaid']);
 
 function Open({ text, live }: { text: string; live: boolean }) {
   const shown = usePaced(text, live);

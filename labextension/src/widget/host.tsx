@@ -2,9 +2,9 @@
  * The Host that any page is: what a browser can draw by itself.
  */
 import { AnsiUp } from 'ansi_up';
-import DOMPurify from 'dompurify';
 import { useLayoutEffect, useRef, type ReactNode } from 'react';
 import type { IconName, IHost } from '../views/host';
+import { sanitize } from '../views/sanitize';
 import { colour, drawMarkdown } from './markdown';
 
 /** Paths in a field of 24 by 24. */
@@ -25,14 +25,18 @@ export const HOST: IHost = {
         <Drawn
           as="code"
           text={text}
-          draw={code => clean(colour(code, language))}
+          draw={code => sanitize(colour(code, language))}
         />
       </pre>
     </Rendered>
   ),
   Printed: ({ text }) => (
     <Rendered>
-      <Drawn as="pre" text={text} draw={printed => clean(terminal(printed))} />
+      <Drawn
+        as="pre"
+        text={text}
+        draw={printed => sanitize(terminal(printed))}
+      />
     </Rendered>
   ),
   Icon: ({ name }) => (
@@ -64,14 +68,6 @@ function terminal(text: string): string {
   ansi.use_classes = true;
   ansi.url_allowlist = {};
   return ansi.ansi_to_html(text);
-}
-
-function clean(html: string): DocumentFragment {
-  return DOMPurify.sanitize(html, {
-    RETURN_DOM_FRAGMENT: true,
-    ALLOWED_TAGS: ['span'],
-    ALLOWED_ATTR: ['class']
-  });
 }
 
 /** JupyterLab's own classes: where its styles are, they are followed. */

@@ -1,8 +1,7 @@
 /**
- * The Markdown of a model as elements of the page: parsed by marked, maths by Temml, code
- * coloured by highlight.js, and whatever came of it sanitised last.
+ * The Markdown of a model as elements of the page: parsed by marked, code coloured by
+ * highlight.js, whatever came of it sanitized, and maths put in after that, made by Temml from the words.
  */
-import DOMPurify from 'dompurify';
 import hljs from 'highlight.js/lib/core';
 import bash from 'highlight.js/lib/languages/bash';
 import diff from 'highlight.js/lib/languages/diff';
@@ -14,7 +13,8 @@ import r from 'highlight.js/lib/languages/r';
 import sql from 'highlight.js/lib/languages/sql';
 import { Marked, type TokenizerAndRendererExtension } from 'marked';
 import temml from 'temml';
-import { strict } from '../views/strict';
+import { disarm } from '../views/mounted';
+import { MARK, sanitize } from '../views/sanitize';
 
 const LANGUAGES = { bash, diff, javascript, json, julia, python, r, sql };
 for (const [name, language] of Object.entries(LANGUAGES)) {
@@ -24,14 +24,31 @@ for (const [name, language] of Object.entries(LANGUAGES)) {
 /** A listing longer than this keeps one colour; colouring it would hold up the page. */
 const COLOURED_CHARS = 50_000;
 
+/** Where maths goes: a beginning that nobody can know, and the number of the formula. */
+const OPENING = [...crypto.getRandomValues(new Uint32Array(4))].join('-');
+
+interface IFormula {
+  tex: string;
+  displayMode: boolean;
+}
+
+/** The formulas of the text that is parsed just now. */
+let formulas: IFormula[] = [];
+
 /** Returns the Markdown as elements that can do nothing. */
 export function drawMarkdown(text: string): DocumentFragment {
-  // Sanitised last, and put into the page as it is: a text that is parsed again may change.
-  return DOMPurify.sanitize(strict(MARKED.parse(text, { async: false })), {
-    RETURN_DOM_FRAGMENT: true,
-    USE_PROFILES: { html: true, mathMl: true },
-    ADD_ATTR: ['target']
-  });
+  formulas = [];
+  const html = MARKED.parse(text, { async: false });
+  const drawn = sanitize(html, { mark: OPENING });
+  for (const place of drawn.querySelectorAll(`[${MARK}]`)) {
+    const number = place.getAttribute(MARK)?.slice(OPENING.length + 1);
+    const formula = formulas[Number(number)];
+    place.removeAttribute(MARK);
+    if (formula !== undefined) {
+      typeset(place, formula);
+    }
+  }
+  return drawn;
 }
 
 /** Returns code with its colours, as HTML in which every character of the code is escaped. */
@@ -62,13 +79,19 @@ function maths(
         ? undefined
         : { type: name, raw: match[0], text: match[1] ?? '' };
     },
-    renderer: ({ text }) => typeset(String(text), displayMode)
+    renderer: ({ text }) => {
+      const tex = String(text);
+      const number = formulas.push({ tex, displayMode }) - 1;
+      return `<code ${MARK}="${OPENING}-${number}">${escape(tex)}</code>`;
+    }
   };
 }
 
-function typeset(tex: string, displayMode: boolean): string {
+/** Puts a formula where its words stand; words that are no maths stay as they were written. */
+function typeset(place: Element, { tex, displayMode }: IFormula): void {
+  const made = document.createElement('template');
   try {
-    return temml.renderToString(tex, {
+    made.innerHTML = temml.renderToString(tex, {
       displayMode,
       throwOnError: true,
       trust: false,
@@ -76,9 +99,10 @@ function typeset(tex: string, displayMode: boolean): string {
       maxExpand: 500
     });
   } catch {
-    // Words that are no maths stay as they were written.
-    return `<code>${escape(tex)}</code>`;
+    return;
   }
+  disarm(made.content);
+  place.replaceWith(made.content);
 }
 
 function escape(text: string): string {

@@ -1,0 +1,51 @@
+"""What words of others may be on a page: the list of the front end's sanitizer, for Python.
+
+Border: constants and pure functions. The renderers here write their own tags around escaped words, so
+the list is not what makes them safe; it is what they are compared with, and says where links may lead.
+``labextension/src/views/allowed.json`` is the same list; a test compares the two.
+"""
+
+import re
+
+TAGS = frozenset([
+    "a", "abbr", "b", "bdi", "blockquote", "br", "caption", "cite", "code", "col", "colgroup", "dd",
+    "del", "details", "dfn", "div", "dl", "dt", "em", "figcaption", "figure", "h1", "h2", "h3",
+    "h4", "h5", "h6", "hr", "i", "img", "input", "ins", "kbd", "li", "mark", "ol", "p", "pre", "q",
+    "rp", "rt", "ruby", "s", "samp", "small", "span", "strike", "strong", "sub", "summary", "sup",
+    "table", "tbody", "td", "tfoot", "th", "thead", "tr", "tt", "u", "ul", "var", "wbr",
+])  # fmt: skip
+ATTRIBUTES = frozenset([
+    "align", "alt", "checked", "class", "colspan", "dir", "disabled", "href", "id", "lang", "open",
+    "rel", "reversed", "rowspan", "scope", "src", "start", "target", "title", "type",
+])  # fmt: skip
+LINKS = ("http:", "https:", "mailto:", "#")
+PICTURES = ("image/png", "image/jpeg", "image/gif", "image/webp")
+
+_LOCAL = re.compile(r"(?!.*%(?:2e|2f|5c|00))[^\s:\\/?#<][^:\\]*", re.IGNORECASE | re.DOTALL)
+"""A file of the notebook's folder; a path from the server's root could be a command to the server."""
+
+
+def may_lead(address: str, *, local: bool = False) -> bool:
+    """Tell whether a link may lead there: to the web, to mail, within the page, or to a file beside it."""
+    plain = address.lower()
+    return plain.startswith(LINKS) or (local and _LOCAL.fullmatch(plain) is not None)
+
+
+_COMMANDS = re.compile(
+    r"\\(?P<name>href|url|class|style|cssId|data|html[A-Za-z]*|includegraphics|require|mmlToken|bbox|unicode)"
+    r"(?![A-Za-z])"
+)
+"""What of TeX makes a link, loads something or changes the page, where MathJax reads it unguarded."""
+
+
+def tex_without_commands(tex: str, before: str) -> str:
+    """Return TeX in which the names of commands that link, load or style are no commands.
+
+    What stands ``before`` such a name takes the place of its backslash.
+    """
+    return _COMMANDS.sub(lambda match: before + match["name"], tex)
+
+
+def tex_as_text(tex: str) -> str:
+    """Return TeX in which commands that link, load or style only show what they are given."""
+    return _COMMANDS.sub(lambda _: r"\text", tex)
