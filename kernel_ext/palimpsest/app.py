@@ -32,6 +32,7 @@ from palimpsest.session.config_merge import dotted
 from palimpsest.session.config_trust import Held, Trust
 from palimpsest.session.engine import EngineThread
 from palimpsest.session.family import Family
+from palimpsest.session.grants import Grants
 from palimpsest.session.hooks import close_book, open_book
 from palimpsest.session.library import Library, Sources, equip, skill_rules
 from palimpsest.session.naming import small_model
@@ -44,6 +45,7 @@ from palimpsest.session.workspace import Workspace
 from palimpsest.store.jsonl import JsonlStore
 from palimpsest.store.lease import this_owner
 from palimpsest.store.opening import find_project, open_store
+from palimpsest.store.projects import ProjectNumber
 from palimpsest.store.snapshots import Snapshots
 from palimpsest.store.store import Store
 from palimpsest.tools.functions import FunctionTool
@@ -108,7 +110,7 @@ class App:
         limited = self._config.is_limited("max_steps")
         specs = server_specs(config.mcp, self._config.origins)
         self.servers = Servers(specs, self.registry, self.environment, self.project)
-        self.permitting = Permitting(approvals=_approvals(store, self.environment))
+        self.permitting = Permitting(approvals=_approvals(store, self.project, self.environment))
         configure(self.permitting, self._config)
         self._trust = Trust(Places.usual(self.environment).kept, self.project)
         self.library = Library(self._sources(), self._base_rules)
@@ -330,11 +332,13 @@ def _now_ms() -> int:
     return time.time_ns() // 1_000_000
 
 
-def _approvals(store: Store, environment: Mapping[str, str]) -> Approvals:
-    """Return where this project's approvals are kept; nowhere where nothing is kept on a disk."""
+def _approvals(store: Store, project: Path, environment: Mapping[str, str]) -> Approvals:
+    """Return what a person allowed in this project; in memory where nothing is kept on a disk."""
+    user = _user(environment)
     if not isinstance(store, JsonlStore):
-        return Approvals()
-    return Approvals(store.layout.root, Places.usual(environment).own)
+        return Approvals(Grants(by=user))
+    folder = store.layout.root
+    return Approvals(Grants(project, ProjectNumber(folder), by=user), folder)
 
 
 def _history_limits(config: Config) -> Mapping[str, Any]:

@@ -11,6 +11,7 @@ from palimpsest.context.policy import POLICIES
 from palimpsest.model.script import calls, fails, overflows, says, thinks, writes
 from palimpsest.model.scripted import ScriptedModel
 from palimpsest.review.requests import policy_of, rebuild_all
+from palimpsest.session.permitting import Permitting
 from palimpsest.transcript.errors import (
     AbortedError,
     ApiError,
@@ -222,7 +223,9 @@ async def test_always_holds_for_the_session_and_survives_reopening(tmp_path: Pat
     )
     await ask(session, "Write.")
     await session.close()
-    again = await Studio(tmp_path, model, store=studio.store).session()
+    # What was granted lies outside the store, where the same person's next kernel finds it.
+    permitting = Permitting(approvals=studio.services.permitting.approvals)
+    again = await Studio(tmp_path, model, store=studio.store, permitting=permitting).session()
     answer = await ask(again, "Write again.")
 
     assert answer.text == "ok"

@@ -10,12 +10,14 @@ from tests.loop.studio import Studio, ask
 from palimpsest.model.script import calls, says
 from palimpsest.model.scripted import ScriptedModel
 from palimpsest.session.approvals import Approvals
+from palimpsest.session.grants import Grants
 from palimpsest.session.live import LiveSession
 from palimpsest.session.permitting import Permitting
 from palimpsest.session.purse import NO_PRICE, spent_words
+from palimpsest.store.projects import ProjectNumber
 from palimpsest.transcript.budgets import Budget, Spent
 from palimpsest.transcript.errors import ConfigError, NotFound, UnknownError
-from palimpsest.transcript.events import PermissionAsked
+from palimpsest.transcript.events import PermissionAsked, SessionError
 from palimpsest.transcript.messages import Message
 from palimpsest.transcript.parts import ToolFailed, ToolPart
 from palimpsest.transcript.values import Ask, ModelInfo, ModelRef, Price, Reply, Rule
@@ -29,6 +31,13 @@ PRICED = ModelInfo(
 """A thousand tokens of prompt cost a dollar."""
 
 UNPRICED = PRICED.model_copy(update={"price": Price()})
+
+
+def approvals_of(project: Path, state: Path) -> Approvals:
+    """Return what is allowed in a project, kept in a folder outside it."""
+    kept = project / ".palimpsest"
+    kept.mkdir(parents=True, exist_ok=True)
+    return Approvals(Grants(project, ProjectNumber(kept), folder=state / "grants"), kept)
 
 
 def tools(messages: tuple[Message, ...]) -> list[ToolPart]:
@@ -163,8 +172,7 @@ async def test_always_holds_for_the_session_and_can_be_taken_back(tmp_path: Path
 
 
 async def test_always_in_this_project_holds_in_every_session_of_it(tmp_path: Path) -> None:
-    (tmp_path / "kept").mkdir()
-    approvals = Approvals(tmp_path / "kept", tmp_path / "keys")
+    approvals = approvals_of(tmp_path / "project", tmp_path / "state")
     run = calls("bash", command="echo 1")
     model = ScriptedModel(run, says("a"), run, says("b"))
     studio = Studio(tmp_path, model, permitting=Permitting(approvals=approvals))
@@ -183,15 +191,26 @@ async def test_always_in_this_project_holds_in_every_session_of_it(tmp_path: Pat
     assert other.control.allowances == ()
 
 
-async def test_what_cannot_be_kept_for_the_project_holds_for_the_session(tmp_path: Path) -> None:
-    run = calls("bash", command="echo 1")
-    session = await Studio(tmp_path, ScriptedModel(run, says("a"))).session()
-    answered(session, lambda _: Reply(answer="always", scope="project"))
+async def test_what_cannot_be_kept_holds_until_the_kernel_ends_and_says_so_once(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "state").write_text("a file where the folder should be")
+    approvals = approvals_of(tmp_path / "project", tmp_path / "state")
+    one, two = calls("bash", command="echo 1"), calls("bash", command="ls")
+    model = ScriptedModel(one, two, says("a"), one, says("b"))
+    studio = Studio(tmp_path, model, permitting=Permitting(approvals=approvals))
+    session = await studio.session("a.ipynb")
+    asked = answered(session, lambda _: Reply(answer="always", scope="project"))
 
-    answer = await ask(session, "one")
+    await ask(session, "one")
+    other = await studio.session("b.ipynb")
+    answer = await ask(other, "two")
 
     assert tools(answer.messages)[0].state.status == "completed"
-    assert [one.scope for one in session.control.allowances] == ["session"]
+    assert len(asked) == 2
+    told = [r.event for r in await studio.records(session) if isinstance(r.event, SessionError)]
+    assert len(told) == 1
+    assert told[0].error.message.startswith("What you allow holds until this kernel ends, because")
 
 
 async def test_a_deny_stands_above_every_approval(tmp_path: Path) -> None:
@@ -350,7 +369,7 @@ async def test_what_a_child_spends_counts_and_asks_in_the_session_that_began_it(
     studio = limited(tmp_path, *script, tokens=500)
     parent = await studio.session("a.ipynb")
     child = await studio.session("b.ipynb")
-    child.change(parent_id=parent.id)
+    studio.services.permitting.began[child.id] = parent.id
     asked = answered(parent, lambda _: Reply(answer="reject"))
     answered(child, once)
 
@@ -361,6 +380,23 @@ async def test_what_a_child_spends_counts_and_asks_in_the_session_that_began_it(
     assert answer.error is not None
     assert "spending limit of 500 tokens" in answer.error.message
     assert child.control.mode == parent.control.mode
+
+
+async def test_a_parent_that_only_the_log_names_shares_neither_mode_nor_purse(
+    tmp_path: Path,
+) -> None:
+    studio = limited(tmp_path, looks(), says("x"), tokens=500)
+    other = await studio.session("a.ipynb")
+    other.control.use_mode("bypass")
+    claims = await studio.session("b.ipynb")
+    claims.change(parent_id=other.id)
+    elsewhere, here = answered(other, once), answered(claims, once)
+
+    await ask(claims, "Look.")
+
+    assert claims.control.mode == "ask"
+    assert (len(elsewhere), len(here)) == (0, 1)
+    assert other.control.spent.all_tokens == 0
 
 
 async def test_stopping_a_turn_closes_the_question_about_its_limit(tmp_path: Path) -> None:

@@ -25,7 +25,7 @@ def named(code: str = NAME, **environment: str) -> str:
     return ran.stdout.strip()
 
 
-def test_the_tests_never_touch_the_real_folder(tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_the_tests_never_touch_the_real_folder() -> None:
     assert state_folder().is_relative_to(os.environ["PALIMPSEST_STATE_DIR"])
     assert not state_folder().is_relative_to(Path.home() / ".local")
 

@@ -5,7 +5,7 @@ Border: words only, and nothing heavy is imported, since ``options`` is loaded b
 
 import re
 
-WORDS = {"config": ("trust", "distrust"), "mcp": ("connect",)}
+WORDS = {"config": ("trust", "distrust"), "mcp": ("connect",), "trust": ("session",)}
 """What may follow, word for word."""
 NAMES = frozenset({"mode", "permissions", "budget", *WORDS})
 _MODE = re.compile(r"(ask|plan|accept[-_ ]edits|bypass|default)", re.IGNORECASE)

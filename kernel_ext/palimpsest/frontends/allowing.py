@@ -28,6 +28,11 @@ REVOKE = "%agent permissions revoke NUMBER takes one back, revoke all every one.
 NO_LIMIT = (
     "This session has no spending limit. %agent budget 2usd or %agent budget 500k tokens sets one."
 )
+NOTHING_WITHHELD = "The log of this session claims nothing that was not allowed here. %agent config shows what waits in this project's files."
+WITHHELD = "The log of this session says that this was allowed. Nobody allowed it here, so it does not hold:"
+ALLOW = "%agent trust session allows it in this session."
+AGAIN = "Look it through, and write %agent trust session again to allow all of it in this session."
+FIXED = "An administrator's settings leave this as it is:"
 AMOUNTS = "Write %agent budget 2usd, %agent budget 500k tokens, both, or off."
 UNKNOWN = "A model whose price is not known asks before it answers."
 
@@ -39,6 +44,8 @@ def run(name: str, argument: str, control: Control, table: Table) -> Said:
             return _mode(argument, control, table)
         case "permissions":
             return _permissions(argument, control, table)
+        case "trust":
+            return _trust(argument, control)
         case _:
             return _budget(argument, control)
 
@@ -86,6 +93,27 @@ def _permissions(argument: str, control: Control, table: Table) -> Said:
     if control.problem:
         said.append(_sentence(control.problem))
     return _joined(*said)
+
+
+def _trust(argument: str, control: Control) -> Said:
+    """Show what was held back of the session's log; allow it once all of it was shown."""
+    claims = control.withheld
+    if not claims:
+        return _sentence(NOTHING_WITHHELD)
+    if argument and control.shown:
+        gone = control.trust()
+        left = control.withheld
+        said = [_list("Allowed in this session from now on:", gone)] if gone else []
+        return _joined(*said, *([_list(FIXED, left)] if left else []))
+    control.shown = True
+    return _joined(_list(WITHHELD, claims), _sentence(AGAIN if argument else ALLOW))
+
+
+def _list(title: str, lines: Sequence[str]) -> Said:
+    return (
+        f"{inline(title)}\n\n" + "\n".join(f"- {code_span(line)}" for line in lines),
+        "\n".join([title, *(f"- {line}" for line in lines)]),
+    )
 
 
 def _budget(argument: str, control: Control) -> Said:

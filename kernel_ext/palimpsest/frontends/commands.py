@@ -83,6 +83,7 @@ class Commands:
             "mode": functools.partial(self._allow, "mode"),
             "permissions": functools.partial(self._allow, "permissions"),
             "budget": functools.partial(self._allow, "budget"),
+            "trust": functools.partial(self._allow, "trust"),
             "policy": self._policy,
             "agents": functools.partial(self._told, library.agents),
             "commands": functools.partial(self._told, library.commands),

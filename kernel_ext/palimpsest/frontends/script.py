@@ -26,6 +26,10 @@ HEADLESS = (
 
 def attended(session: LiveSession, future: "Future[Answer]") -> Answer:
     """Return the answer; a keyboard interrupt stops the turn."""
+    words = getattr(session, "withheld", "")
+    if words:
+        vars(session)["withheld"] = ""
+        sys.stderr.write(f"{_clean(words)}\n")
     try:
         while not wait([future], TICK_SECONDS).done:
             picture = session.snapshot()

@@ -6,6 +6,7 @@ thread waits here; the engine does the work.
 
 import logging
 import os
+import sys
 import time
 import uuid
 from collections.abc import Callable
@@ -125,6 +126,8 @@ class CellTurn:
         self._stopped_at: float | None = None
         self._leave = False
         self._mute = False
+        self._withheld = ""
+        """What was held back of the session's log, until it is said."""
 
     def run(self) -> AgentAnswer:
         """Block until the answer is there."""
@@ -164,6 +167,7 @@ class CellTurn:
         self._feed.wake = wait.wake
         self._pages.adopt(session)
         self._feed.attach(session)
+        self._withheld = getattr(session, "withheld", "")
         unsubscribe = session.subscribe(self._replied)
         try:
             answer = await self._answer(session)
@@ -205,10 +209,19 @@ class CellTurn:
     def _tick(self) -> None:
         if self._leave:
             raise TurnStopped
+        self._say_withheld()
         self._tell(self._story.refresh)
         session = self._feed.session
         if session is not None and self._feed.asking:
             self._questions.check(session)
+
+    def _say_withheld(self) -> None:
+        """Say once in a kernel what the session's log claims and does not hold."""
+        words, self._withheld = self._withheld, ""
+        session = self._feed.session
+        if words and session is not None:
+            vars(session)["withheld"] = ""
+            sys.stderr.write(f"{self._scrub(words)}\n")
 
     def _make_room(self, call_id: str | None) -> None:
         """Let what follows a question that is typed stand below it."""
@@ -250,6 +263,7 @@ class CellTurn:
         return session is not None and self._pages.fresh(session.id)
 
     def _result(self, future: "Future[Answer]") -> AgentAnswer:
+        self._say_withheld()
         if future.cancelled():
             raise TurnStopped
         try:

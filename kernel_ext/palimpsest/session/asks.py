@@ -7,7 +7,6 @@ the session; where a person says so, for the project.
 
 import asyncio
 import threading
-import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, assert_never
@@ -28,7 +27,6 @@ from palimpsest.tools.tool import Abort
 from palimpsest.transcript.errors import (
     Aborted,
     PermissionDenied,
-    StorageFailed,
     UnknownError,
 )
 from palimpsest.transcript.events import (
@@ -70,9 +68,9 @@ class Asks:
         self, session_id: str, log: Log, ids: Ids, permitting: Permitting | None = None
     ) -> None:
         self.session_id = session_id
-        session = log.state.session
-        self._approved: Rules = session.permission if session is not None else ()
         self._permitting = permitting or Permitting()
+        session = log.state.session
+        self._approved: Rules = self._permitting.held_rules(session) if session is not None else ()
         self._log = log
         self._ids = ids
         self.relay: Relay | None = None
@@ -167,8 +165,17 @@ class Asks:
 
     def revoke(self, rules: Rules) -> None:
         """Take back what was always allowed in this session; on the engine's loop."""
+        for rule in rules:
+            self._permitting.approvals.remove(rule, self.session_id)
         with self._lock:
             self._approved = tuple(rule for rule in self._approved if rule not in rules)
+        self._keep()
+
+    def approve(self, rules: Rules) -> None:
+        """Let rules that were granted elsewhere hold from the next call on; on the engine's loop."""
+        with self._lock:
+            new = tuple(rule for rule in rules if rule not in self._approved)
+            self._approved = (*self._approved, *new)
         self._keep()
 
     def reply(self, ask_id: str, reply: Reply) -> bool:
@@ -180,9 +187,8 @@ class Asks:
             answered = [
                 (self._waiting.pop(identifier), given) for identifier, given in settled.replies
             ]
-            # What holds for the project lies in its file, where it can be taken back for all.
-            in_project = bool(settled.new) and self._in_project(settled.new, reply)
-            if not in_project:
+            # What holds for the project can be taken back for all, so it is no rule of this session.
+            if settled.new and not self._in_project(settled.new, reply):
                 self._approved = settled.approved
         if not answered:
             return False
@@ -247,15 +253,17 @@ class Asks:
             self._log.append(SessionUpdated(session=updated))
 
     def _in_project(self, rules: Rules, reply: Reply) -> bool:
-        """Keep rules for the project if that was said; where they can't be kept, they hold here."""
-        if reply.scope != "project":
-            return False
-        try:
-            self._permitting.approvals.add(rules, self.session_id, time.time_ns() // 1_000_000)
-        except StorageFailed as problem:
-            self._log.append(SessionError(error=UnknownError(message=str(problem), explained=True)))
-            return False
-        return True
+        """Grant rules where that was said; returns whether it was for the whole project."""
+        approvals, before = self._permitting.approvals, self._permitting.approvals.problem
+        in_project = reply.scope == "project"
+        if in_project:
+            approvals.add(rules, self.session_id)
+        else:
+            approvals.add_to(rules, self.session_id)
+        if approvals.problem and approvals.problem != before:
+            error = UnknownError(message=approvals.problem, explained=True)
+            self._log.append(SessionError(error=error))
+        return in_project
 
     def _input(self, caller: Caller) -> dict[str, Any]:
         if caller.input is not None:

@@ -1,7 +1,7 @@
 """What a person controls of a session: its mode, what is always allowed, its spending limit.
 
-Border: called from any thread by front ends; changes are made on the engine's loop and journaled in
-the session's own record, and hold from the next call or request on.
+Border: called from any thread by front ends; changes are granted outside the project, made on the
+engine's loop and journaled in the session's own record, and hold from the next call or request on.
 """
 
 from collections.abc import Callable
@@ -10,9 +10,11 @@ from typing import Any, Literal, TypeVar
 
 from palimpsest.session.approvals import Approval
 from palimpsest.session.asks import Asks
+from palimpsest.session.holding import forgotten
 from palimpsest.session.log import SessionLog
 from palimpsest.session.permitting import Permitting
 from palimpsest.session.purse import Purse
+from palimpsest.session.settling import claimed_names, grant_claims, is_named_whole
 from palimpsest.tools.modes import Mode, answered_by, denied_by, mode_of
 from palimpsest.tools.permissions import DEFAULT_RULES, Rules
 from palimpsest.transcript.budgets import Budget, Spent
@@ -67,6 +69,8 @@ class Control:
         self._asks = asks
         self._purse = purse
         self._on_loop = on_loop
+        self.shown = is_named_whole(log.state.session)
+        """A person was shown all that was held back of the session's log."""
 
     @property
     def mode(self) -> Mode:
@@ -83,8 +87,13 @@ class Control:
             raise ConfigError(
                 f"The mode is {self._permitting.mode}, fixed by the {self._permitting.mode_fixed}."
             )
+        session, grants = self._log.state.session, self._permitting.grants
+        if session is not None and mode is not None:
+            grants.put("mode", mode, session.id)
+        elif session is not None:
+            grants.drop(session.id, "mode")
         chosen = {"mode": mode or self._permitting.mode, "mode_own": True if mode else None}
-        self._on_loop(self._change, chosen)
+        self._on_loop(self._change, chosen, "mode")
         return self.mode
 
     @property
@@ -103,9 +112,30 @@ class Control:
 
     @property
     def problem(self) -> str:
-        """What is wrong with what was kept for the project; empty when nothing is."""
-        self._permitting.approvals.rules()
-        return self._permitting.approvals.problem
+        """What is wrong with what was kept, and what is kept no more; empty when nothing is."""
+        approvals = self._permitting.approvals
+        approvals.rules()
+        return " ".join(words for words in (approvals.problem, approvals.earlier) if words)
+
+    @property
+    def withheld(self) -> tuple[str, ...]:
+        """What the session's log claims was allowed and does not hold, each in a few words."""
+        session = self._log.state.session
+        return tuple(claimed_names(session.claimed if session is not None else None))
+
+    def trust(self) -> tuple[str, ...]:
+        """Allow in this session what was held back of its log; returns what that was."""
+        named = self.withheld
+        self._on_loop(self._trust)
+        return tuple(one for one in named if one not in self.withheld)
+
+    def _trust(self) -> None:
+        session = self._log.state.session
+        if session is None or session.claimed is None:
+            return
+        held = grant_claims(session, self._permitting)
+        self._log.append(SessionUpdated(session=held), sync=True)
+        self._asks.approve(held.permission)
 
     def all_rules(self) -> tuple[tuple[Rule, str], ...]:
         """Return the rules that hold for every agent, lowest first, and where each comes from."""
@@ -164,10 +194,10 @@ class Control:
         self._on_loop(self._purse.choose, Budget(usd=usd, tokens=tokens, own=True))
         return self.budget
 
-    def _change(self, fields: dict[str, Any]) -> None:
+    def _change(self, fields: dict[str, Any], *claims: str) -> None:
         session = self._log.state.session
         if session is not None:
-            updated = session.model_copy(update=fields)
+            updated = forgotten(session, *claims).model_copy(update=fields)
             self._log.append(SessionUpdated(session=updated), sync=True)
 
 

@@ -14,7 +14,7 @@ from palimpsest.render.words import subject
 from palimpsest.session.agents import Agent, find_agent
 from palimpsest.session.api import Answer, PromptOptions
 from palimpsest.session.asks import Caller
-from palimpsest.session.family import child_of, depth_of
+from palimpsest.session.family import child_of, depth_of, outside
 from palimpsest.session.questioning import Questioning
 from palimpsest.session.services import Services
 from palimpsest.tools.permissions import PendingAsk
@@ -105,19 +105,26 @@ class Errands:
         if not agent.helps:
             raise UserError(f"The agent {agent.name!r} does not work for others.")
         model = errand.model or self._model(agent, context)
+        permitting = services.permitting
+        permitting.use_model(model)
+        caller = services.agents.get(context.agent) or find_agent("build", services.agents)
         if errand.task_id is not None:
             child = await self._resumed(errand.task_id, parent)
+            permitting.began[child.id] = parent.id
+            child.asks.approve(outside(caller))
             return child, agent, model
         session = child_of(
             parent,
             id=services.ids.new("ses", descending=True),
             now=services.clock(),
             description=errand.description,
-            caller=services.agents.get(context.agent) or find_agent("build", services.agents),
+            caller=caller,
             agent=agent,
             model=model,
             depth=family.depth,
         )
+        permitting.began[session.id] = parent.id
+        permitting.approvals.lend(session.permission, session.id)
         return await family.begin(session), agent, model
 
     async def _resumed(self, task_id: str, parent: Session) -> "LiveSession":

@@ -1,8 +1,8 @@
 """Sessions that a task call begins: who opens them, what they inherit, how deep they go.
 
 Border: says what a child session is; ``errands`` runs one, ``Workspace`` opens and keeps it. A
-child is in its parent's mode, has its approvals and spends from its purse (``permitting``,
-``purse``); here it gets what its parent may not do.
+child that this kernel had work is in its parent's mode, has its approvals and spends from its purse
+(``permitting``, ``purse``); here it gets what its parent may not do.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
@@ -54,10 +54,9 @@ def is_child(session: Session | None) -> bool:
 
 def depth_of(session: Session) -> int:
     """Return how many sessions stand above this one."""
+    least = 1 if session.parent_id is not None else 0
     depth = (session.metadata or {}).get("depth")
-    if isinstance(depth, int):
-        return depth
-    return 1 if session.parent_id is not None else 0
+    return max(depth, least) if isinstance(depth, int) else least
 
 
 def child_of(
@@ -86,13 +85,13 @@ def child_of(
         model=model,
         policy=parent.policy,
         policy_choice=parent.policy_choice,
-        permission=_outside(caller),
+        permission=outside(caller),
         limits=(*(parent.limits or ()), *_limits(caller, agent, last=below >= depth)),
         metadata={"depth": below},
     )
 
 
-def _outside(caller: Agent) -> Rules:
+def outside(caller: Agent) -> Rules:
     """Return where outside the project the caller may go, which its errands may too."""
     return tuple(rule for rule in caller.rules if rule.permission == "external_directory")
 

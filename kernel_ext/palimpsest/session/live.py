@@ -4,6 +4,7 @@
 """
 
 import asyncio
+import contextlib
 import dataclasses
 import functools
 from collections.abc import Callable, Collection, Sequence
@@ -40,7 +41,7 @@ from palimpsest.session.wishes import Wish, WishAction
 from palimpsest.store.journal import Journal
 from palimpsest.tools.question import Interview
 from palimpsest.transcript.decisions import Decision
-from palimpsest.transcript.errors import StorageFailed
+from palimpsest.transcript.errors import ConfigError, StorageFailed
 from palimpsest.transcript.events import Record, SessionUpdated
 from palimpsest.transcript.messages import Origin
 from palimpsest.transcript.policies import Policy
@@ -90,7 +91,7 @@ class LiveSession:
             services.ids,
             services.clock,
             self._stage,
-            self._outfit.resolve,
+            self._outfit.accept,
             self._outfit.recovery,
         )
         self.naming = Naming(services, self.log)
@@ -98,6 +99,8 @@ class LiveSession:
         self.sharing = AutoShare(services, journal, self.log, loop)
         self._expander = Expander(services)
         self._memory = Memory()
+        self.withheld = ""
+        """What was held back of its log when it was opened, to be told a person once."""
         journal.subscribe(self._watch)
 
     @property
@@ -194,9 +197,14 @@ class LiveSession:
         """Choose the context policy of this session, from the next request on; returns it."""
         session = self.log.state.session
         if session is not None:
+            before = self.policy().compact.model
             made = self._configured.choose(session, words)
             kept = choice(made) if made is not None else None
             self._update(session, policy_choice=kept, policy=None)
+            if made is not None and made.compact.model not in (None, before):
+                with contextlib.suppress(ConfigError):  # what is no model is told when it is needed
+                    info = self._services.info(made.compact.model, None)
+                    self._services.permitting.use_model(info.ref)
         return self.policy()
 
     def change(self, **fields: Any) -> None:
@@ -312,7 +320,8 @@ class LiveSession:
     def _purse_above(self) -> Purse | None:
         """Return the purse of the session that began this one, where this kernel has it open."""
         session = self.log.state.session
-        return self._services.purses.get((session.parent_id or "") if session else "")
+        began = self._services.permitting.began
+        return self._services.purses.get(began.get(session.id, "") if session else "")
 
     def _update(self, session: Session, **fields: Any) -> None:
         self.log.append(SessionUpdated(session=session.model_copy(update=fields)))

@@ -37,6 +37,10 @@ from palimpsest.transcript.policies import Policy, RecoveryPolicy
 from palimpsest.transcript.values import ModelInfo, ModelRef, ToolSpec
 
 VARIABLES = "variables"
+NOT_USED = (
+    "The log of this session names the model {model}, and nobody named it in this project. Send the prompt "
+    "again with -m {model} if you want it."
+)
 """Who may not use this tool is told of no variables either."""
 FILES = "files"
 """What a notice about files that were left out says that it is about."""
@@ -96,6 +100,12 @@ class Outfit:
         self._check(options.get("tools") or ())
         return agent.name, services.info(wanted, variant).ref
 
+    def accept(self, options: dict[str, Any]) -> tuple[str, ModelRef]:
+        """Return agent and model of a prompt that is sent now, and note that the model is used here."""
+        agent, model = self.resolve(options)
+        self._services.permitting.use_model(model)
+        return agent, model
+
     async def look_for(self, tools: Sequence[str] | None) -> None:
         """Connect servers where only they can have a tool that is named; raises ConfigError."""
         servers = self._services.servers
@@ -113,6 +123,8 @@ class Outfit:
         """Resolve what a user message asks for; raises UserError or ModelFailed with a sentence."""
         services = self._services
         agent = find_agent(user.agent, services.agents)
+        if not services.permitting.may_use(user.model, self._journal.session_id):
+            raise UserError(NOT_USED.format(model=user.model.id))
         info = services.info(user.model.id, user.model.variant)
         await self.guests.begin()
         state = self._log.state
@@ -238,9 +250,17 @@ class Outfit:
             return None
         try:
             info = self._services.info(name, None)
+            self._known(name, info.ref)
         except ConfigError as problem:
             return Summariser(name, problem=str(problem))
         return Summariser(name, self._services.model(info), info)
+
+    def _known(self, name: str, model: ModelRef) -> None:
+        """Raise ConfigError for a model that only the session's own log names."""
+        services, scribe = self._services, self._services.agents.get(AGENT)
+        configured = (services.policy.compact.model, scribe.model if scribe is not None else None)
+        if name not in configured and not services.permitting.may_use(model):
+            raise ConfigError(NOT_USED.format(model=model.id))
 
     def _offered(self, agent: Agent, user: UserMessage) -> tuple[Tool, ...]:
         services = self._services

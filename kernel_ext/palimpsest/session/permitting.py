@@ -2,17 +2,24 @@
 
 Border: puts together what the configuration, the session and a person said; ``tools.permissions``
 decides. What it reads may change while a kernel runs (a mode, an approval, a project that was
-trusted), so it is read at each call. A child session is in its parent's mode and has its approvals.
+trusted), so it is read at each call. A child session is in its parent's mode and has its approvals;
+a parent counts only if this kernel had the child work for it. What a session's record claims holds
+where it tightens, and for the rest where it was granted (``holding``).
 """
 
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from palimpsest.session.approvals import Approvals
-from palimpsest.tools.modes import MODES, Mode, answered_by, denied_by
+from palimpsest.session.grants import Grants
+from palimpsest.session.holding import held_budget, held_mode, held_rules
+from palimpsest.tools.modes import Mode, answered_by, denied_by
 from palimpsest.tools.permissions import Rules
 from palimpsest.transcript.budgets import Budget
+from palimpsest.transcript.errors import ConfigError
 from palimpsest.transcript.sessions import Session
+from palimpsest.transcript.values import ModelRef
 
 NESTED = 20
 """Sessions in sessions that are looked through; a longer chain is a circle in damaged data."""
@@ -40,17 +47,55 @@ class Permitting:
     """What is always allowed in this project."""
     granted: Callable[[], Rules] = tuple
     """What need not be asked in any session: the folders of a person's own skills."""
+    default_model: Callable[[], str] = str
+    """The model that answers where none is named, which any session may use."""
+    began: dict[str, str] = field(default_factory=dict)
+    """Who began whom: the sessions of tasks that worked in this kernel, and their parents, by id."""
     open: dict[str, Find] = field(default_factory=dict)
     """The sessions that this kernel writes, by id."""
+
+    @property
+    def grants(self) -> Grants:
+        """What a person allowed in this project, kept outside it."""
+        return self.approvals.grants
 
     def mode_of(self, session: Session | None) -> Mode:
         """Return the mode that holds for a session."""
         if not self.mode_fixed:
             for one in self.line(session):
-                for mode in MODES:
-                    if one.mode_own and one.mode == mode:
-                        return mode
+                mode = self.own_mode(one)
+                if mode is not None:
+                    return mode
         return self.mode
+
+    def own_mode(self, session: Session) -> Mode | None:
+        """Return the mode that was chosen for this very session, as far as it holds."""
+        return held_mode(session, self.mode, self.grants.newest(session.id, "mode"))
+
+    def own_budget(self, session: Session) -> Budget:
+        """Return the spending limit of this very session, as far as it holds."""
+        return held_budget(session, self.budget, self.grants.newest(session.id, "budget"))
+
+    def held_rules(self, session: Session) -> Rules:
+        """Return what was always allowed in this very session."""
+        return held_rules(session, self.approvals.of(session.id))
+
+    def may_use(self, model: ModelRef, session_id: str | None = None) -> bool:
+        """Tell whether a model that a log names was named by a person here as well."""
+        if model.provider == "rehearsal":
+            return True
+        used = [one.value for one in self.grants.list(None, "model")]
+        used += [one.value for one in self.grants.list(session_id, "model")] if session_id else []
+        if model.id in used:
+            return True
+        with suppress(ConfigError):
+            return model.id == self.default_model()
+        return False
+
+    def use_model(self, model: ModelRef) -> None:
+        """Note that a person's prompt is answered by a model, so that a session may go on with it."""
+        if not self.may_use(model):
+            self.grants.add(self.grants.made("model", model.id, None))
 
     def rules_of(self, session: Session | None, rules: Rules, agent: Rules) -> Rules:
         """Return all rules that hold for the calls of an agent."""
@@ -59,7 +104,7 @@ class Permitting:
 
     def answers_of(self, session: Session | None) -> Rules:
         """Return what need not be asked: by the mode, by the project, by who began this session."""
-        above = [rule for one in list(self.line(session))[1:] for rule in one.permission]
+        above = [rule for one in list(self.line(session))[1:] for rule in self.held_rules(one)]
         mode = answered_by(self.mode_of(session))
         return (*mode, *self.granted(), *self.approvals.rules(), *above)
 
@@ -69,7 +114,7 @@ class Permitting:
             if session is None:
                 return
             yield session
-            find = self.open.get(session.parent_id or "")
+            find = self.open.get(self.began.get(session.id, ""))
             session = find() if find is not None else None
 
 

@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 from palimpsest.render.words import count, money
 from palimpsest.session.asks import Asks
+from palimpsest.session.holding import forgotten, sane
 from palimpsest.session.log import SessionLog
 from palimpsest.session.permitting import Permitting
 from palimpsest.tools.tool import Abort
@@ -55,13 +56,10 @@ class Purse:
     def budget(self) -> Budget:
         """The limit that holds."""
         session = self._log.state.session
-        own = session.budget if session is not None else None
-        configured = self._permitting.budget
-        if own is None or (self._permitting.budget_fixed and own.own):
-            return configured
-        if own.own or (own.usd, own.tokens) == (configured.usd, configured.tokens):
-            return own
-        return configured
+        claimed = session.budget if session is not None else None
+        if session is None or claimed is None or (self._permitting.budget_fixed and claimed.own):
+            return self._permitting.budget
+        return self._permitting.own_budget(session)
 
     @property
     def spent(self) -> Spent:
@@ -87,7 +85,7 @@ class Purse:
         session = self._log.state.session
         if session is not None:
             self._refusal = ""
-            self._write(session, budget)
+            self._grant(session, budget)
 
     async def afford(self, info: ModelInfo, abort: Abort) -> None:
         """Return when the next request may be sent; raises UserError or Aborted."""
@@ -139,12 +137,18 @@ class Purse:
             raise Aborted(abort.reason or "Stopped.")
         session = self._log.state.session
         if reply.answer != "reject" and session is not None:
-            self._write(session, _gone_on(self.budget, measure, self.spent, info))
+            self._grant(session, _gone_on(self.budget, measure, self.spent, info))
             return
         self._refusal = (STOPPED_PRICE if measure == "price" else STOPPED).format(**words)
         self._refusal += NOBODY if reply.by == "headless" else ""
         self._refusal += SET_PRICE.format(**words) if measure == "price" else RAISE
         raise UserError(self._refusal)
+
+    def _grant(self, session: Session, budget: Budget) -> None:
+        """Let a limit hold that a person chose; what the log says of it is history."""
+        value = budget.model_dump(exclude_none=True)
+        self._permitting.grants.put("budget", value, session.id)
+        self._write(forgotten(session, "budget"), budget)
 
     def _write(self, session: Session, budget: Budget) -> None:
         updated = session.model_copy(update={"budget": budget})
@@ -153,8 +157,8 @@ class Purse:
 
 def spent_by(session: Session) -> Spent:
     """Return what a session and those it began have spent."""
-    own = Spent(cost=session.cost, tokens=session.tokens, unpriced=session.unpriced or 0)
-    return own.plus(session.below) if session.below is not None else own
+    own = sane(Spent(cost=session.cost, tokens=session.tokens, unpriced=session.unpriced or 0))
+    return own.plus(sane(session.below)) if session.below is not None else own
 
 
 def is_priced(info: ModelInfo) -> bool:

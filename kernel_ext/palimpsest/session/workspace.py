@@ -27,6 +27,7 @@ from palimpsest.session.live import LiveSession
 from palimpsest.session.notebooks import in_project
 from palimpsest.session.retention import Family, Limits, Plan, holds_pins, plan
 from palimpsest.session.services import Services
+from palimpsest.session.settling import settled, withheld
 from palimpsest.session.sharing import remove_page
 from palimpsest.session.titles import default_title, title_from
 from palimpsest.store.journal import Journal
@@ -39,8 +40,13 @@ from palimpsest.store.state import State
 from palimpsest.store.store import Owner, Problem, SessionSummary, Store, Writer
 from palimpsest.store.sweep import Sweep, Unneeded, survey
 from palimpsest.store.sweep import delete as delete_blobs
-from palimpsest.transcript.errors import NotFound, SessionHeld, UserError
-from palimpsest.transcript.events import PromptDelivered, SessionCreated, SessionUpdated
+from palimpsest.transcript.errors import NotFound, SessionHeld, UnknownError, UserError
+from palimpsest.transcript.events import (
+    PromptDelivered,
+    SessionCreated,
+    SessionError,
+    SessionUpdated,
+)
 from palimpsest.transcript.sessions import Session, SessionTime
 
 NEWEST = 200
@@ -65,6 +71,7 @@ class Workspace:
         self._current: dict[str | None, str] = {}
         self._lock = asyncio.Lock()
         self._attendance = Attendance(self._shut)
+        services.permitting.default_model = services.default_model
         family = services.family
         family.begin, family.resume, family.end = self._work, self._resume, self._attendance.end
         self.giving = Giving(services, self._settled, self._note_share)
@@ -356,6 +363,7 @@ class Workspace:
             if session is not None:
                 with suppress(UserError, OSError):
                     remove_page(self._store, session)
+            self._services.permitting.grants.drop(one)
         self._store.delete(family[-1])
 
     async def _written(self, session_id: str) -> None:
@@ -420,7 +428,26 @@ class Workspace:
         left += [PromptDelivered(prompt_id=prompt_id) for prompt_id in state.inbox]
         if left:
             journal.append(*left, sync=True)
-        return self._use(LiveSession(self._services, journal, loop), notebook)
+        withheld = await self._settle(journal)
+        live = LiveSession(self._services, journal, loop)
+        live.withheld = withheld
+        return self._use(live, notebook)
+
+    async def _settle(self, journal: Journal) -> str:
+        """Bring a session's record to what holds here; returns what a person is told of it."""
+        session = journal.state.session
+        if session is None:
+            return ""
+        infos = [one.info for one in journal.state.messages()]
+        # By the folder's name: a record that names another session must not have what that has.
+        own = session.model_copy(update={"id": journal.session_id})
+        held = await asyncio.to_thread(settled, own, self._services.permitting, infos)
+        if held == session:
+            return ""
+        words = withheld(held) if held.claimed != session.claimed else ""
+        told = [SessionError(error=UnknownError(message=words, explained=True))] if words else []
+        journal.append(SessionUpdated(session=held), *told, sync=True)
+        return words
 
     def _read(self, writer: Writer) -> State:
         """Read the session that is to be written; one that cannot be read is given back."""

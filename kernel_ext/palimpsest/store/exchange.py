@@ -57,8 +57,13 @@ OPEN = (
 )
 OURS_KEPT = frozenset({"policy", "policy_choice", "unpriced", "limits"})
 """Of a session's own record: what an export of ours brings besides; nothing of it allows anything."""
-NO_WORK = frozenset({"session.checkpoint", "session.status"})
+NO_WORK = frozenset({"session.checkpoint", "session.status", "session.error"})
 """Records that come by only opening a session."""
+SETTLED = frozenset(
+    {"permission", "mode", "mode_own", "budget", "model", "claimed", "cost", "tokens"}
+    | {"unpriced", "below"}
+)
+"""What opening a session brings to what holds here."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +118,14 @@ def fingerprint(given: Given) -> str:
     """Return what tells one version of a source's session from another."""
     content = [given.session, given.messages, given.todos, given.diff, given.ours]
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+
+
+def _only_settled(before: Session | None, after: Session) -> bool:
+    """Tell whether a session's record changed only by what opening it does."""
+    if before is None:
+        return False
+    kept = dict.fromkeys(SETTLED)
+    return before.model_copy(update=kept) == after.model_copy(update=kept)
 
 
 def _reason(error: Exception) -> str:
@@ -177,8 +190,16 @@ class _Import:
         """Tell whether a session came from this source and was only read since."""
         if known.get("id") != self._given.id:
             return False
-        after = self._store.read(self._given.id, int(known.get("seq", 0)))
-        return all(record.event.type in NO_WORK for record in after)
+        seq = int(known.get("seq", 0))
+        brought: Session | None = None
+        for record in self._store.read(self._given.id):
+            event = record.event
+            after = event.session if isinstance(event, SessionCreated | SessionUpdated) else None
+            if record.seq <= seq or event.type in NO_WORK:
+                brought = after or brought
+            elif after is None or not _only_settled(brought, after):
+                return False
+        return True
 
     def _begin(self, session_id: str, outcome: Outcome, missing: Sequence[Record] = ()) -> Imported:
         writer = self._store.acquire(session_id, this_owner(f"import-{uuid4().hex}"), create=True)

@@ -30,6 +30,15 @@ class ForkedFrom(Value):
     message_id: str | None = None
 
 
+class Claims(Value):
+    """What a session's log says was allowed and nobody allowed here: history, never a right."""
+
+    permission: tuple[Rule, ...] = ()
+    mode: str | None = None
+    budget: Budget | None = None
+    model: ModelRef | None = None
+
+
 class Session(Value):
     """One agent conversation belonging to one notebook."""
 
@@ -52,6 +61,7 @@ class Session(Value):
     policy_choice: PolicyChoice | None = None
     """The context policy that was chosen for this session; None takes the configured one."""
     permission: tuple[Rule, ...] = ()
+    """What was always allowed, as the log claims it; what holds is kept outside the project."""
     limits: tuple[tuple[Rule, ...], ...] = ()
     """Rule sets of those who began this session: what one of them denies is denied here."""
     mode: str | None = None
@@ -66,6 +76,8 @@ class Session(Value):
     """What the sessions that this one began have spent."""
     budget: Budget | None = None
     """The spending limit that was shown last."""
+    claimed: Claims | None = None
+    """What was held back of this record when it was opened."""
     share: dict[str, Any] | None = None
     revert: dict[str, Any] | None = None
     summary: dict[str, Any] | None = None

@@ -481,6 +481,28 @@ export interface Choose {
   target: string;
 }
 /**
+ * What a session's log says was allowed and nobody allowed here: history, never a right.
+ */
+export interface Claims {
+  permission: Rule[];
+  mode?: string;
+  budget?: Budget;
+  model?: ModelRef;
+}
+/**
+ * Allow, ask or deny a permission for what matches the pattern; the last match wins.
+ */
+export interface Rule {
+  permission: string;
+  pattern: string;
+  action: 'allow' | 'ask' | 'deny';
+  /**
+   * A *limit* only tightens what all other rules say; so does a *lock*, whose question nothing
+   * answers beforehand.
+   */
+  force?: 'limit' | 'lock';
+}
+/**
  * Make the last form of a segment that its cell did not get, since the page was reloaded.
  */
 export interface CloseSegment {
@@ -1679,6 +1701,9 @@ export interface Session {
   model?: ModelRef;
   policy?: Policy;
   policy_choice?: PolicyChoice;
+  /**
+   * What was always allowed, as the log claims it; what holds is kept outside the project.
+   */
   permission: Rule[];
   /**
    * Rule sets of those who began this session: what one of them denies is denied here.
@@ -1700,6 +1725,7 @@ export interface Session {
   unpriced?: number;
   below?: Spent;
   budget?: Budget;
+  claimed?: Claims;
   share?: {
     [k: string]: unknown;
   };
@@ -1831,19 +1857,6 @@ export interface PolicyChoice {
   changes: {
     [k: string]: unknown;
   };
-}
-/**
- * Allow, ask or deny a permission for what matches the pattern; the last match wins.
- */
-export interface Rule {
-  permission: string;
-  pattern: string;
-  action: 'allow' | 'ask' | 'deny';
-  /**
-   * A *limit* only tightens what all other rules say; so does a *lock*, whose question nothing
-   * answers beforehand.
-   */
-  force?: 'limit' | 'lock';
 }
 /**
  * What was spent on requests.

@@ -1,0 +1,185 @@
+"""What holds of what a session's record says: all that tightens, and of the rest what was granted.
+
+A record lies in the project, so anybody may have written it. Its rules, mode and limit are claims:
+each holds where a person granted it here, and where it asks for more than what is configured.
+
+Border: pure, values to values.
+"""
+
+import math
+from collections.abc import Iterable
+from typing import Any
+
+from palimpsest.tools.modes import MODES, Mode
+from palimpsest.tools.permissions import Rules
+from palimpsest.transcript.budgets import Budget, Spent
+from palimpsest.transcript.messages import AssistantMessage, MessageInfo
+from palimpsest.transcript.sessions import Claims, Session
+from palimpsest.transcript.values import Rule, Usage
+
+FREEDOM: dict[Mode, int] = {"plan": 0, "ask": 1, "accept-edits": 2, "bypass": 3}
+SMALLEST, LARGEST = 1e-6, 1e15
+"""A limit beyond these is damage, not a limit."""
+
+
+def held_rules(session: Session, granted: Rules) -> Rules:
+    """Return the rules of a record that hold: those granted, and all that allow nothing."""
+    return tuple(one for one in session.permission if one.action != "allow" or one in granted)
+
+
+def held_mode(session: Session, configured: Mode, granted: Any) -> Mode | None:
+    """Return the mode that was chosen for a session and holds; None where the configured one does."""
+    claimed = _mode(session.mode) if session.mode_own else None
+    if claimed is None or FREEDOM[claimed] <= FREEDOM[configured]:
+        return claimed
+    allowed = _mode(granted)
+    return min(claimed, allowed, key=FREEDOM.__getitem__) if allowed is not None else None
+
+
+def held_budget(session: Session, configured: Budget, granted: Any) -> Budget:
+    """Return the spending limit that holds for a session."""
+    claimed = session.budget
+    if claimed is None:
+        return configured
+    given = granted_budget(granted)
+    if claimed.own:
+        base = _own(claimed, configured, given)
+    elif _amounts(claimed) == _amounts(configured):
+        base = configured
+    else:
+        return configured
+    return _gone_on(base, claimed, given)
+
+
+def granted_budget(value: Any) -> Budget | None:
+    """Return a limit as it was granted."""
+    try:
+        return Budget.model_validate(value) if isinstance(value, dict) else None
+    except ValueError:
+        return None
+
+
+def granted_rules(values: Iterable[Any]) -> Rules:
+    """Return the rules that were granted."""
+    found = []
+    for one in values:
+        if isinstance(one, dict) and isinstance(one.get("permission"), str):
+            pattern = one.get("pattern")
+            if isinstance(pattern, str):
+                found.append(Rule(permission=one["permission"], pattern=pattern, action="allow"))
+    return tuple(found)
+
+
+def ruled(rule: Rule) -> dict[str, str]:
+    """Return a rule as it is granted."""
+    return {"permission": rule.permission, "pattern": rule.pattern}
+
+
+def reclaimed(session: Session) -> Session:
+    """Return a record with all that it claims, what was held back before as well."""
+    claims = session.claimed
+    if claims is None:
+        return session
+    more = tuple(one for one in claims.permission if one not in session.permission)
+    changed: dict[str, Any] = {"permission": (*session.permission, *more), "claimed": None}
+    is_tight = session.mode_own and FREEDOM[_mode(session.mode) or "ask"] <= FREEDOM["ask"]
+    if claims.mode is not None and not is_tight:
+        changed |= {"mode": claims.mode, "mode_own": True}
+    if claims.budget is not None and not (session.budget is not None and session.budget.own):
+        changed["budget"] = claims.budget
+    if claims.model is not None and session.model is None:
+        changed["model"] = claims.model
+    return session.model_copy(update=changed)
+
+
+def forgotten(session: Session, *names: str) -> Session:
+    """Return a record without what was held back of it: a person has just said what holds."""
+    if session.claimed is None:
+        return session
+    empty = Claims()
+    claims = session.claimed.model_copy(update={name: getattr(empty, name) for name in names})
+    return session.model_copy(update={"claimed": claims if claims != empty else None})
+
+
+def sane(spent: Spent) -> Spent:
+    """Return what was spent without what cannot be: less than nothing, or no number."""
+    cost = spent.cost
+    if cost is not None and not (math.isfinite(cost) and cost >= 0):
+        cost = None
+    return Spent(cost=cost, tokens=_sane_usage(spent.tokens), unpriced=max(spent.unpriced, 0))
+
+
+def recorded(infos: Iterable[MessageInfo]) -> Spent:
+    """Return what the answers of a log took, by their own numbers."""
+    found = Spent()
+    for info in infos:
+        if isinstance(info, AssistantMessage):
+            found = found.plus(sane(Spent(cost=info.cost, tokens=info.tokens)))
+    return found
+
+
+def at_least(one: Spent, other: Spent) -> Spent:
+    """Return the larger of two accounts, number by number."""
+    known = [cost for cost in (one.cost, other.cost) if cost is not None]
+    return Spent(
+        cost=max(known) if known else None,
+        tokens=one.tokens if one.all_tokens >= other.all_tokens else other.tokens,
+        unpriced=max(one.unpriced, other.unpriced),
+    )
+
+
+def _mode(word: Any) -> Mode | None:
+    return next((mode for mode in MODES if mode == word), None)
+
+
+def _own(claimed: Budget, configured: Budget, given: Budget | None) -> Budget:
+    usd = _limit(claimed.usd)
+    tokens = _limit(claimed.tokens)
+    if given is not None and given.own and _amounts(given) == (usd, tokens):
+        return Budget(usd=usd, tokens=_whole(tokens), own=True)
+    least = (_least(usd, configured.usd), _least(tokens, configured.tokens))
+    if least == _amounts(configured):
+        return configured
+    return Budget(usd=least[0], tokens=_whole(least[1]), own=True)
+
+
+def _gone_on(base: Budget, claimed: Budget, given: Budget | None) -> Budget:
+    """Return a limit with how far a person let the session go on."""
+    same = given is not None and (*_amounts(given), given.own) == (*_amounts(base), base.own)
+    if not same or given is None:
+        return base
+    tokens = _until(claimed.tokens_until, given.tokens_until)
+    update = {
+        "usd_until": _until(claimed.usd_until, given.usd_until),
+        "tokens_until": _whole(tokens),
+        "unpriced": tuple(one for one in claimed.unpriced if one in given.unpriced),
+    }
+    return base.model_copy(update=update)
+
+
+def _amounts(budget: Budget) -> tuple[float | None, float | None]:
+    return budget.usd, budget.tokens
+
+
+def _limit(amount: float | None) -> float | None:
+    return amount if amount is not None and SMALLEST <= amount <= LARGEST else None
+
+
+def _least(one: float | None, other: float | None) -> float | None:
+    known = [amount for amount in (one, other) if amount is not None]
+    return min(known) if known else None
+
+
+def _until(claimed: float | None, given: float | None) -> float | None:
+    claimed = _limit(claimed)
+    return None if claimed is None or given is None else min(claimed, given)
+
+
+def _whole(amount: float | None) -> int | None:
+    return None if amount is None else int(amount)
+
+
+def _sane_usage(usage: Usage) -> Usage:
+    names = ("input", "output", "reasoning", "cache_read", "cache_write")
+    wrong = {name: 0 for name in names if getattr(usage, name) < 0}
+    return usage.model_copy(update=wrong) if wrong else usage
