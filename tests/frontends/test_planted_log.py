@@ -281,11 +281,11 @@ def test_a_log_under_another_sessions_name_has_nothing_of_it(project: Path, tmp_
     other.mkdir()
     rule = {"permission": "bash", "pattern": "touch marker", "action": "allow"}
     lines = (honest / "log-1.jsonl").read_text().splitlines()
-    created = json.loads(lines[0])
+    (created,) = [json.loads(line) for line in lines if '"session.created"' in line]
     created["session"] |= {"permission": [rule], "mode": "accept-edits", "mode_own": True}
     created["session"]["time"] = {"created": 1, "updated": 10**15}
     assert created["session"]["id"] == honest.name
-    (other / "log-1.jsonl").write_text(json.dumps(created) + "\n")
+    (other / "log-1.jsonl").write_text(json.dumps(created | {"seq": 1}) + "\n")
     shutil.rmtree(honest)
     (project / ".palimpsest" / "index.json").unlink(missing_ok=True)
 

@@ -33,7 +33,9 @@ def held_mode(session: Session, configured: Mode, granted: Any) -> Mode | None:
     if claimed is None or FREEDOM[claimed] <= FREEDOM[configured]:
         return claimed
     allowed = _mode(granted)
-    return min(claimed, allowed, key=FREEDOM.__getitem__) if allowed is not None else None
+    if allowed is None:
+        return None
+    return claimed if FREEDOM[claimed] <= FREEDOM[allowed] else allowed
 
 
 def held_budget(session: Session, configured: Budget, granted: Any) -> Budget:
