@@ -107,7 +107,7 @@ def paths_touched(command: str) -> tuple[str, ...]:
     found: dict[str, None] = {}
     for piece in simple_commands(command):
         targets: list[str] = []
-        words = _words(piece)
+        words = words_of(piece)
         if piece.startswith("> "):
             targets = [piece[2:]]
         elif words and words[0] in CHANGES_FILES:
@@ -120,7 +120,8 @@ def _is_elsewhere(target: str) -> bool:
     return target.startswith(("$", "<", ">")) or DEVICE.fullmatch(target) is not None
 
 
-def _words(piece: str) -> list[str]:
+def words_of(piece: str) -> list[str]:
+    """Return the words of a simple command without their quotes."""
     try:
         return shlex.split(piece)
     except ValueError:

@@ -19,6 +19,7 @@ from palimpsest.tools.paths import reach
 from palimpsest.tools.process import Command, Ended, Output
 from palimpsest.tools.progress import PREVIEW_CHARS, Progress
 from palimpsest.tools.python import first_line
+from palimpsest.tools.shell_files import protected_files
 from palimpsest.tools.shell_rules import always_patterns
 from palimpsest.tools.tool import ToolContext, ToolOutcome
 from palimpsest.transcript.errors import Aborted, UserError
@@ -79,6 +80,10 @@ class BashTool:
         for path in paths_touched(command):
             await reach(context, str(folder.path / path) if not path.startswith("~") else path)
         title = first_line(command)
+        named = await asyncio.to_thread(protected_files, command, folder.path, context.root)
+        for permission, path in named:
+            verb = "Read" if permission == "read" else "Write"
+            await context.ask(permission, [path], title=f"{verb} {path} by a command: {title}")
         await context.ask(self.permission, [command], title=title, always=always_patterns(command))
         if context.abort.is_set():
             raise Aborted(context.abort.reason)
