@@ -47,6 +47,7 @@ _HOMES = {
         "palimpsest.project",
     ),
     "tool": "palimpsest.app",
+    "AgentTurnFailed": "palimpsest.frontends.failing",
     "hook": "palimpsest.session.hooks",
     "unhook": "palimpsest.session.hooks",
     "Refuse": "palimpsest.transcript.hooks",

@@ -9,6 +9,7 @@ from palimpsest.session.api import Answer
 from palimpsest.transcript.errors import ErrorValue
 from palimpsest.transcript.messages import Message
 from palimpsest.transcript.parts import Part
+from palimpsest.transcript.stops import StoppedBy
 from palimpsest.transcript.values import Usage
 
 
@@ -58,6 +59,11 @@ class AgentAnswer:
     def error(self) -> ErrorValue | None:
         """Why the turn ended early, or None."""
         return self._answer.error
+
+    @property
+    def stopped_by(self) -> StoppedBy:
+        """Why the turn ended; ``finished`` where it came to its end by itself."""
+        return self._answer.stopped_by
 
     @property
     def session(self) -> str:

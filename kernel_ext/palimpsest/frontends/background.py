@@ -14,6 +14,7 @@ from typing import Any
 
 from IPython.core.error import UsageError
 
+from palimpsest.frontends import failing
 from palimpsest.frontends.answer import AgentAnswer
 from palimpsest.frontends.options import Options, Request
 from palimpsest.frontends.pump import CellWait, Pump
@@ -69,7 +70,7 @@ class Background:
 
     def wait(self) -> AgentAnswer:
         """Wait here for the answer; the agent's Python runs meanwhile. The stop button ends the waiting."""
-        return self._waiting.wait(self._session, self._future)
+        return self._waiting.checked(self._waiting.wait(self._session, self._future))
 
     def stop(self) -> bool:
         """Stop the turn; false when nothing ran."""
@@ -96,6 +97,11 @@ class Waiting:
     def made(self, answer: Answer) -> AgentAnswer:
         """Return an answer as cells get it."""
         return AgentAnswer(answer, self._pump.shell)
+
+    def checked(self, made: AgentAnswer) -> AgentAnswer:
+        """Return an answer; raises AgentTurnFailed as the cell that asked would have."""
+        failing.check(made, self._services, self._pump.shell, scrubber())
+        return made
 
     def wait(self, session: LiveSession, future: "Future[Answer]") -> AgentAnswer:
         """Block until the answer is there."""
@@ -185,7 +191,8 @@ def join(services: Services, pump: Pump, pages: Pages, place: Place) -> AgentAns
     """Wait for the run of the notebook's session, and show its answer; ``%agent wait``."""
     try:
         session = services.engine.submit(services.workspace.current(place.notebook)).result()
-        made = Waiting(services, pump, pages).wait(session, services.engine.submit(session.loop()))
+        waiting = Waiting(services, pump, pages)
+        made = waiting.wait(session, services.engine.submit(session.loop()))
     except TurnStopped:
         raise
     except KeyboardInterrupt:  # before the waiting had begun
@@ -194,7 +201,7 @@ def join(services: Services, pump: Pump, pages: Pages, place: Place) -> AgentAns
     words = made.error.message if made.error is not None and not made.text else made.text
     data = {"text/markdown": safe_markdown(clean(words)), "text/plain": clean(words)}
     pump.shell.display_pub.publish(data)
-    return made
+    return waiting.checked(made)
 
 
 async def _begin(

@@ -16,6 +16,7 @@ from typing import Any, Protocol
 
 from IPython.core.error import UsageError
 
+from palimpsest.frontends import failing
 from palimpsest.frontends.answer import AgentAnswer
 from palimpsest.frontends.cell import CellStory
 from palimpsest.frontends.execute import flush_figures
@@ -273,7 +274,9 @@ class CellTurn:
         self._tell(lambda: self._story.finish(answer))
         if answer.error is not None and answer.error.type == "aborted":
             raise TurnStopped
-        return AgentAnswer(answer, self._pump.shell)
+        made = AgentAnswer(answer, self._pump.shell)
+        failing.check(made, self._services, self._pump.shell, self._scrub)
+        return made
 
     def _new_story(self) -> "CellStory | TerminalStory":
         if getattr(self._pump.shell, "kernel", None) is None:

@@ -23,7 +23,7 @@ async def watch(abort: Abort, state: CompactionState, policy: RecoveryPolicy) ->
         extended = True
         await asyncio.sleep(policy.compaction_seconds)
     state.late = True
-    abort.set(TIME_IS_UP.format(seconds=policy.turn_seconds))
+    abort.set(TIME_IS_UP.format(seconds=policy.turn_seconds), "interrupted")
 
 
 def _next(state: CompactionState, *, extended: bool) -> str:

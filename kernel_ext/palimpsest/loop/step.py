@@ -48,8 +48,8 @@ SILENT = (
     "conversation without saying so, and this answer may miss something."
 )
 
-StepResult = Literal["continue", "compact", "overflow", "full", "stop"]
-"""``compact``: the next request would not fit; ``overflow``: the provider refused this one as too
+StepResult = Literal["continue", "compact", "overflow", "full", "stop", "rejected", "circle"]
+"""``rejected``: a person refused a call; ``circle``: the guard against circles ended the turn; ``compact``: the next request would not fit; ``overflow``: the provider refused this one as too
 long, with or without another way left; ``full``: and a summary is known not to help."""
 
 
@@ -132,8 +132,12 @@ async def _run_request(
     add_to_session(stage, processor.message)
     if isinstance(error, ContextOverflowError) and assembled.route.fits:
         return "full" if error.compaction_failed else "overflow"
-    if error is not None or processor.rejected or last:
+    if processor.circle is not None:
+        return "circle"
+    if error is not None or last:
         return "stop"
+    if processor.rejected:
+        return "rejected"
     full = tries.may_compact(setup) and reported_full(setup, processor.message)
     return "compact" if full else "continue"
 
@@ -192,6 +196,8 @@ async def _finish(
         error = UnknownError(message=NOTHING, explained=True)
     await files.end()
     processor.handle(finished)
+    if processor.circle is not None:
+        error = UnknownError(message=processor.circle, explained=True)
     if error is None and stage.abort.is_set():
         error = AbortedError(message=stage.abort.reason)
     return error

@@ -7,6 +7,7 @@ those the provider ran or that were left interrupted.
 
 from palimpsest.context.guard import refusal
 from palimpsest.loop.compaction import asked, begin, possible, run_compaction
+from palimpsest.loop.ending import refused_unasked
 from palimpsest.loop.filesteps import tell_changes
 from palimpsest.loop.reminding import say_last_step
 from palimpsest.loop.room import (
@@ -18,9 +19,17 @@ from palimpsest.loop.room import (
 )
 from palimpsest.loop.saying import refuse
 from palimpsest.loop.stage import Setup, Stage
-from palimpsest.loop.step import run_step
+from palimpsest.loop.step import StepResult, run_step
 from palimpsest.loop.subtask import pending, run_subtasks
-from palimpsest.transcript.errors import Aborted, ErrorValue, ModelFailed, UnknownError, UserError
+from palimpsest.transcript.errors import (
+    Aborted,
+    ContextOverflowError,
+    ErrorValue,
+    GuardStopped,
+    ModelFailed,
+    UnknownError,
+    UserError,
+)
 from palimpsest.transcript.messages import (
     AssistantMessage,
     Message,
@@ -28,6 +37,10 @@ from palimpsest.transcript.messages import (
     UserMessage,
 )
 from palimpsest.transcript.parts import CompactionPart, ToolFailed, ToolPart
+from palimpsest.transcript.stops import STOPS, StoppedBy
+
+REFUSED_LIMIT = 3
+"""Steps in a row of which every call was refused because nobody was there to ask, before the turn stops."""
 
 UNFINISHED = {None, "tool-calls", "unknown"}
 
@@ -35,8 +48,8 @@ UNKNOWN_LIMIT = 2
 """Steps in a row that end for an unknown reason without calling a tool before the turn stops."""
 
 
-async def run_turn(stage: Stage, *, again: bool = False) -> None:
-    """Run steps until done, stopped, or at the step limit.
+async def run_turn(stage: Stage, *, again: bool = False) -> StoppedBy | None:
+    """Run steps until done, stopped, or at the step limit; returns the guard that ended the turn, if one did.
 
     ``again`` goes on with a turn that failed: the failed request is sent anew, with all that was
     done before it, and the user's message is not said twice.
@@ -46,6 +59,7 @@ async def run_turn(stage: Stage, *, again: bool = False) -> None:
     if turn.setup is not None:
         prune_after_turn(stage, turn.setup)
     await tell_changes(stage)
+    return turn.stopped_by
 
 
 class Turn:
@@ -54,10 +68,15 @@ class Turn:
     def __init__(self, stage: Stage) -> None:
         self.setup: Setup | None = None
         """Of the newest step; None before the first."""
+        self.stopped_by: StoppedBy | None = None
+        """The guard that ended it; None where the last answer says itself how it ended."""
         self._stage = stage
         self._tries = Tries()
         self._steps = 0
         self._unknown = 0
+        self._refused = 0
+        self._no_summary = False
+        """A compaction of this turn failed."""
 
     async def run(self, *, again: bool) -> None:
         """Run steps until nothing is left to do."""
@@ -76,6 +95,7 @@ class Turn:
             except Aborted:
                 return
             except (UserError, ModelFailed) as problem:
+                self._guarded(getattr(problem, "guard", ""))
                 refuse(stage, user, _error(problem))
                 return
             if not await self._next(setup, user):
@@ -95,8 +115,10 @@ class Turn:
     async def _compact(self, setup: Setup, user: UserMessage, marked: CompactionPart) -> bool:
         """Summarise; where that fails in the middle of work, cut oversized results instead."""
         outcome = await run_compaction(self._stage, setup, user)
-        if outcome == "failed" and marked.auto:
-            return self._shorten(setup, user)
+        self._no_summary = self._no_summary or outcome == "failed"
+        if outcome == "failed" and marked.auto and self._shorten(setup, user):
+            return True
+        self._guarded("compaction" if outcome == "failed" else "")
         return outcome == "continue"
 
     def _shorten(self, setup: Setup, user: UserMessage) -> bool:
@@ -124,10 +146,33 @@ class Turn:
         ):
             return self._make_room(user, refused=refused)
         if refused or result == "full":
-            return self._shorten(setup, user)
-        ended_unknown = _ended_unknown(stage.log.state.messages())
-        self._unknown = self._unknown + 1 if ended_unknown else 0
+            return self._shorten(setup, user) or self._guarded(self._too_long())
+        return self._goes_on(result, last=last)
+
+    def _goes_on(self, result: StepResult, *, last: bool) -> bool:
+        """Tell whether a step is followed by another one, and note the guard that says no."""
+        newest = self._stage.log.state.messages()[-1]
+        self._unknown = self._unknown + 1 if _ended_unknown(newest) else 0
+        self._refused = self._refused + 1 if refused_unasked(newest) else 0
+        if result in ("rejected", "circle"):
+            return self._guarded(result)
+        if self._refused >= REFUSED_LIMIT:
+            return self._guarded("rejected")
+        error = getattr(newest.info, "error", None)
+        if isinstance(error, ContextOverflowError):
+            return self._guarded(self._too_long())
+        if last and error is None and (self._steps > 1 or _wanted_more(newest)):
+            return self._guarded("steps")
         return result != "stop" and self._unknown < UNKNOWN_LIMIT
+
+    def _guarded(self, guard: str) -> bool:
+        """Note which guard ended the turn; false, since it does not go on."""
+        self.stopped_by = next((one for one in STOPS if one == guard), None)
+        return False
+
+    def _too_long(self) -> StoppedBy:
+        """Return why a turn ends whose request fits the window in no way."""
+        return "compaction" if self._no_summary else "window"
 
     def _make_room(self, user: UserMessage, *, refused: bool = False) -> bool:
         """Ask for a compaction; the next round of the loop does it."""
@@ -170,7 +215,7 @@ def _check_window(setup: Setup) -> None:
     """Refuse a model whose window is too small to work in, before anything is sent to it."""
     words = refusal(setup.info, setup.policy.guard)
     if words is not None:
-        raise UserError(words)
+        raise GuardStopped(words, "window")
 
 
 def _open_tools(message: Message) -> bool:
@@ -184,8 +229,12 @@ def _open_tools(message: Message) -> bool:
     return False
 
 
-def _ended_unknown(messages: Messages) -> bool:
-    newest = messages[-1]
+def _wanted_more(newest: Message) -> bool:
+    """Tell whether an answer ended with calls, which the last step does not run."""
+    return isinstance(newest.info, AssistantMessage) and newest.info.finish == "tool-calls"
+
+
+def _ended_unknown(newest: Message) -> bool:
     return (
         isinstance(newest.info, AssistantMessage)
         and newest.info.finish == "unknown"

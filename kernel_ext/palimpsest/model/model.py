@@ -140,6 +140,8 @@ class ToolErred:
     error: str
     rejected: bool = False
     """A person rejected it without feedback."""
+    guard: str | None = None
+    """The guard that ends the turn with this call."""
     metadata: dict[str, Any] | None = None
 
 

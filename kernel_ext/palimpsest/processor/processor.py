@@ -73,6 +73,8 @@ class Processor:
         self.message = message
         self.rejected = False
         """A person rejected a call without feedback: the turn ends here."""
+        self.circle: str | None = None
+        """Why the turn ends here, where the guard against circles ends it."""
         self._desk = desk
         self._request_id = request_id
         self._window = window
@@ -265,6 +267,8 @@ class Processor:
         if part is None or not isinstance(part.state, ToolRunning):
             return
         self.rejected = self.rejected or event.rejected
+        if event.guard == "circle":
+            self.circle = event.error
         state = ToolFailed(
             input=part.state.input,
             error=event.error,

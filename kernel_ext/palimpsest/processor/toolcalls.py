@@ -18,6 +18,9 @@ from palimpsest.transcript.errors import Aborted, PermissionDenied, UserError
 GRACE_SECONDS = 3.0
 """How long a stopped tool may take to come back by itself before its call is given up."""
 
+UNATTENDED = "unattended"
+"""Key in the metadata of a call's state: it was refused because nobody was there to ask."""
+
 
 class Offer(Protocol):
     """The tools of this step, by name; the registry is one."""
@@ -90,7 +93,10 @@ async def _run(
         began(call.id)
         return await _until_abort(call, tool, arguments, given)
     except PermissionDenied as denied:
-        return ToolErred(call.id, str(denied), rejected=denied.stops)
+        unasked = {UNATTENDED: True} if denied.by == "headless" else None
+        return ToolErred(
+            call.id, str(denied), rejected=denied.stops, guard=denied.guard, metadata=unasked
+        )
     except Aborted:
         return _aborted(call, {})
     except UserError as problem:

@@ -10,7 +10,10 @@ from palimpsest.session.api import Answer, PromptOptions
 from palimpsest.transcript.errors import AbortedError, ErrorValue, UnknownError
 from palimpsest.transcript.messages import AssistantMessage, Message, Messages, UserMessage
 from palimpsest.transcript.parts import TextPart
+from palimpsest.transcript.stops import StoppedBy, stop_of, stop_of_error
 from palimpsest.transcript.values import Usage
+
+UNSAID = "The provider ended the answer without saying why. Ask it to go on."
 
 
 def given(options: PromptOptions) -> dict[str, Any]:
@@ -43,7 +46,11 @@ def collected(
     usage = Usage()
     for info in infos:
         usage = usage.plus(info.tokens)
-    error = error or (infos[-1].error if infos else UnknownError(message="Nothing was answered."))
+    if error is None:
+        error = infos[-1].error if infos else UnknownError(message="Nothing was answered.")
+    by = (stop_of(infos[-1]) if infos else None) or (stop_of_error(error) if error else "error")
+    if error is None:
+        error = _unsaid(by)
     return Answer(
         session_id=session_id,
         turn_id=message_id,
@@ -53,7 +60,19 @@ def collected(
         cost=sum(costs) if costs else None,
         steps=len(infos),
         error=error,
+        stopped_by=by,
     )
+
+
+def _unsaid(by: StoppedBy) -> ErrorValue | None:
+    """Return the error of a turn that ended by a failure which no message holds."""
+    match by:
+        case "error":
+            return UnknownError(message=UNSAID, explained=True)
+        case "cancelled" | "interrupted":
+            return AbortedError()
+        case _:
+            return None
 
 
 def answers_after(messages: Messages, message_id: str) -> Messages:

@@ -26,6 +26,7 @@ from palimpsest.transcript.events import PromptAdmitted, QuestionAsked, Record
 from palimpsest.transcript.messages import Message, Messages, Origin
 from palimpsest.transcript.policies import Policy
 from palimpsest.transcript.sessions import Session, Status
+from palimpsest.transcript.stops import StoppedBy
 from palimpsest.transcript.values import Ask, Reply, Todo, Usage
 
 Delivery = Literal["steer", "queue"]
@@ -69,6 +70,8 @@ class Answer:
     """US dollars; None means unknown."""
     steps: int = 0
     error: ErrorValue | None = None
+    stopped_by: StoppedBy = "finished"
+    """Why the turn ended; ``finished`` is the provider's own end of the answer and nothing else."""
     seq: tuple[int, int] = (0, 0)
     """First and last journal record of the turn."""
 

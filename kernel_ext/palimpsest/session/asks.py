@@ -95,13 +95,15 @@ class Asks:
         """Return when the call may run; raises PermissionDenied or Aborted otherwise."""
         answers = self._permitting.answers_of(self._log.state.session)
         verdict = decide(permission, patterns, rules, (*answers, *self._approved))
+        locked = False
         match verdict:
             case Allowed():
-                return
+                if permission not in NEVER_BY_YES:
+                    return
             case Denied() as denied:
                 raise PermissionDenied(denied.message, stops=False)
-            case MustAsk(locked=locked):
-                pass
+            case MustAsk():
+                locked = verdict.locked
             case _:
                 assert_never(verdict)
         ask = Ask(

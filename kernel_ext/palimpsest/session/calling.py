@@ -13,8 +13,20 @@ from palimpsest.session.runner import Run
 from palimpsest.session.services import Services
 from palimpsest.tools.permissions import Rules
 from palimpsest.tools.tool import AskFunction
+from palimpsest.transcript.errors import PermissionDenied
 from palimpsest.transcript.messages import Messages, UserMessage
 from palimpsest.transcript.parts import TextPart, ToolPart
+
+REFUSED = (
+    "Refused: you repeat {words}, and nothing has changed in between. Do something else, or end with what you "
+    "have; the same again ends the turn."
+)
+ENDED = (
+    "The turn was ended because the model went in a circle: it repeated {words} after it was told not to, and "
+    "nobody was there to ask. Change the prompt, or choose another model."
+)
+MOST_CIRCLES = 2
+"""Different circles that are refused in a turn before the next one ends it."""
 
 
 class Calling:
@@ -25,6 +37,8 @@ class Calling:
         self._log = log
         self._asks = asks
         self._circling: set[frozenset[str]] = set()
+        self._refused: dict[frozenset[str], str] = {}
+        """Circles that nobody was there to ask about, and the message in which each was refused."""
         self._guarding = asyncio.Lock()
         self._given: dict[str, dict[str, Any]] = {}
 
@@ -35,6 +49,7 @@ class Calling:
     def turn_began(self) -> None:
         """Forget what was said of circles in the turn before."""
         self._circling.clear()
+        self._refused.clear()
 
     def asker(self, run: Run, message_id: str, call_id: str, tool: str) -> AskFunction:
         """Return how the tool of a call asks."""
@@ -74,7 +89,11 @@ class Calling:
         return services.permitting.rules_of(self._log.state.session, services.rules, own)
 
     async def guard(self, run: Run, message_id: str, call: ToolCalled) -> None:
-        """Ask before a call that goes round in circles; the answer holds for the turn."""
+        """Ask before a call that goes round in circles; the answer holds for the turn.
+
+        Where nobody can be asked, the call is refused once, with words for the model; the same
+        circle again ends the turn, and so does one circle too many.
+        """
         calls = _calls_of_turn(self._log.state.messages(), upto=call.id)
         found = circle(calls)
         if not found:
@@ -84,9 +103,23 @@ class Calling:
             if found in self._circling:
                 return
             words = "the same call" if len(found) == 1 else f"the same {len(found)} calls"
+            if self._refused.get(found, message_id) != message_id:
+                raise _ended(words)
             ask = self.asker(run, message_id, call.id, call.tool)
-            await ask("doom_loop", [call.tool], title=f"The model repeats {words}. Go on?")
+            try:
+                await ask("doom_loop", [call.tool], title=f"The model repeats {words}. Go on?")
+            except PermissionDenied as denied:
+                if denied.by == "person":
+                    raise
+                self._refused[found] = message_id
+                if len(self._refused) > MOST_CIRCLES:
+                    raise _ended(words) from None
+                raise PermissionDenied(REFUSED.format(words=words), stops=False) from None
             self._circling.add(found)
+
+
+def _ended(words: str) -> PermissionDenied:
+    return PermissionDenied(ENDED.format(words=words), stops=True, guard="circle")
 
 
 def _turn_of(messages: Messages, call_id: str) -> int:

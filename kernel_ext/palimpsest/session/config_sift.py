@@ -23,6 +23,7 @@ from palimpsest.transcript.errors import ConfigError
 
 MODES_BY_FREEDOM = ("plan", *(mode for mode in MODES if mode != "plan"))
 SHARES_BY_FREEDOM = ("disabled", "manual", "auto")
+ENDS_BY_FREEDOM = ("raise", "auto", "show")
 LEAST_WINDOW = 8_000
 """Tokens; in a smaller window a folder would make every turn summarise, and pay for it."""
 MOST_RESERVED = 64_000
@@ -167,6 +168,7 @@ ALLOWED: Mapping[str, Test] = {
     "mode": _no_freer(MODES_BY_FREEDOM, "mode"),
     "budget.usd": _smaller("budget.usd"),
     "budget.tokens": _smaller("budget.tokens"),
+    "on_failure": _no_freer(ENDS_BY_FREEDOM, "on_failure"),
     "max_steps": _smaller("max_steps", built_in=DEFAULT_STEPS),
     "subagent_depth": _smaller("subagent_depth"),
     "default_agent": _first_agent,

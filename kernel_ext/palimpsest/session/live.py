@@ -237,7 +237,7 @@ class LiveSession:
         """Stop what runs, write a checkpoint, give the session back."""
         self.runner.compactions.close()
         self.naming.end()
-        self.runner.cancel("The session is closed.")
+        self.runner.cancel("The session is closed.", "interrupted")
         await self.runner.wait_idle()
         await self.sharing.settle()
         await off_loop(self.journal.close)
@@ -274,7 +274,9 @@ class LiveSession:
             self._moved = True
             run = self.runner.run
             if run is not None:
-                run.abort.set(self.journal.failed or "Another kernel took this session over.")
+                run.abort.set(
+                    self.journal.failed or "Another kernel took this session over.", "interrupted"
+                )
 
     # What the runner and the loop call
 

@@ -15,7 +15,7 @@ from palimpsest.session.log import SessionLog
 from palimpsest.session.permitting import Permitting
 from palimpsest.tools.tool import Abort
 from palimpsest.transcript.budgets import Budget, Measure, Spent
-from palimpsest.transcript.errors import Aborted, UserError
+from palimpsest.transcript.errors import Aborted, GuardStopped
 from palimpsest.transcript.events import SessionUpdated
 from palimpsest.transcript.sessions import Session
 from palimpsest.transcript.values import ModelInfo
@@ -88,7 +88,7 @@ class Purse:
             self._grant(session, budget)
 
     async def afford(self, info: ModelInfo, abort: Abort) -> None:
-        """Return when the next request may be sent; raises UserError or Aborted."""
+        """Return when the next request may be sent; raises GuardStopped or Aborted."""
         above = self._above()
         if above is not None:
             await above.afford(info, abort)
@@ -96,7 +96,7 @@ class Purse:
         measure = self._measure(info)
         while measure is not None:
             if self._refusal:
-                raise UserError(self._refusal)
+                raise GuardStopped(self._refusal, "budget")
             await self._ask(measure, info, abort)
             measure = self._measure(info)
 
@@ -142,7 +142,7 @@ class Purse:
         self._refusal = (STOPPED_PRICE if measure == "price" else STOPPED).format(**words)
         self._refusal += NOBODY if reply.by == "headless" else ""
         self._refusal += SET_PRICE.format(**words) if measure == "price" else RAISE
-        raise UserError(self._refusal)
+        raise GuardStopped(self._refusal, "budget")
 
     def _grant(self, session: Session, budget: Budget) -> None:
         """Let a limit hold that a person chose; what the log says of it is history."""

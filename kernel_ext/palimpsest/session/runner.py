@@ -14,6 +14,7 @@ from palimpsest.context.fold import marker
 from palimpsest.loop.compaction import begin, possible
 from palimpsest.loop.compaction_state import CompactionState
 from palimpsest.loop.deadline import watch
+from palimpsest.loop.ending import journal_end
 from palimpsest.loop.saying import refuse
 from palimpsest.loop.stage import Log, Stage
 from palimpsest.loop.turn import failure, newest_user, run_turn
@@ -56,6 +57,7 @@ from palimpsest.transcript.messages import (
 from palimpsest.transcript.parts import TextPart
 from palimpsest.transcript.policies import RecoveryPolicy
 from palimpsest.transcript.sessions import Busy, Idle
+from palimpsest.transcript.stops import StoppedBy, stop_of, stop_of_error
 from palimpsest.transcript.values import ModelRef
 
 BUSY = "The agent works already; wait for its answer, or stop it."
@@ -198,13 +200,13 @@ class Runner:
         self._begin(self._work(start, again=True))
         return await asyncio.shield(future)
 
-    def cancel(self, reason: str) -> bool:
+    def cancel(self, reason: str, by: StoppedBy = "cancelled") -> bool:
         """Stop the run and everything that waits; false when nothing ran."""
         waiting = list(self._log.state.inbox)
         for prompt_id in waiting:
             self.withdraw(prompt_id)
         if self._run is not None:
-            self._run.abort.set(reason)
+            self._run.abort.set(reason, by)
         return bool(waiting) or self._run is not None
 
     def withdraw(self, prompt_id: str, error: ErrorValue | None = None) -> bool:
@@ -213,7 +215,8 @@ class Runner:
             return False
         self._log.append(PromptDelivered(prompt_id=prompt_id))
         self._yes.discard(prompt_id)
-        self._answer(prompt_id, Answer(self._session_id, "", error=error or AbortedError()))
+        answer = Answer(self._session_id, "", error=error or AbortedError(), stopped_by="withdrawn")
+        self._answer(prompt_id, answer)
         return True
 
     async def wait_idle(self) -> None:
@@ -277,6 +280,7 @@ class Runner:
             cost=info.cost,
             steps=1,
             error=problem or info.error,
+            stopped_by=stop_of(info) or "error",
         )
 
     def _answer_joined(self) -> None:
@@ -298,7 +302,9 @@ class Runner:
                 await self._turn()
         except Exception as broken:  # noqa: BLE001  who waits must be told, whatever broke
             for prompt_id in list(self._waiting):
-                self._answer(prompt_id, Answer(self._session_id, "", error=defect(broken)))
+                problem = defect(broken)
+                by = stop_of_error(problem)
+                self._answer(prompt_id, Answer(self._session_id, "", error=problem, stopped_by=by))
         finally:
             try:
                 self._log.append(SessionStatus(status=Idle()), sync=True)
@@ -322,9 +328,9 @@ class Runner:
             else:
                 start(run, stage)
             if start is not None or run.delivered:
-                await run_turn(stage, again=again)
+                self._end(run, stage, await run_turn(stage, again=again))
         except asyncio.CancelledError:
-            run.abort.set("The kernel ends.")
+            run.abort.set("The kernel ends.", "interrupted")
             problem = AbortedError(message="The kernel ends.")
             raise
         except Exception as broken:  # noqa: BLE001  one broken turn must not end the session
@@ -332,6 +338,8 @@ class Runner:
             if not ends(broken):
                 # Else the next kernel tells that this one ended before the answer did.
                 self._tell(stage, problem)
+                if stage is not None:
+                    self._end(run, stage, "error")
             if start is None and not run.delivered:
                 self.withdraw(next(iter(self._log.state.inbox), ""), problem)
         finally:
@@ -340,6 +348,19 @@ class Runner:
             self.compactions.turn_ended()
             for prompt_id, message_id in run.delivered.items():
                 self._answer(prompt_id, self._collect(run, message_id, problem))
+
+    def _end(self, run: Run, stage: Stage, guard: StoppedBy | None) -> None:
+        """Journal why the turn ended; who stopped it says so, unless it had ended before."""
+        messages = self._log.state.messages()
+        answers = answers_after(messages, next(iter(run.delivered.values()), ""))
+        if not answers:
+            return
+        by = guard
+        if run.abort.is_set() and by is None:
+            info = answers[-1].info
+            said = stop_of(info) if isinstance(info, AssistantMessage) else None
+            by = run.abort.by if said in (None, "cancelled") else said
+        journal_end(stage, by, answers)
 
     def _tell(self, stage: Stage | None, problem: ErrorValue) -> None:
         """Write what broke where it is read: as the answer to what was asked."""

@@ -254,6 +254,8 @@ class Config(Settings):
     """One table or list per layer, low to high; a file writes one."""
     max_steps: Count | None = None
     """Model requests in one turn."""
+    on_failure: Literal["raise", "show", "auto"] = "auto"
+    """Whether a cell fails whose turn did not finish; ``auto`` where nobody can type an answer."""
     system: str | None = None
     """Words added to every system prompt."""
     share: Literal["auto", "manual", "disabled"] = "manual"

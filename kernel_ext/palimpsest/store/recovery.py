@@ -29,6 +29,7 @@ from palimpsest.transcript.parts import (
     ToolRunning,
 )
 from palimpsest.transcript.sessions import Idle
+from palimpsest.transcript.stops import stop_of_error
 from palimpsest.transcript.values import Reply
 
 ABORTED = "Tool execution aborted"
@@ -62,7 +63,8 @@ def _close_message(message: Message, info: AssistantMessage, now_ms: int) -> Ite
     if info.time.completed is None:
         time = info.time.model_copy(update={"completed": now_ms})
         error = info.error or AbortedError(message=INTERRUPTED)
-        yield MessageUpdated(info=info.model_copy(update={"time": time, "error": error}))
+        update = {"time": time, "error": error, "stopped_by": stop_of_error(error)}
+        yield MessageUpdated(info=info.model_copy(update=update))
 
 
 def _closed(part: Part, now_ms: int) -> Part:

@@ -412,11 +412,14 @@ def refusal(reply: Reply) -> PermissionDenied:
     """Turn a rejection into what the tool call raises; the turn ends when a person gave no reason."""
     if reply.feedback:
         return PermissionDenied(
-            f"The user rejected this call with this feedback: {reply.feedback}", stops=False
+            f"The user rejected this call with this feedback: {reply.feedback}",
+            stops=False,
+            by=reply.by,
         )
     if reply.by == "headless":
         return PermissionDenied(
             "This call needs a person's permission and nobody is here to give it, so it was refused.",
             stops=False,
+            by=reply.by,
         )
-    return PermissionDenied("The user rejected this call.", stops=True)
+    return PermissionDenied("The user rejected this call.", stops=True, by=reply.by)

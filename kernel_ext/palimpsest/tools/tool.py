@@ -14,6 +14,7 @@ from pydantic import BaseModel
 
 from palimpsest.transcript.messages import Messages
 from palimpsest.transcript.parts import Attachment
+from palimpsest.transcript.stops import StoppedBy
 
 
 class Abort:
@@ -27,13 +28,16 @@ class Abort:
         self._lock = threading.Lock()
         self.set_ = False
         self.reason = ""
+        self.by: StoppedBy = "cancelled"
+        """Who stops: a person (``cancelled``), or the end of kernel, session or time (``interrupted``)."""
 
-    def set(self, reason: str = "Stopped.") -> None:
+    def set(self, reason: str = "Stopped.", by: StoppedBy = "cancelled") -> None:
         """Ask everything that works under this flag to stop."""
         with self._lock:
             if self.set_:
                 return
             self.reason = reason
+            self.by = by
             self.set_ = True
             callbacks = list(self._callbacks)
         for callback in callbacks:

@@ -11,6 +11,7 @@ decide; each message says what happened, to what, and what to do.
     |   |-- SessionBusy      the operation needs an idle session
     |   |-- SessionHeld      another kernel writes this session
     |   |-- LayoutTooNew     the folder was written by a newer version
+    |   |-- GuardStopped     a guard (budget, window) ends the turn
     |   `-- StorageFailed    the disk is full or cannot be written
     |-- ModelFailed          a model call failed; carries the classified error value
     |-- PermissionDenied     a rule or a person said no to a tool call
@@ -136,6 +137,14 @@ class StorageFailed(UserError):
     """The disk is full or cannot be written."""
 
 
+class GuardStopped(UserError):
+    """A guard ends the turn; ``guard`` is what the turn's last answer is journaled with."""
+
+    def __init__(self, message: str, guard: str) -> None:
+        super().__init__(message)
+        self.guard = guard
+
+
 class ModelFailed(PalimpsestError):
     """A model call failed; ``error`` is the value to store."""
 
@@ -147,12 +156,18 @@ class ModelFailed(PalimpsestError):
 class PermissionDenied(PalimpsestError):
     """A rule or a person said no to a tool call.
 
-    ``stops`` is true when a person rejected without feedback: the turn ends there.
+    ``stops`` is true when a person rejected without feedback: the turn ends there. ``by`` says who
+    refused: ``rule``, ``person``, or ``headless`` where nobody was there to ask. ``guard`` names the
+    guard that ends the turn with this call.
     """
 
-    def __init__(self, message: str, *, stops: bool) -> None:
+    def __init__(
+        self, message: str, *, stops: bool, by: str = "rule", guard: str | None = None
+    ) -> None:
         super().__init__(message)
         self.stops = stops
+        self.by = by
+        self.guard = guard
 
 
 class Aborted(PalimpsestError):

@@ -75,6 +75,8 @@ class AssistantMessage(Value):
     finish: str | None = None
     """``stop``, ``tool-calls``, ``length``, ``content-filter``, ``error``, ``unknown``, or None while it runs."""
     structured: Any = None
+    stopped_by: str | None = None
+    """Why the turn ended, in its last answer (``transcript.stops``); None in the others and in older logs."""
 
 
 MessageInfo = Annotated[UserMessage | AssistantMessage, Field(discriminator="role")]

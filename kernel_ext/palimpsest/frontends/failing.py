@@ -1,0 +1,56 @@
+"""Fail the cell whose turn failed, where nobody is there to read that it did.
+
+A notebook that runs by itself (nbclient, Papermill, a scheduler) goes on to the next cell unless a cell
+raises. Whether somebody is there is what the cell's own request says: ``allow_stdin``.
+
+Border: decides and raises; the answer was shown before.
+"""
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from palimpsest.frontends.answer import AgentAnswer
+from palimpsest.transcript.errors import UserError
+
+WELL = frozenset({"finished", "cancelled"})
+"""Ends after which a cell has not failed; who stops a turn is told in another way."""
+
+WORDS = {
+    "rejected": "a call was refused",
+    "steps": "it reached its step limit",
+    "length": "the answer was cut at its length limit",
+}
+"""What ended a turn that carries no error."""
+
+
+class AgentTurnFailed(UserError):
+    """The turn of a cell did not finish, and nobody is there to read that.
+
+    ``answer`` is what came of it, ``answer.stopped_by`` says what ended it.
+    """
+
+    def __init__(self, answer: AgentAnswer, clean: Callable[[str], str] = str) -> None:
+        by = answer.stopped_by
+        why = clean(answer.error.message) if answer.error is not None else f"{WORDS.get(by, by)}."
+        super().__init__(f"The agent's turn did not finish ({by}): {why}")
+        self.answer = answer
+
+
+def check(answer: AgentAnswer, services: Any, shell: Any, clean: Callable[[str], str]) -> None:
+    """Raise AgentTurnFailed where the turn failed and the setting ``on_failure`` lets the cell fail."""
+    if answer.stopped_by in WELL:
+        return
+    config = getattr(getattr(services, "config", None), "value", None)
+    chosen = getattr(config, "on_failure", "auto")
+    if chosen == "raise" or (chosen == "auto" and not may_type(shell)):
+        raise AgentTurnFailed(answer, clean)
+
+
+def may_type(shell: Any) -> bool:
+    """Tell whether the cell that runs came from somewhere where a person can type an answer."""
+    kernel = getattr(shell, "kernel", None)
+    if kernel is None:
+        return sys.stdin is not None and not sys.stdin.closed and sys.stdin.isatty()
+    content = kernel.get_parent("shell").get("content") or {}
+    return bool(content.get("allow_stdin", True))

@@ -1,0 +1,61 @@
+"""A model server on loopback that goes wrong in one way for ever, and a script that nobody watches."""
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from palimpsest.app import App
+from palimpsest.model.fault_server import FaultServer
+from palimpsest.model.script import Answer, calls
+from palimpsest.public import Session, open_session
+
+MODEL = "openai/gpt-test"
+MANY = 130
+"""More answers than any turn may ask for."""
+
+
+def always(*answers: Answer) -> list[Answer]:
+    """Return a script that repeats itself."""
+    return list(answers) * (MANY // len(answers))
+
+
+def writes_anew(number: int) -> Answer:
+    """Return a call that was not made before, and that needs a permission."""
+    return calls("write", path=f"{number}.txt", content="x").reports(input=1_000)
+
+
+def settings(server: FaultServer, **more: Any) -> dict[str, Any]:
+    """Return settings with the server's model."""
+    model = {"api_base": server.openai_base, "window": 100_000, "output": 2_000}
+    chosen = {"model": MODEL, "titles": False, "models": {MODEL: model | more.pop("limits", {})}}
+    return {**chosen, **more}
+
+
+def as_text(given: dict[str, Any]) -> str:
+    """Return settings as PALIMPSEST_CONFIG_CONTENT takes them."""
+    return json.dumps(given)
+
+
+@contextmanager
+def script(folder: Path, *answers: Answer, **given: Any) -> Iterator[tuple[Session, FaultServer]]:
+    """Open a session as a script does, against a server that plays these answers."""
+    with FaultServer(*answers) as server:
+        app = App(
+            start=folder,
+            environment={"OPENAI_API_KEY": "sk-test-openai"},
+            overrides=settings(server, **given),
+        )
+        try:
+            yield open_session(app), server
+        finally:
+            app.close()
+
+
+def ends(session: Session) -> list[str | None]:
+    """Return what the log says of the end, message by message, as another kernel reads it."""
+    session._flush()
+    records = session._live.records_after(0, ("message.updated",))
+    infos = {r.event.info.id: r.event.info for r in records}
+    return [info.stopped_by for info in infos.values() if info.role == "assistant"]
