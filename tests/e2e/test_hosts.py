@@ -3,15 +3,24 @@
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 import nbclient
 import nbconvert
 import nbformat
 import pexpect
 import pytest
+from nbclient.exceptions import CellExecutionError
 from tests.frontends.kernel import ROOT, Kernel
+from tests.frontends.unattended import always, as_text, settings
+
+from palimpsest.model.fault_server import FaultServer
+from palimpsest.model.script import calls, fails
+
+Serve = Callable[..., FaultServer]
 
 pytestmark = pytest.mark.slow
 MIME = "application/vnd.palimpsest.segment+json"
@@ -105,6 +114,83 @@ class TestSavedNotebooks:
         assert done.returncode == 0, done.stderr
         out = nbformat.read(environment / "out.ipynb", as_version=4)
         assert "So be it." in out.cells[-1].outputs[0].data["text/markdown"]
+
+
+FORMS = ["%%agent -y\ngo", "answer = %agent -y go", "for _ in range(3):\n    %agent -y go"]
+FAILED = {
+    "circle": (always(calls("list")), 4, {}),
+    "circle of two": (always(calls("list"), calls("glob", pattern="*")), 7, {}),
+    "circle, allowed": (always(calls("list")), 4, {"permission": "allow"}),
+    "circle, bypass": (always(calls("list")), 4, {"mode": "bypass"}),
+    "budget": (
+        always(calls("list").reports(input=600), calls("glob", pattern="*").reports(input=600)),
+        3,
+        {"budget": {"tokens": 1_500}},
+    ),
+    "steps": (always(calls("list"), calls("glob", pattern="*")), 2, {"max_steps": 2}),
+    "window": ([], 0, {"limits": {"window": 3_000}}),
+    "error": ([fails(401)], 1, {}),
+}
+"""What the server answers, and how many requests it gets before the cell fails."""
+
+
+@pytest.mark.filterwarnings(
+    "ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning"
+)
+class TestFailedTurn:
+    """A notebook that runs by itself ends at the cell whose turn failed."""
+
+    @pytest.fixture
+    @staticmethod
+    def served(monkeypatch: pytest.MonkeyPatch) -> Iterator[Serve]:
+        with ExitStack() as stack:
+
+            def serve(answers: list[Any], **given: Any) -> FaultServer:
+                server = stack.enter_context(FaultServer(*answers))
+                monkeypatch.setenv("OPENAI_API_KEY", "sk-test-openai")
+                monkeypatch.setenv("PALIMPSEST_CONFIG_CONTENT", as_text(settings(server, **given)))
+                return server
+
+            yield serve
+
+    @pytest.mark.parametrize("case", FAILED)
+    def test_nbclient_stops_there(self, environment: Path, served: Serve, case: str) -> None:
+        answers, most, given = FAILED[case]
+        server = served(answers, **given)
+        made = notebook("%load_ext palimpsest", FORMS[0], "print('went on')")
+
+        with pytest.raises(CellExecutionError, match="AgentTurnFailed"):
+            nbclient.NotebookClient(
+                made, timeout=60, resources={"metadata": {"path": environment}}
+            ).execute()
+
+        assert len(server.requests) == most
+        assert made.cells[-1].outputs == []
+        (error,) = [output for output in made.cells[1].outputs if output.output_type == "error"]
+        assert f"({case.partition(',')[0].partition(' ')[0]})" in error.evalue
+        assert error.traceback == [f"AgentTurnFailed: {error.evalue}"]
+
+    @pytest.mark.parametrize(
+        ("form", "setting"), [(FORMS[0], "auto"), (FORMS[1], "show"), (FORMS[2], "auto")]
+    )
+    def test_papermill_stops_there_unless_it_is_only_shown(
+        self, environment: Path, served: Serve, form: str, setting: str
+    ) -> None:
+        server = served([fails(401)] * 3, on_failure=setting)
+        nbformat.write(notebook("%load_ext palimpsest", form, "print('went on')"), "in.ipynb")
+
+        done = subprocess.run(
+            [sys.executable, "-m", "papermill", "in.ipynb", "failed.ipynb"],
+            check=False,
+            capture_output=True,
+            text=True,
+        )
+
+        out = nbformat.read(environment / "failed.ipynb", as_version=4)
+        went_on = any("went on" in str(cell.get("outputs")) for cell in out.cells)
+        assert (done.returncode == 0, went_on) == (setting == "show", setting == "show")
+        assert ("AgentTurnFailed" in done.stderr) == (setting == "auto")
+        assert len(server.requests) == 1
 
 
 class TestTerminal:
