@@ -95,6 +95,23 @@ describe('the link to a kernel', () => {
     expect(kernel.types().at(-1)).toBe('unwatch');
   });
 
+  it('watches at once when the kernel asks whether it is there, if somebody looks', async () => {
+    const { kernel, link: made } = link();
+    const away = made.look();
+    await settled();
+    kernel.onNotice?.({ kind: 'ping' });
+    await settled();
+    expect(kernel.asked.slice(1)).toMatchObject([
+      { type: 'watch', pings: true },
+      { type: 'watch', pings: true }
+    ]);
+
+    away();
+    kernel.onNotice?.({ kind: 'ping' });
+    await settled();
+    expect(kernel.types().slice(1)).toEqual(['watch', 'watch', 'unwatch']);
+  });
+
   it('asks for the picture after it watches', async () => {
     const kernel = new Kernel();
     kernel.more = { session: HEAD };

@@ -46,7 +46,7 @@ def asked(kernel: Kernel) -> Kernel:
 
 @pytest.mark.parametrize("command", sorted(set(COMMANDS) - GOES))
 def test_answers_after_a_turn(asked: Kernel, command: str) -> None:
-    words = said(asked.client.run(f"%agent {command}"))
+    words = said(asked.client.run(f"%agent {command}", stdin=True))
 
     assert len(words.split()) > 2
     assert "Traceback" not in words

@@ -88,7 +88,7 @@ def test_what_breaks_inside_is_said_in_the_cell(kernel: Kernel) -> None:
     kernel.run("was = room.services.count")
     kernel.run("object.__setattr__(room.services, 'count', lambda name: None)")
 
-    run = kernel.run("%%agent\nhi")
+    run = kernel.run("%%agent\nhi", stdin=True)
 
     kernel.run("object.__setattr__(room.services, 'count', was)")
     assert "Palimpsest itself failed" in run.story()
@@ -289,7 +289,7 @@ def test_loading_twice_and_unloading_are_harmless(kernel: Kernel) -> None:
 def test_a_failed_model_is_told_with_what_to_do_and_is_no_exception(kernel: Kernel) -> None:
     kernel.script("fails(401, 'bad key')")
 
-    run = kernel.run("answer = %agent hi")
+    run = kernel.run("answer = %agent hi", stdin=True)
 
     assert run.status == "ok"
     assert "Set the environment variable TEST_API_KEY" in run.story()

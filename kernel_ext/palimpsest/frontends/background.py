@@ -8,18 +8,18 @@ it prints is in the session, not in a cell.
 import asyncio
 import os
 import uuid
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
-from typing import Any
 
 from IPython.core.error import UsageError
 
 from palimpsest.frontends import failing
 from palimpsest.frontends.answer import AgentAnswer
 from palimpsest.frontends.options import Options, Request
+from palimpsest.frontends.presence import AWAY_SECONDS
 from palimpsest.frontends.pump import CellWait, Pump
 from palimpsest.frontends.questions import Questions
-from palimpsest.frontends.turn import Pages, Place, Services, TurnStopped
+from palimpsest.frontends.turn import Pages, Place, Services, TurnStopped, without_cell
 from palimpsest.render.escape import inline
 from palimpsest.render.prose import safe_markdown
 from palimpsest.session.api import Answer, LiveSession, PromptOptions
@@ -110,7 +110,7 @@ class Waiting:
         left = False
         questions = Questions(
             self._pump.interrupts,
-            lambda: self._pages.fresh(session.id) or self._pages.expected(),
+            lambda: self._pages.present(session.id),
             scrubber(),
         )
 
@@ -178,7 +178,8 @@ def send(
     services: Services, pump: Pump, pages: Pages, request: Request, place: Place
 ) -> Background:
     """Send a prompt and return at once; raises UsageError for one that is refused."""
-    begun = services.engine.submit(_begin(services, pump, pages, request, place))
+    typed = failing.may_type(pump.shell)
+    begun = services.engine.submit(_begin(services, pump, pages, request, place, typed=typed))
     try:
         session, future = begun.result()
     except UserError as error:
@@ -205,7 +206,7 @@ def join(services: Services, pump: Pump, pages: Pages, place: Place) -> AgentAns
 
 
 async def _begin(
-    services: Services, pump: Pump, pages: Pages, request: Request, place: Place
+    services: Services, pump: Pump, pages: Pages, request: Request, place: Place, *, typed: bool
 ) -> "tuple[LiveSession, Future[Answer]]":
     """Find the session and send the prompt; returns when it is admitted. On the engine."""
     workspace, options = services.workspace, request.options
@@ -225,7 +226,9 @@ async def _begin(
             loop.call_soon_threadsafe(admitted.set)
 
     unsubscribe = session.subscribe(told)
-    answering = _until_answered(pump, session, session.prompt(request.prompt, chosen))
+    patience = AWAY_SECONDS if typed else 0.0
+    turn = session.prompt(request.prompt, chosen)
+    answering = without_cell(pump, pages, session, turn, patience)
     future: Future[Answer] = Future()
     task = loop.create_task(answering)
     task.add_done_callback(lambda done: _hand_over(done, future))
@@ -238,17 +241,6 @@ async def _begin(
     if task.done() and task.exception() is not None:
         await task
     return session, future
-
-
-async def _until_answered(
-    pump: Pump, session: LiveSession, turn: Coroutine[Any, Any, Answer]
-) -> Answer:
-    """Await a turn that no cell waits for; the stop button of an idle kernel reaches it."""
-    end = pump.catch_idle(lambda: session.cancel("Stopped."))
-    try:
-        return await turn
-    finally:
-        end()
 
 
 def _hand_over(done: "asyncio.Task[Answer]", future: "Future[Answer]") -> None:

@@ -22,6 +22,7 @@ from palimpsest.frontends.giving_channel import GivingChannel
 from palimpsest.frontends.guests_channel import GuestsChannel
 from palimpsest.frontends.magic import current_notebook, rename_notebook
 from palimpsest.frontends.notices import choices_of, head_of, in_batches, pictures, records_since
+from palimpsest.frontends.presence import AWAY_SECONDS, Presence
 from palimpsest.frontends.project_channel import ProjectChannel
 from palimpsest.frontends.protocol import (
     COMMAND_TYPES,
@@ -43,6 +44,7 @@ from palimpsest.frontends.protocol import (
     NewSession,
     OpenSession,
     OutcomeNotice,
+    PingNotice,
     Prompt,
     PromptBase,
     Queue,
@@ -63,7 +65,7 @@ from palimpsest.frontends.protocol import (
 from palimpsest.frontends.pump import Pump
 from palimpsest.frontends.running_channel import RunningChannel
 from palimpsest.frontends.shelf_channel import ShelfChannel
-from palimpsest.frontends.turn import Services
+from palimpsest.frontends.turn import Services, without_cell
 from palimpsest.render.story import Notes
 from palimpsest.session.api import Answer, LiveSession, PromptOptions
 from palimpsest.transcript.errors import UserError
@@ -122,6 +124,7 @@ class Channel:
 
     def __init__(self, services: Services, pump: Pump, shell: Any) -> None:
         self.watches = Watches()
+        self._presence = Presence(self.watches.fresh, lambda: self._send(PingNotice()))
         self._services = services
         self._pump = pump
         self._shell = shell
@@ -165,6 +168,10 @@ class Channel:
     def fresh(self, session_id: str) -> bool:
         """Tell whether a page watches this session now."""
         return self.watches.fresh(session_id)
+
+    def present(self, session_id: str) -> bool:
+        """Tell whether a page is there that can answer what the session asks."""
+        return self._presence.present(session_id) or self.expected()
 
     def expected(self) -> bool:
         """Tell whether a page may be about to watch: for a moment from the first question on."""
@@ -254,9 +261,12 @@ class Channel:
                 )
             case Watch():
                 self.watches.renew(command.client, command.session)
+                if command.pings:
+                    self._presence.heard(command.client, command.session)
                 return self._reply(command, watch_seconds=WATCH_SECONDS)
             case Unwatch():
                 self.watches.end(command.client, command.session)
+                self._presence.gone(command.client)
                 return self._reply(command)
             case _:
                 self._on_engine(command, self._work[type(command)](command))
@@ -285,11 +295,7 @@ class Channel:
         self, command: CommandBase, session: LiveSession, turn: Coroutine[Any, Any, Answer]
     ) -> None:
         """Await a turn that belongs to no cell."""
-        end = self._pump.catch_idle(lambda: session.cancel("Stopped."))
-        try:
-            answer = await turn
-        finally:
-            end()
+        answer = await without_cell(self._pump, self, session, turn, AWAY_SECONDS)
         # What failed in a message is told there; this turn has none that could tell.
         unsaid = answer.error is not None and answer.turn_id != "" and not answer.messages
         error = answer.error.message if answer.error is not None and unsaid else None
@@ -459,9 +465,13 @@ class Channel:
         return forward
 
     def _publish(self, notice: BaseModel) -> None:
-        """Send a notice to every page; from any thread."""
+        """Send a notice to every page, while one watches; from any thread."""
+        if self.watches.fresh():
+            self._send(notice)
+
+    def _send(self, notice: BaseModel) -> None:
         kernel = getattr(self._shell, "kernel", None)
-        if kernel is None or not self.watches.fresh():
+        if kernel is None:
             return
         content = {"v": PROTOCOL_VERSION, **notice.model_dump(mode="json", exclude_none=True)}
         kernel.session.send(

@@ -47,6 +47,8 @@ class Watch(CommandBase):
     client: str
     session: str | None = None
     """None means every session of this kernel."""
+    pings: bool = False
+    """This page answers a ping by watching again."""
 
 
 class Unwatch(CommandBase):
@@ -743,3 +745,9 @@ class CurrentNotice(Value):
 
     kind: Literal["current"] = "current"
     session: SessionHead
+
+
+class PingNotice(Value):
+    """A question is open: a page that is there watches again, at once."""
+
+    kind: Literal["ping"] = "ping"

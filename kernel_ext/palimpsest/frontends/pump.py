@@ -141,6 +141,11 @@ class Pump:
         """The job that the main thread does now."""
         return self._current
 
+    @property
+    def waiting(self) -> bool:
+        """Whether a cell waits for an answer; it puts questions itself."""
+        return bool(self._waits)
+
     def runner(self, session_id: str) -> Runner:
         """Return what runs Python and reads variables for one session."""
         return Runner(self, session_id)

@@ -4,12 +4,13 @@ Border: glue between the magic and the session layer; it holds no rule of its ow
 thread waits here; the engine does the work.
 """
 
+import asyncio
 import logging
 import os
 import sys
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -22,6 +23,7 @@ from palimpsest.frontends.cell import CellStory
 from palimpsest.frontends.execute import flush_figures
 from palimpsest.frontends.feed import TurnFeed
 from palimpsest.frontends.options import Request
+from palimpsest.frontends.presence import refuse_unattended
 from palimpsest.frontends.pump import CellWait, Pump
 from palimpsest.frontends.questions import Questions
 from palimpsest.frontends.terminal import TerminalStory
@@ -55,6 +57,10 @@ class Pages(Protocol):
 
     def fresh(self, session_id: str) -> bool:
         """Tell whether a page watches the session now."""
+        ...
+
+    def present(self, session_id: str) -> bool:
+        """Tell whether a page is there that can answer a question; pings it where that is not known."""
         ...
 
     def expected(self) -> bool:
@@ -119,7 +125,7 @@ class CellTurn:
         self._story = self._new_story()
         self._questions = Questions(
             pump.interrupts,
-            lambda: self._watched() or self._pages.expected(),
+            self._attended,
             self._scrub,
             before=self._make_room,
         )
@@ -263,6 +269,13 @@ class CellTurn:
         session = self._feed.session
         return session is not None and self._pages.fresh(session.id)
 
+    def _attended(self) -> bool:
+        """Tell whether a page is there to be asked."""
+        session = self._feed.session
+        if session is None:
+            return self._pages.expected()
+        return self._pages.present(session.id)
+
     def _result(self, future: "Future[Answer]") -> AgentAnswer:
         self._say_withheld()
         if future.cancelled():
@@ -288,6 +301,30 @@ class CellTurn:
             watched=self._watched,
             quiet=self._options.quiet,
         )
+
+
+async def without_cell(
+    pump: Pump,
+    pages: Pages,
+    session: LiveSession,
+    turn: Coroutine[Any, Any, Answer],
+    patience_seconds: float,
+) -> Answer:
+    """Await a turn that no cell waits for; the stop button of an idle kernel reaches it.
+
+    What it asks while nobody was there for so long is answered with a recorded no.
+    """
+    refusing = asyncio.ensure_future(
+        refuse_unattended(
+            session, lambda: pump.waiting or pages.present(session.id), patience_seconds
+        )
+    )
+    end = pump.catch_idle(lambda: session.cancel("Stopped."))
+    try:
+        return await turn
+    finally:
+        end()
+        refusing.cancel()
 
 
 def _scrubber() -> Callable[[str], str]:

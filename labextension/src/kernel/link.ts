@@ -102,6 +102,9 @@ export class KernelLink implements ILink {
         // What was told before it is known to whoever waited for it.
         this.store.flush();
         this._settle(notice);
+      } else if (notice.kind === 'ping') {
+        // A question is open; a page in a hidden tab hears this before its timer.
+        this._watch();
       } else {
         this.store.tell(notice);
       }
@@ -256,7 +259,7 @@ export class KernelLink implements ILink {
     if (this.state !== 'ready' || this._lookers === 0 || this._disposed) {
       return;
     }
-    void this.command('watch').then(reply => {
+    void this.command('watch', { pings: true }).then(reply => {
       // What the head counts may still be on its way here.
       setTimeout(() => {
         if (!this._disposed) {

@@ -253,6 +253,10 @@ export interface AssistantMessage {
    */
   finish?: string;
   structured: unknown;
+  /**
+   * Why the turn ended, in its last answer (``transcript.stops``); None in the others and in older logs.
+   */
+  stopped_by?: string;
 }
 /**
  * When a message was created and finished, in milliseconds since 1970.
@@ -1867,6 +1871,12 @@ export interface Spent {
   unpriced: number;
 }
 /**
+ * A question is open: a page that is there watches again, at once.
+ */
+export interface PingNotice {
+  kind: 'ping';
+}
+/**
  * Send a prompt; while a turn runs it waits behind it.
  */
 export interface Prompt {
@@ -2291,6 +2301,10 @@ export interface Watch {
    * None means every session of this kernel.
    */
   session?: string;
+  /**
+   * This page answers a ping by watching again.
+   */
+  pings: boolean;
 }
 /**
  * Take a waiting prompt back.

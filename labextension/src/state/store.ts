@@ -6,6 +6,7 @@
  */
 import type {
   CurrentNotice,
+  PingNotice,
   Notice,
   OutcomeNotice,
   PictureNotice,
@@ -45,7 +46,11 @@ export interface IReadable<T> {
 }
 
 export type KernelNotice =
-  RecordsNotice | PictureNotice | OutcomeNotice | CurrentNotice;
+  | RecordsNotice
+  | PictureNotice
+  | OutcomeNotice
+  | CurrentNotice
+  | PingNotice;
 
 export const NOTHING: IKernelView = {
   link: 'connecting',
@@ -200,6 +205,7 @@ export class KernelStore implements IReadable<IKernelView> {
         this.head(notice.session, true);
         break;
       case 'outcome':
+      case 'ping':
         break;
     }
   }
