@@ -46,11 +46,7 @@ export interface IReadable<T> {
 }
 
 export type KernelNotice =
-  | RecordsNotice
-  | PictureNotice
-  | OutcomeNotice
-  | CurrentNotice
-  | PingNotice;
+  RecordsNotice | PictureNotice | OutcomeNotice | CurrentNotice | PingNotice;
 
 export const NOTHING: IKernelView = {
   link: 'connecting',
