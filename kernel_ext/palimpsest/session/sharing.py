@@ -114,7 +114,10 @@ def share_folder(store: Store) -> Path:
     """Return the folder of the pages; raises UserError where nothing is kept on a disk."""
     if not isinstance(store, JsonlStore):
         raise UserError(IN_MEMORY)
-    return store.layout.root / FOLDER
+    folder = store.layout.root / FOLDER
+    if folder.is_symlink():
+        raise UserError(f"{str(folder)!r} is a link, so no page is made there; put it away.")
+    return folder
 
 
 def page_path(store: Store, session: Session) -> Path | None:

@@ -15,7 +15,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from palimpsest.store.layout import write_fully
-from palimpsest.store.regular import is_regular
+from palimpsest.store.regular import NOFOLLOW, is_regular
 from palimpsest.store.segments import Segments, epochs, header_line, segment_name
 from palimpsest.store.store import Owner
 
@@ -74,9 +74,12 @@ def _silent(segments: Segments, directory: Path, below: int | None) -> list[int]
 def _help(segments: Segments, directory: Path, epoch: int) -> None:
     """Write a segment's header in its writer's place, unless it holds anything by now."""
     with suppress(OSError):
-        fd = os.open(directory / segment_name(epoch), os.O_WRONLY | os.O_APPEND)
+        fd = os.open(directory / segment_name(epoch), os.O_WRONLY | os.O_APPEND | NOFOLLOW)
         try:
-            if os.fstat(fd).st_size == 0:
+            found = os.fstat(fd)
+            if (
+                found.st_size == 0 and found.st_nlink == 1
+            ):  # else it is a file of somebody else, too
                 write_fully(fd, _header(segments, directory, epoch, None))
         finally:
             os.close(fd)

@@ -1,9 +1,11 @@
 """Keep large content in files named by their hash, and shorten what the log keeps of it."""
 
 import base64
+import errno
 import hashlib
 import os
 import re
+import stat
 import time
 from pathlib import Path
 from typing import Protocol
@@ -76,6 +78,8 @@ class BlobFolder:
         path = self._path(sha256)
         if not self._is_whole(path, len(content)):
             path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            if path.parent.is_symlink():
+                raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(path.parent))
             scratch_file(path.parent, content).replace(path)
         return BlobRef(sha256=sha256, bytes=len(content), mime=mime)
 
@@ -102,7 +106,9 @@ class BlobFolder:
         So a cleanup sees that it is about to be needed, and leaves it alone.
         """
         try:
-            known = path.stat()
+            known = path.lstat()
+            if not stat.S_ISREG(known.st_mode) or path.parent.is_symlink():
+                return False
             if known.st_size == size and abs(time.time() - known.st_mtime) > FRESH_SECONDS:
                 os.utime(path)
         except FileNotFoundError:

@@ -170,7 +170,7 @@ class Index:
         found: list[tuple[str, Stamp]] = []
         with suppress(OSError), os.scandir(self._layout.sessions) as directories:
             for directory in directories:
-                if SAFE_NAME.fullmatch(directory.name):
+                if SAFE_NAME.fullmatch(directory.name) and not directory.is_symlink():
                     with suppress(OSError, ValueError):
                         found.append((directory.name, _stamp(directory.path)))
         return sorted(found, key=_time, reverse=True)

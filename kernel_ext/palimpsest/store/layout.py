@@ -8,6 +8,7 @@ guessed at.
 import json
 import os
 import re
+import stat
 import subprocess
 from contextlib import suppress
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ from palimpsest.store.regular import NoFile, TooLarge, read_json
 from palimpsest.transcript.errors import LayoutTooNew, NotFound
 
 FOLDER = ".palimpsest"
+FOLDERS = ("sessions", "blobs", "snapshots", "share")
 LAYOUT_VERSION = 1
 GIT_SECONDS = 5.0
 """A git that answers later than this, such as one that waits for a network disk, is not asked."""
@@ -68,7 +70,10 @@ class Layout:
         """Return a session's directory; an id that could leave the folder is refused."""
         if SAFE_NAME.fullmatch(session_id) is None:
             raise NotFound(f"{session_id!r} is not the id of a session.")
-        return self.sessions / session_id
+        directory = self.sessions / session_id
+        if directory.is_symlink():
+            raise NotFound(f"The folder of session {session_id!r} is a link, so it is not opened.")
+        return directory
 
 
 def find_project(start: Path) -> Path:
@@ -81,7 +86,7 @@ def find_project(start: Path) -> Path:
     for directory in (start, *start.parents):
         if directory != start and directory in {Path.home(), Path(directory.anchor)}:
             break
-        if (directory / FOLDER).is_dir():
+        if (directory / FOLDER).is_dir() and (directory == start or not foreign(directory)):
             return directory
         if (directory / ".git").exists():
             break
@@ -91,9 +96,11 @@ def find_project(start: Path) -> Path:
 def prepare(project: Path) -> Layout:
     """Open the project's folder, making it when it is not there.
 
-    Raises LayoutTooNew, or OSError when the directory cannot be written.
+    Raises LayoutTooNew, ForeignFolder, or OSError when the directory cannot be written.
     """
     root = project / FOLDER
+    if problem := foreign(project):
+        raise ForeignFolder(problem)
     if not (root / "layout").exists():
         _make(root)
     project_id = _read_layout(root) or _write_layout(root, replace=True)
@@ -101,14 +108,52 @@ def prepare(project: Path) -> Layout:
     return Layout(root, project_id)
 
 
+class ForeignFolder(OSError):
+    """The folder is not this user's own; the message says why."""
+
+
+def foreign(project: Path) -> str | None:
+    """Say why a project's folder is not to be written: it is a link, or somebody else's.
+
+    A project can be sent with anything in it, and what a link leads to is not the project's.
+    """
+    root = project / FOLDER
+    for path in (root, *(root / name for name in FOLDERS)):
+        try:
+            found = path.lstat()
+        except FileNotFoundError:
+            continue
+        if stat.S_ISLNK(found.st_mode):
+            return f"{str(path)!r} is a link; put a folder in its place to keep sessions there"
+        if not stat.S_ISDIR(found.st_mode):
+            return f"{str(path)!r} is no folder; put it away to keep sessions there"
+        if path == root and not _is_own(found.st_uid, project):
+            return f"{str(path)!r} belongs to another user"
+    return None
+
+
+def _is_own(owner: int, project: Path) -> bool:
+    """Tell whether files of this owner are ours: by the number, or since ours get the same one there."""
+    if not hasattr(os, "getuid") or os.getuid() in (0, owner):
+        return True
+    try:  # a mounted disk may give every file to one owner
+        scratch = scratch_file(project, b"")
+        made = scratch.lstat().st_uid
+        scratch.unlink()
+    except OSError:
+        return False
+    return made == owner
+
+
 def _make(root: Path) -> None:
     root.mkdir(mode=0o700, exist_ok=True)
     root.chmod(0o700)
     for name in ("sessions", "blobs"):
         (root / name).mkdir(mode=0o700, exist_ok=True)
-    ignore = root / ".gitignore"
-    if not ignore.exists():
-        ignore.write_text("*\n", encoding="utf-8")
+    with suppress(FileExistsError):  # a link that leads nowhere is there, too
+        fd = os.open(root / ".gitignore", os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+        with open(fd, "wb") as file:  # noqa: PTH123  a descriptor has no path
+            file.write(b"*\n")
     _write_layout(root, replace=False)
 
 

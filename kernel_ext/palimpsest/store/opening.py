@@ -4,11 +4,13 @@ import os
 from pathlib import Path
 
 from palimpsest.store.jsonl import JsonlStore
-from palimpsest.store.layout import find_project, prepare
+from palimpsest.store.layout import ForeignFolder, find_project, prepare
 from palimpsest.store.memory import MemoryStore
 from palimpsest.store.store import Store
 
 __all__ = ["find_project", "open_store"]
+
+IN_MEMORY = "this kernel keeps its sessions in memory only, and they end with it."
 
 
 def open_store(project: Path) -> tuple[Store, str | None]:
@@ -18,9 +20,8 @@ def open_store(project: Path) -> tuple[Store, str | None]:
     """
     try:
         return JsonlStore(prepare(project)), None
+    except ForeignFolder as problem:
+        return MemoryStore(), f"{problem}; {IN_MEMORY}"
     except OSError as error:
         why = os.strerror(error.errno) if error.errno else str(error)
-        return MemoryStore(), (
-            f"{str(project)!r} cannot be written ({why}); this kernel keeps its sessions in memory"
-            " only, and they end with it."
-        )
+        return MemoryStore(), (f"{str(project)!r} cannot be written ({why}); {IN_MEMORY}")

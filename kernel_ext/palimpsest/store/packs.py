@@ -67,7 +67,7 @@ class Objects:
         self._look()
         for name in list(self._packs):
             try:
-                os.utime(self._root / name)
+                os.utime(self._root / name, follow_symlinks=False)
             except FileNotFoundError:
                 self._forget(name)
             except OSError:  # somebody else's folder: what is there stays there

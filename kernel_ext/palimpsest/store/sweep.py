@@ -115,6 +115,8 @@ def _bury(layout: Layout) -> None:
 def _put_back(layout: Layout) -> None:
     """Put back what a cleanup that was killed had taken away and not deleted."""
     for grave in layout.blobs.glob("??/.*"):
+        if grave.parent.is_symlink():
+            continue
         sha256 = grave.name.split(".")[1]
         if HASH.fullmatch(sha256) is not None:
             with suppress(FileNotFoundError):
@@ -148,7 +150,8 @@ def _matches(path: Path) -> Iterator[bytes]:
 
 def _blobs(layout: Layout) -> Iterator[tuple[str, Path]]:
     for path in layout.blobs.glob("??/*"):
-        if HASH.fullmatch(path.name) is not None and path.is_file():
+        known = HASH.fullmatch(path.name) is not None and not path.parent.is_symlink()
+        if known and path.is_file():
             yield path.name, path
 
 

@@ -21,6 +21,7 @@ from palimpsest.store.beginning import HEADER_WAIT_SECONDS, POLL_SECONDS, settle
 from palimpsest.store.faults import reason
 from palimpsest.store.layout import write_fully
 from palimpsest.store.lines import checked, load_line
+from palimpsest.store.regular import NOFOLLOW
 from palimpsest.store.segments import Piece, Segments, locate, segment_name
 from palimpsest.store.shorthand import REFRESH, shortened
 from palimpsest.store.store import TakenOver, WriteFailed
@@ -86,7 +87,7 @@ class JsonlWriter:
         self._refuse = refuse
         self._release = release
         self._lost = lost
-        self._fd = os.open(path, os.O_WRONLY | os.O_APPEND)
+        self._fd = os.open(path, os.O_WRONLY | os.O_APPEND | NOFOLLOW)
         self._size = os.fstat(self._fd).st_size
         self._torn = False
         self._folder_synced = False
@@ -195,7 +196,7 @@ class JsonlWriter:
         if os.fstat(self._fd).st_nlink > 0:
             return
         try:
-            fd = os.open(self.path, os.O_WRONLY | os.O_APPEND)
+            fd = os.open(self.path, os.O_WRONLY | os.O_APPEND | NOFOLLOW)
         except OSError as error:
             raise WriteFailed(self._sentence(error), written=0) from error
         if os.fstat(fd).st_size != self._size:
