@@ -35,6 +35,7 @@ from palimpsest.session.family import Family
 from palimpsest.session.grants import Grants
 from palimpsest.session.hooks import close_book, open_book
 from palimpsest.session.library import Library, Sources, equip, skill_rules
+from palimpsest.session.locks import Locks
 from palimpsest.session.naming import small_model
 from palimpsest.session.permits import configure
 from palimpsest.session.permitting import Permitting
@@ -106,7 +107,10 @@ class App:
         atexit.register(self.close)
         APPS.append(self)
         config, policy = self._config.value, self._config.policy
-        self.hooks = open_book(hook_sources(config.hooks, self._config.origins))
+        self.locks = Locks(self._config.locked, config)
+        self.hooks = open_book(
+            hook_sources(config.hooks, self._config.origins), self.locks.by("hooks")
+        )
         limited = self._config.is_limited("max_steps")
         specs = server_specs(config.mcp, self._config.origins)
         self.servers = Servers(specs, self.registry, self.environment, self.project)
@@ -135,6 +139,7 @@ class App:
             family=Family(depth=config.subagent_depth),
             rules=merge(DEFAULT_RULES, self._config.rules("permission", config.permission)),
             permitting=self.permitting,
+            locks=self.locks,
             policy=policy.policy,
             policy_fixed=policy.fixed,
             history_limits=_history_limits(config),
@@ -145,7 +150,12 @@ class App:
             most_steps=config.max_steps if limited else None,
             titles=config.titles,
             share=config.share,
-            small_model=functools.partial(small_model, config.small_model, agents, self.info),
+            small_model=functools.partial(
+                small_model,
+                config.small_model,
+                {} if self.locks.by("small_model") else agents,
+                self.info,
+            ),
             snapshots=_snapshots(store, self.project) if config.snapshot else None,
             environment=self.environment,
             python=python,
@@ -173,6 +183,7 @@ class App:
             commands,
             config.value.default_agent,
             own_agents=config.own_tables("agent"),
+            locks=self.locks,
             trusts=self._trust.has,
         )
 
@@ -221,7 +232,7 @@ class App:
         known = catalog.info(
             model_id,
             config.models,
-            variant=variant or config.variant,
+            variant=self.locks.free("variant", variant) or config.variant,
             environment=self.environment,
             vouched=self.config.models(),
         )

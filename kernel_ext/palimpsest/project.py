@@ -181,7 +181,9 @@ def prune(
     """
     app = current_app()
     kept = app.config.value.retention
-    work = prune_storage(app.workspace, kept, days=days, max_size=max_size, delete=delete)
+    work = prune_storage(
+        app.workspace, kept, days=days, max_size=max_size, delete=delete, locks=app.locks
+    )
     return app.engine.submit(work).result()
 
 

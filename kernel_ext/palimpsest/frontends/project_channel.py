@@ -83,7 +83,12 @@ class ProjectChannel:
         kept = config.value.retention if config is not None else RetentionSettings()
         workspace = self._services.workspace
         pruned = await prune_storage(
-            workspace, kept, days=command.days, max_size=command.max_size, delete=command.delete
+            workspace,
+            kept,
+            days=command.days,
+            max_size=command.max_size,
+            delete=command.delete,
+            locks=getattr(self._services, "locks", None),
         )
         for family in pruned.sessions_gone or ():
             for one in family.ids:

@@ -88,6 +88,7 @@ class Storage:
                 days=wanted.days,
                 max_size=wanted.most_bytes,
                 delete=wanted.yes,
+                locks=getattr(self._services, "locks", None),
             )
         ).result()
         for family in pruned.sessions_gone or ():

@@ -11,6 +11,7 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from palimpsest.session.agents import Agent, laid_over, within
+from palimpsest.session.config_merge import dotted
 from palimpsest.session.definition_trust import Waiting
 from palimpsest.session.folders import Found, text_field
 from palimpsest.session.settings import PermissionTable
@@ -79,8 +80,12 @@ class _Laying:
         if not file.folder.is_project:
             self.own.add(name)
         own = name in self.own
+        by = self.waiting.locks.by(dotted("agent", name))
+        if by:
+            raise ConfigError(f"agent.{name} is fixed by the {by}")
         if _flag(head, "disable"):
-            if not self.waiting.replaces(file, f"agent.{name}.disable", own=own):
+            by = self.waiting.locks.by(dotted("agent", name, "disable"))
+            if not by and not self.waiting.replaces(file, f"agent.{name}.disable", own=own):
                 made.pop(name, None)
             return
         if name not in made and not head and not file.document.body:
@@ -100,7 +105,8 @@ class _Laying:
             "prompt": file.document.body or None,
             "origin": file.origin,
         }
-        rules = self._rules(file)
+        by = self.waiting.locks.by(dotted("agent", name, "permission"))
+        rules = self._rules(file) if not by else ()
         given = self.waiting.agent(file, name, given, made.get(name), own=own)
         made[name] = laid_over(made, name, given, rules)
 

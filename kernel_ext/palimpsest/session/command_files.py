@@ -6,6 +6,7 @@ Border: what a command is and which there are; filling in its words is ``expand`
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from palimpsest.session.config_merge import dotted
 from palimpsest.session.definition_trust import Waiting
 from palimpsest.session.folders import Found, text_field
 from palimpsest.transcript.base import Value
@@ -61,6 +62,8 @@ def read_commands(
 
 def _of_file(file: Found, waiting: Waiting) -> OwnCommand:
     head = file.document.head
+    if by := waiting.locks.by(dotted("command", file.name)):
+        raise ConfigError(f"command.{file.name} is fixed by the {by}")
     if not file.document.body:
         raise ConfigError("it holds no words for the agent; write them below the head")
     subtask = head.get("subtask")
@@ -72,6 +75,8 @@ def _of_file(file: Found, waiting: Waiting) -> OwnCommand:
         "model": model if model and (file.folder.family != ".claude" or "/" in model) else None,
         "variant": text_field(head, "variant"),
     }
+    free = waiting.locks.free
+    given = {key: free(dotted("command", file.name, key), value) for key, value in given.items()}
     return OwnCommand(
         name=file.name,
         template=file.document.body,

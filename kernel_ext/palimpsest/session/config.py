@@ -45,6 +45,8 @@ class LoadedConfig:
     """Settings that this version accepts and does not use yet, with their origin."""
     locked: Mapping[str, str] = field(default_factory=dict)
     """Settings that an administrator fixed, and the file that says so."""
+    locked_rules: tuple[Any, ...] = ()
+    """The tables of rules that are fixed."""
     held: tuple[Held, ...] = ()
     """What the project's files say that waits until a person trusts them."""
     trusted: str = ""
@@ -151,6 +153,7 @@ def load(
         tuple(loading.problems),
         tuple(loading.unused),
         dict(loading.locked),
+        loading.locked_rules,
         tuple(loading.held),
         digest,
         frozenset(loading.limited),

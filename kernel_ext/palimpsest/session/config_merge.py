@@ -60,6 +60,8 @@ class Merge:
         self.unused: list[str] = []
         self.locked: dict[str, str] = {}
         """Settings that an administrator fixed, and the file that says so."""
+        self.locked_rules: tuple[Any, ...] = ()
+        """The tables of rules that stood there when rules were fixed."""
         self.held: list[Held] = []
         """What a project's files say that waits for a person's trust."""
         self.limited: set[tuple[str, int]] = set()
@@ -72,7 +74,15 @@ class Merge:
         self._table(data, Config, (), layer, self.data)
         for name in locked if isinstance(locked, list) else ():
             if isinstance(name, str):
-                self.locked.setdefault(name, layer.origin)
+                self._lock(name, data, layer)
+
+    def _lock(self, name: str, data: Mapping[str, Any], layer: Layer) -> None:
+        if name not in data and split(name)[:1] not in [[one] for one in Config.model_fields]:
+            self._wrong(layer, f"there is no setting {_quoted(name)} to lock")
+            return
+        self.locked.setdefault(name, layer.origin)
+        if split(name)[0] == "permission" and not self.locked_rules:
+            self.locked_rules = tuple(self.data.get("permission", ()))
 
     def value(self) -> Config:
         """Return the settings that hold."""

@@ -12,9 +12,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from palimpsest.session.agents import DEFAULT_STEPS, Agent
+from palimpsest.session.config_merge import dotted
 from palimpsest.session.config_sift import SAFE_AGENTS, rehearses
 from palimpsest.session.config_trust import Held
 from palimpsest.session.folders import Found
+from palimpsest.session.locks import Locks
 
 WORDS = ("description", "mode", "hidden", "color", "prompt", "temperature", "top_p")
 """What a project's new agent says of itself at once."""
@@ -33,6 +35,7 @@ class Waiting:
 
     trusts: Callable[[str], bool] = _nothing
     """Whether a person trusted the file with this digest."""
+    locks: Locks = field(default_factory=Locks)
     held: list[Held] = field(default_factory=list)
     files: dict[str, str] = field(default_factory=dict)
     """The files of which something waits: digest to path."""
@@ -50,8 +53,9 @@ class Waiting:
         self, file: Found, name: str, given: Mapping[str, Any], known: Agent | None, *, own: bool
     ) -> dict[str, Any]:
         """Return what of an agent's head holds; ``own`` says that others than the project know it."""
+        given = {k: self.locks.free(dotted("agent", name, k), v) for k, v in given.items()}
         if not self.is_untrusted(file):
-            return dict(given)
+            return given
         kept: dict[str, Any] = {}
         for key, value in given.items():
             if value is None or key == "origin":

@@ -68,6 +68,7 @@ class Expander:
         self._agents: Mapping[str, Agent] = services.agents
         self._registry = services.registry
         self._info = services.info
+        self._locks = services.locks
         self._announce: Announce = _unheard
 
     def options(self, text: str, options: PromptOptions) -> PromptOptions:
@@ -77,13 +78,15 @@ class Expander:
         command, _ = self._command(text)
         if command is None:
             return options
+        free = self._locks.free
         if self._is_subtask(command):
             return options  # what the command says is for its task; these are who answers
         return dataclasses.replace(
             options,
-            agent=options.agent or command.agent,
-            model=options.model or command.model,
-            variant=options.variant or (None if options.model else command.variant),
+            agent=options.agent or free("default_agent", command.agent),
+            model=options.model or free("model", command.model),
+            variant=options.variant
+            or (None if options.model else free("variant", command.variant)),
         )
 
     def watch(self, stage: Stage, announce: Announce) -> Stage:

@@ -94,6 +94,8 @@ class HookBook:
     sources: Sequence[HookSource] = ()
     installed: bool = True
     """Hooks of installed packages are loaded too."""
+    fixed: str = ""
+    """Who holds the hooks fast, so that neither cells nor packages add any."""
     seconds: float = HOOK_SECONDS
     hooks: list[Hook] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
@@ -104,12 +106,22 @@ class HookBook:
     _held: int = 0
 
     def add(self, name: HookName, function: Function, origin: str, label: str = "") -> None:
-        """Add a function; one of the same place and name is replaced, so that a cell can be run again."""
+        """Add a function; one of the same place and name is replaced, so that a cell can be run again.
+
+        Raises UserError for a cell's where an administrator fixed them.
+        """
+        if origin == ORIGIN:
+            self.refuse_fixed()
         hook = Hook(name, label or label_of(function), function, origin)
         with self._lock:
             same = [one for one in self.hooks if (one.name, one.label) == (name, hook.label)]
             self.hooks = [one for one in self.hooks if one not in same]
             self.hooks.append(hook)
+
+    def refuse_fixed(self) -> None:
+        """Raise UserError where an administrator holds the hooks fast."""
+        if self.fixed:
+            raise UserError(f"The hooks are fixed by the {self.fixed}.")
 
     def remove(self, label: str) -> bool:
         """Forget the hooks of this label; false where there is none."""
@@ -206,7 +218,7 @@ class HookBook:
             if source.origin.startswith(PROJECT_FILE):
                 found = functools.partial(_found_anywhere, source.target)
             self._try(source.target, source.name, source.origin, found)
-        if self.installed:
+        if self.installed and not self.fixed:
             for entry in entry_points(group=GROUP):
                 if entry.dist is not None and is_in_current_folder(
                     str(entry.dist.locate_file("x"))
@@ -365,6 +377,8 @@ def hook(name: HookName) -> Callable[[Function], Function]:
 
     def add(function: Function) -> Function:
         marked = mark(function, name)
+        for book in BOOKS:
+            book.refuse_fixed()
         same = (name, label_of(function))
         OF_CELLS[:] = [one for one in OF_CELLS if (one[0], label_of(one[1])) != same]
         OF_CELLS.append((name, marked))
@@ -385,10 +399,10 @@ def unhook(function: Function | str) -> bool:
     return found or any(removed)
 
 
-def open_book(sources: Sequence[HookSource]) -> HookBook:
-    """Return the hooks of a kernel that opens."""
-    book = HookBook(sources)
-    for name, function in OF_CELLS:
+def open_book(sources: Sequence[HookSource], fixed: str = "") -> HookBook:
+    """Return the hooks of a kernel that opens; of cells only where nobody fixed them."""
+    book = HookBook(sources, fixed=fixed)
+    for name, function in OF_CELLS if not fixed else ():
         book.add(name, function, ORIGIN)
     BOOKS.append(book)
     return book

@@ -17,6 +17,7 @@ from palimpsest.session.command_files import OwnCommand
 from palimpsest.session.config_files import Places
 from palimpsest.session.definition_trust import Waiting
 from palimpsest.session.folders import Folder, folders, read, signature
+from palimpsest.session.locks import Locks
 from palimpsest.tools.permissions import Rules
 from palimpsest.tools.registry import Registry
 from palimpsest.tools.skill import SKILL, Skill, SkillTool
@@ -46,6 +47,7 @@ class Sources:
     default_agent: str = "build"
     own_agents: frozenset[str] = frozenset()
     """Agents of that table that no project names alone."""
+    locks: Locks = field(default_factory=Locks)
     trusts: Callable[[str], bool] = _nobody
     """Whether a person trusted a project's file with this digest."""
 
@@ -111,7 +113,7 @@ class Library:
         sources, home = self._sources, self._sources.places.home
         problems: list[str] = []
         left_out: list[str] = []
-        waiting = Waiting(sources.trusts)
+        waiting = Waiting(sources.trusts, sources.locks)
         base = self._base()
         agents = agent_files.read_agents(
             built_in(base),

@@ -16,7 +16,7 @@ from palimpsest.loop.request import calibration
 from palimpsest.loop.stage import Setup, Summariser
 from palimpsest.loop.summarise import AGENT
 from palimpsest.session.agents import Agent, find_agent
-from palimpsest.session.family import hidden_by
+from palimpsest.session.family import hidden_by, is_child
 from palimpsest.session.guests import Guests
 from palimpsest.session.history import limited
 from palimpsest.session.log import SessionLog
@@ -88,17 +88,43 @@ class Outfit:
         """Return agent and model of a prompt; raises ConfigError before anything is journaled."""
         services = self._services
         session = self._log.state.session
+        self._refuse_fixed(options)
         name = (
             options.get("agent") or (session.agent if session else None) or services.default_agent
         )
-        agent = find_agent(name, services.agents)
+        agent = find_agent(self._agent_of(name), services.agents)
         kept = session.model.id if session is not None and session.model is not None else None
         wanted = options.get("model") or agent.model or kept or services.default_model()
         variant = options.get("variant") or agent.variant
         if variant is None and session is not None and session.model is not None and wanted == kept:
             variant = session.model.variant
         self._check(options.get("tools") or ())
-        return agent.name, services.info(wanted, variant).ref
+        return agent.name, self._info(wanted, variant).ref
+
+    def _refuse_fixed(self, options: dict[str, Any]) -> None:
+        """Raise ConfigError where a person names what an administrator fixed."""
+        services, locks = self._services, self._services.locks
+        if is_child(self._log.state.session):
+            return  # what an agent names for a task is passed over
+        locks.refuse("default_agent", options.get("agent"), services.default_agent)
+        locks.refuse("variant", options.get("variant"), locks.config.variant)
+        locks.refuse("max_steps", options.get("max_steps"), locks.config.max_steps)
+        if locks.by("model") and options.get("model"):
+            wanted = services.info(options["model"], None).ref.id
+            locks.refuse("model", wanted, services.info(services.default_model(), None).ref.id)
+
+    def _agent_of(self, name: str) -> str:
+        """Return who answers: the agent that was chosen, or the one that is fixed."""
+        fixed = self._services.locks.by("default_agent")
+        free = not fixed or is_child(self._log.state.session)
+        return name if free else self._services.default_agent
+
+    def _info(self, model: str, variant: str | None) -> ModelInfo:
+        """Return what is known of the model that was chosen, or of the one that is fixed."""
+        services = self._services
+        if services.locks.by("model"):
+            model = services.default_model()
+        return services.info(model, services.locks.free("variant", variant))
 
     def accept(self, options: dict[str, Any]) -> tuple[str, ModelRef]:
         """Return agent and model of a prompt that is sent now, and note that the model is used here."""
@@ -122,10 +148,11 @@ class Outfit:
     async def setup(self, user: UserMessage) -> Setup:
         """Resolve what a user message asks for; raises UserError or ModelFailed with a sentence."""
         services = self._services
-        agent = find_agent(user.agent, services.agents)
-        if not services.permitting.may_use(user.model, self._journal.session_id):
+        agent = find_agent(self._agent_of(user.agent), services.agents)
+        fixed = services.locks.by("model")
+        if not fixed and not services.permitting.may_use(user.model, self._journal.session_id):
             raise UserError(NOT_USED.format(model=user.model.id))
-        info = services.info(user.model.id, user.model.variant)
+        info = self._info(user.model.id, user.model.variant)
         await self.guests.begin()
         state = self._log.state
         messages = state.messages()
@@ -151,11 +178,12 @@ class Outfit:
             system=system,
             specs=specs,
             offer=self.guests.offer(Offered(services.registry, offered)),
-            max_steps=user.max_steps or self._steps(agent),
+            max_steps=services.locks.free("max_steps", user.max_steps) or self._steps(agent),
             summariser=self._summariser(
-                policy.compact.model or (scribe.model if scribe is not None else None)
+                policy.compact.model
+                or services.locks.free("compaction.model", scribe.model if scribe else None)
             ),
-            scribe=scribe.prompt if scribe is not None else None,
+            scribe=services.locks.free("compaction.prompt", scribe.prompt if scribe else None),
             parameters=agent.parameters,
         )
 
@@ -172,8 +200,8 @@ class Outfit:
         )
         messages = without_taken_back(whole, standing(session))
         user = self._next_user(messages, running=running)
-        agent = find_agent(user.agent, services.agents)
-        info = services.info(user.model.id, user.model.variant)
+        agent = find_agent(self._agent_of(user.agent), services.agents)
+        info = self._info(user.model.id, user.model.variant)
         policy = self._limited(self.policy(), agent, messages)
         return Basis(
             session_id=self._journal.session_id,

@@ -5,7 +5,9 @@ values to values; ``app`` calls it.
 """
 
 from palimpsest.session.config import LoadedConfig
+from palimpsest.session.config_merge import dotted
 from palimpsest.session.permitting import Permitting, origin_of
+from palimpsest.session.rule_tables import rules_from
 from palimpsest.tools.permissions import DEFAULT_RULES, limiting, merge
 from palimpsest.transcript.budgets import Budget
 
@@ -15,8 +17,14 @@ def configure(permitting: Permitting, config: LoadedConfig) -> None:
     value = config.value
     rules = config.rules("permission", value.permission)
     permitting.rules = merge(DEFAULT_RULES, rules)
-    locked = origin_of(config.locked, "permission")
-    permitting.fixed = limiting(rules, "lock") if locked else ()
+    permitting.fixed = limiting(
+        (
+            rule
+            for rule in rules_from(config.locked_rules)
+            if origin_of(config.locked, dotted("permission", rule.permission))
+        ),
+        "lock",
+    )
     permitting.mode = value.mode
     permitting.mode_fixed = origin_of(config.locked, "mode")
     permitting.budget = Budget(usd=value.budget.usd, tokens=value.budget.tokens)

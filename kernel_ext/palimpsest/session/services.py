@@ -10,6 +10,7 @@ from palimpsest.session.agents import Agent
 from palimpsest.session.family import Family
 from palimpsest.session.hooks import HookBook
 from palimpsest.session.library import Library
+from palimpsest.session.locks import Locks
 from palimpsest.session.permitting import Permitting
 from palimpsest.session.sharing import ShareMode
 from palimpsest.store.snapshots import Snapshots
@@ -56,6 +57,8 @@ class Services:
     """Numbers of it that an administrator fixed, and the file that says so."""
     permitting: Permitting = field(default_factory=Permitting)
     """Rules, mode and spending limit as configured, and what was approved for the project."""
+    locks: Locks = field(default_factory=Locks)
+    """What an administrator holds fast."""
     purses: dict[str, Any] = field(default_factory=dict)
     """What the sessions that this kernel writes spend, by id."""
     met: set[str] = field(default_factory=set)

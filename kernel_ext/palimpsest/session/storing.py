@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from palimpsest.session.api import Workspace
+from palimpsest.session.locks import Locks
 from palimpsest.session.retention import Family, Limits, Plan, parse_size
 from palimpsest.session.settings import RetentionSettings
 from palimpsest.store.sizes import Sizes
@@ -53,12 +54,16 @@ async def prune_storage(
     days: float | None = None,
     max_size: int | str | None = None,
     delete: bool = False,
+    locks: Locks | None = None,
 ) -> Pruned:
     """Say what may go under limits of age and size, and delete it when asked to.
 
-    A limit that is not given is the configured one. Raises UserError for one that is none.
+    A limit that is not given is the configured one. Raises UserError for one that is none or fixed.
     """
-    limits = limits_of(kept, days, max_size)
+    limits, fixed = limits_of(kept, days, max_size), limits_of(kept, None, None)
+    held = locks or Locks()
+    held.refuse("retention.days", limits.days, fixed.days)
+    held.refuse("retention.size", limits.most_bytes, fixed.most_bytes)
     if delete:
         planned, gone = await workspace.prune(limits)
     else:

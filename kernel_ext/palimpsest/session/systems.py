@@ -54,9 +54,9 @@ class Systems:
     ) -> tuple[str, ...]:
         """Return the system prompt, and keep it for the session's whole life."""
         key = (agent.name, info.ref.id, user.system)
-        found = self._settled.get(key) or self._recorded(key)
-        if found is None:
-            found = await off_loop(lambda: self._earlier(key))
+        found = self._settled.get(key)
+        if found is None and not self._is_fixed:
+            found = self._recorded(key) or await off_loop(lambda: self._earlier(key))
         if found is None:
             new = self._new(agent, info, user)
             found = with_added(new, *await added(agent.name, info.ref.id, new))
@@ -65,8 +65,15 @@ class Systems:
     def known(self, agent: Agent, info: ModelInfo, user: UserMessage) -> tuple[str, ...]:
         """Return the system prompt as it would be now; looking at it settles nothing."""
         key = (agent.name, info.ref.id, user.system)
-        found = self._settled.get(key) or self._recorded(key) or self._earlier(key)
+        found = self._settled.get(key)
+        if found is None and not self._is_fixed:
+            found = self._recorded(key) or self._earlier(key)
         return found or self._new(agent, info, user)
+
+    @property
+    def _is_fixed(self) -> bool:
+        """Whether an administrator fixed what stands in it, so that a log may not say otherwise."""
+        return bool(self._services.locks.by("system", "instructions"))
 
     def _recorded(self, key: Key) -> tuple[str, ...] | None:
         """Take the prompt of the newest request again, when it was for the same agent and model."""
