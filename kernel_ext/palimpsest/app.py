@@ -32,8 +32,10 @@ from palimpsest.session.config_merge import dotted
 from palimpsest.session.config_trust import Held, Trust
 from palimpsest.session.engine import EngineThread
 from palimpsest.session.family import Family
+from palimpsest.session.first_time import FirstTime
 from palimpsest.session.grants import Grants
 from palimpsest.session.hooks import close_book, open_book
+from palimpsest.session.kernel_secrets import KernelSecrets
 from palimpsest.session.library import Library, Sources, equip, skill_rules
 from palimpsest.session.locks import Locks
 from palimpsest.session.naming import small_model
@@ -157,7 +159,11 @@ class App:
                 self.info,
             ),
             snapshots=_snapshots(store, self.project) if config.snapshot else None,
+            variables=config.variables,
+            # What another model than our own adapter gets is its maker's to say.
+            first_time=_told_nothing if model else FirstTime(self.project, config.variables).words,
             environment=self.environment,
+            secrets=KernelSecrets(self.environment),
             python=python,
             namespace=namespace,
             hooks=self.hooks,
@@ -337,6 +343,10 @@ def tool(function: Callable[..., Any]) -> Callable[..., Any]:
     for app in APPS:
         app.registry.add(function)
     return function
+
+
+def _told_nothing(_provider: str) -> str:
+    return ""
 
 
 def _now_ms() -> int:

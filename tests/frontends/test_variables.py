@@ -2,14 +2,17 @@
 
 import math
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from palimpsest.frontends.variables import describe, list_variables
+from palimpsest.tools.tool import Shown
 from palimpsest.transcript.errors import NotFound
+
+VALUES = Shown("values")
 
 
 class Angry:
@@ -29,9 +32,9 @@ def shell(**names: Any) -> Any:
 
 
 def test_lists_the_users_names_alone() -> None:
-    found = list_variables(shell(b=2, a="x", _hidden=1, math=math))
+    found = list_variables(shell(b=2, a="x", _hidden=1, math=math), VALUES)
 
-    assert [(one.name, one.kind, one.summary) for one in found] == [
+    assert [(one.name, one.kind, one.value) for one in found] == [
         ("a", "str", "'x'"),
         ("b", "int", "2"),
     ]
@@ -52,11 +55,11 @@ def test_lists_the_users_names_alone() -> None:
     ids=lambda value: type(value).__name__,
 )
 def test_says_in_one_line_what_a_value_is(value: Any, kind: str, words: str) -> None:
-    (found,) = list_variables(shell(value=value))
+    (found,) = list_variables(shell(value=value), VALUES)
 
     assert found.kind.endswith(kind)
-    assert words in found.summary
-    assert "\n" not in found.summary
+    assert words in (found.value or "")
+    assert "\n" not in (found.value or "")
 
 
 def test_describes_a_table_with_types_rows_and_statistics() -> None:
@@ -99,3 +102,148 @@ def test_nothing_is_changed() -> None:
     describe(here, "df")
 
     assert here.user_ns == before
+
+
+def greet(patient: str = "Ada", *rest: int, **more: int) -> tuple[Any, ...]:
+    return patient, rest, more
+
+
+class Watched:
+    """An object that notes whatever is asked of it."""
+
+    asked: ClassVar[list[str]] = []
+
+    def __repr__(self) -> str:
+        self.asked.append("repr")
+        return "Watched()"
+
+    def __len__(self) -> int:
+        self.asked.append("len")
+        return 1
+
+    def __sizeof__(self) -> int:
+        self.asked.append("sizeof")
+        return 1
+
+    def __getattr__(self, name: str) -> Any:
+        self.asked.append(name)
+        raise AttributeError(name)
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> type:  # type: ignore[override]
+        self.asked.append("class")
+        return Watched
+
+
+class WatchedList(list[int]):
+    """A list that notes whatever is asked of it."""
+
+    def __len__(self) -> int:
+        Watched.asked.append("len")
+        return super().__len__()
+
+    def __repr__(self) -> str:
+        Watched.asked.append("repr")
+        return super().__repr__()
+
+
+@pytest.mark.parametrize("detail", ["names", "names and types"])
+def test_names_and_types_run_no_code_of_the_user(detail: Any) -> None:
+    Watched.asked.clear()
+
+    found = list_variables(shell(a=Watched(), b=WatchedList([1])), Shown(detail))
+
+    assert [one.name for one in found] == ["a", "b"]
+    assert Watched.asked == []
+
+
+@pytest.mark.parametrize(
+    ("value", "told"),
+    [
+        ("Ada Lovelace", "str"),
+        (1815, "int"),
+        (["Ada", "Charles"], "list, 2 items"),
+        ({"Ada": 1815}, "dict, 1 item"),
+        (
+            pd.DataFrame({"name": ["Ada"], "kind": pd.Categorical(["secretly"])}),
+            "pandas.DataFrame, 1 rows x 2 columns: name, kind",
+        ),
+        (pd.DataFrame({1815: [1]}), "pandas.DataFrame, 1 rows x 1 columns: (int)"),
+        (
+            pd.Series(pd.Categorical(["Ada"]), name="who"),
+            "pandas.Series, 1 values of category, named 'who'",
+        ),
+        (np.array(["Ada", "Charles"]), "numpy.ndarray, 2 of <U7"),
+        (greet, "function, (patient, *rest, **more)"),
+        (Angry(), f"{Angry.__module__}.Angry"),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_a_type_is_told_without_a_value(value: Any, told: str) -> None:
+    (found,) = list_variables(shell(value=value))
+
+    assert found.value is None
+    assert found.plain == found.told == told
+
+
+def test_a_name_alone_is_told_without_a_type() -> None:
+    (found,) = list_variables(shell(value="Ada"), Shown("names"))
+
+    assert (found.kind, found.summary, found.value, found.told) == ("", "", None, "")
+
+
+@pytest.mark.parametrize("detail", ["names", "names and types"])
+def test_the_value_of_what_is_named_is_told(detail: Any) -> None:
+    found = list_variables(shell(a="x", b="y"), Shown(detail, frozenset({"b"})))
+
+    assert [one.value for one in found] == [None, "'y'"]
+
+
+KEY = "sk-" + "proj-abcDEF0123456789abcdef"
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("api_key", "plain-words"),
+        ("password", "plain-words"),
+        ("my_token", "plain-words"),
+        ("dbPassword", "plain-words"),
+        ("openai_key", "plain-words"),
+        ("x", KEY),
+        ("x", [KEY]),
+        ("x", {"deep": {"er": [KEY]}}),
+        ("x", {"password": "plain-words"}),
+        ("x", "postgres://ada:plain-words@db/x"),
+        ("x", "a" * 110 + " " + KEY),
+    ],
+)
+def test_a_secret_is_never_told_by_name_or_by_form(name: str, value: Any) -> None:
+    here = shell(**{name: value})
+
+    (found,) = list_variables(here, Shown("values", frozenset({name})))
+    text = describe(here, name)
+
+    for words in (found.told, text):
+        assert "plain-words" not in words
+        assert KEY[:12] not in words
+
+
+def test_secret_columns_and_keys_are_not_described() -> None:
+    frame = pd.DataFrame({"user": ["ada"], "password": ["plain-words"], "note": [KEY]})
+    here = shell(df=frame, settings={"token": "plain-words", "name": "ada"})
+
+    assert "plain-words" not in describe(here, "df")
+    assert KEY not in describe(here, "df")
+    assert "ada" in describe(here, "df")
+    assert "password: " in describe(here, "df"), "a column's name is a name"
+    assert "plain-words" not in describe(here, "settings")
+    assert "plain-words" not in describe(here, "settings['token']")
+    assert "plain-words" not in describe(here, "df['password']")
+
+
+@pytest.mark.parametrize("name", ["df", "keyboard", "monkey", "secretary", "passenger", "author"])
+def test_ordinary_names_are_no_secrets(name: str) -> None:
+    (found,) = list_variables(shell(**{name: "words"}), Shown("values"))
+
+    assert found.value == "'words'"

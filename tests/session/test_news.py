@@ -22,7 +22,7 @@ from palimpsest.session.news import LOOK_SECONDS
 from palimpsest.session.workspace import Workspace
 from palimpsest.store.lease import this_owner
 from palimpsest.tools.registry import Registry, builtin_tools
-from palimpsest.tools.tool import VariableInfo
+from palimpsest.tools.tool import TYPES, Detail, Shown, VariableInfo
 from palimpsest.transcript.parts import TextPart
 
 DAY = 86_400_000
@@ -36,18 +36,27 @@ class Kernel:
         self.looks = 0
         self.busy = False
 
-    async def list(self) -> Sequence[VariableInfo]:
+    async def list(self, shown: Shown = TYPES) -> Sequence[VariableInfo]:
         self.looks += 1
         if self.busy:
             raise TimeoutError
-        return [VariableInfo(name, "int", summary) for name, summary in self.variables.items()]
+        return [
+            VariableInfo(
+                name, "int", "", told if shown.detail == "values" or name in shown.named else None
+            )
+            for name, told in self.variables.items()
+        ]
 
     async def describe(self, name: str, max_chars: int = 4_000) -> str:
         return f"{name}: {self.variables[name]}"[:max_chars]
 
 
 async def opened(
-    tmp_path: Path, model: ScriptedModel, kernel: Kernel | None = None, **more: Any
+    tmp_path: Path,
+    model: ScriptedModel,
+    kernel: Kernel | None = None,
+    variables: Detail = "values",
+    **more: Any,
 ) -> tuple[Studio, LiveSession]:
     studio = Studio(tmp_path, model, **more)
     if kernel is not None:
@@ -56,6 +65,7 @@ async def opened(
             registry=Registry(builtin_tools(kernel=True)),
             namespace=lambda _: kernel,
             environment={"MY_API_KEY": "hunter2hunter2"},
+            variables=variables,
         )
         studio.workspace = Workspace(services, this_owner("kernel-test"), project_id="project")
     return studio, await studio.session()
@@ -244,3 +254,52 @@ async def _wander(tmp_path: Path, moves: list[str]) -> None:
         assert after[: len(before)] == before
     await check_rebuilt(studio, session, len(bodies))
     await session.close()
+
+
+@pytest.mark.parametrize(
+    ("detail", "unasked"), [("names", "- x"), ("names and types", "- x: int"), ("values", "- x: int, 1")]
+)  # fmt: skip
+async def test_what_is_told_unasked_is_a_setting(
+    tmp_path: Path, detail: Detail, unasked: str
+) -> None:
+    model = ScriptedModel(says("One."))
+    _, session = await opened(tmp_path, model, Kernel(x="1"), variables=detail)
+
+    await ask(session, "hello")
+
+    assert said(model.requests[0]) == [
+        f"hello\n\n<variables>\n{FIRST_LOOK}\n{unasked}\n</variables>"
+    ]
+
+
+@pytest.mark.parametrize("prompt", ["what is x?", "see `x`", "double @x please", "x"])
+async def test_the_value_of_a_variable_that_a_prompt_names_goes_along(
+    tmp_path: Path, prompt: str
+) -> None:
+    model = ScriptedModel(says("One."), says("Two."), says("Three."))
+    kernel = Kernel(x="1", y="2")
+    studio, session = await opened(tmp_path, model, kernel, variables="names and types")
+
+    await ask(session, "hello")
+    await ask(session, prompt)
+    await ask(session, "and now?")
+
+    first, second, third = (said(one)[-1] for one in model.requests)
+    assert first.endswith(f"{FIRST_LOOK}\n- x: int\n- y: int\n</variables>")
+    assert second.endswith(f"{CHANGES}\n- x: int, 1\n</variables>")
+    assert third == "and now?"
+    await check_rebuilt(studio, session, 3)
+
+
+async def test_a_value_that_nobody_named_is_no_news(tmp_path: Path) -> None:
+    model = ScriptedModel(says("One."), says("Two."), says("Three."))
+    kernel = Kernel(x="1")
+    _, session = await opened(tmp_path, model, kernel, variables="names and types")
+
+    await ask(session, "hello")
+    kernel.variables = {"x": "2"}
+    await ask(session, "again")
+    await ask(session, "x?")
+
+    assert said(model.requests[1])[-1] == "again"
+    assert "- x: int, 2" in said(model.requests[2])[-1]

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import pytest
 from tests.tools.desk import Bench
 
-from palimpsest.tools.tool import Abort, PythonOutcome, VariableInfo
+from palimpsest.tools.tool import TYPES, Abort, PythonOutcome, Shown, VariableInfo
 from palimpsest.transcript.errors import Aborted, NotFound, PermissionDenied, UserError
 from palimpsest.transcript.parts import Attachment
 from palimpsest.transcript.values import Reply
@@ -45,7 +45,7 @@ class Variables:
 
     found: Sequence[VariableInfo] = ()
 
-    async def list(self) -> Sequence[VariableInfo]:
+    async def list(self, _shown: Shown = TYPES) -> Sequence[VariableInfo]:
         return self.found
 
     async def describe(self, name: str, max_chars: int = 4_000) -> str:
@@ -150,14 +150,16 @@ async def test_variables_are_one_line_each_and_ask_nothing(bench: Bench) -> None
     bench.namespace = Variables(
         (
             VariableInfo("df", "pandas.DataFrame", "3 rows x 2 columns"),
-            VariableInfo("n", "int", "5"),
+            VariableInfo("n", "int", "", "5"),
+            VariableInfo("who", "str", ""),
+            VariableInfo("bare", "", ""),
         )
     )
 
     outcome = await bench.call("variables")
 
-    assert outcome.output == "df: pandas.DataFrame - 3 rows x 2 columns\nn: int - 5"
-    assert outcome.title == "2 variables"
+    assert outcome.output == "df: pandas.DataFrame - 3 rows x 2 columns\nn: int - 5\nwho: str\nbare"
+    assert outcome.title == "4 variables"
     assert bench.desk.asked == []
 
 

@@ -7,7 +7,7 @@ that hid it, it is told again.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -56,9 +56,13 @@ class Situation:
     plan: bool = False
     """The session is in plan mode, whoever answers."""
     variables: Mapping[str, str] | None = None
-    """What each variable is, in a line; None where that is not known."""
+    """What is told of each variable unasked, in a line; None where that is not known."""
+    named: Mapping[str, str] = field(default_factory=dict)
+    """What is told of those that the prompt names, in a line with the value."""
     known: Mapping[str, str] | None = None
     """What each was when the model was told last; None when this kernel never told it."""
+    known_named: Mapping[str, str] = field(default_factory=dict)
+    """The same, of those that a prompt named."""
     met: bool = False
     """This kernel took part before, in this session or in the one that it was forked from."""
 
@@ -139,20 +143,34 @@ def _variables(messages: Messages, now: Situation) -> Item | None:
     if now.variables is None:
         return None
     if now.known is None:
-        lines = [f"- {name}: {told}" for name, told in now.variables.items()]
+        lines = [_line(name, now.named.get(name, told)) for name, told in _first_named(now)]
         if not now.met and any(isinstance(one.info, AssistantMessage) for one in messages):
             return _listed(NEW_KERNEL, lines or [NOTHING])
         return _listed(FIRST_LOOK, lines)
     own = _own_names(messages)
-    lines = [
-        f"- {name}: {told}" + ("" if name in now.known else " (new)")
+    lines = [_line(name, told) for name, told in now.named.items() if _is_new(name, told, now)]
+    lines += [
+        _line(name, told) + ("" if name in now.known else " (new)")
         for name, told in now.variables.items()
-        if now.known.get(name) != told and name not in own
+        if now.known.get(name) != told and name not in own and name not in now.named
     ]
     lines += [
         f"- {name} is gone" for name in now.known if name not in now.variables and name not in own
     ]
     return _listed(CHANGES, lines)
+
+
+def _first_named(now: Situation) -> list[tuple[str, str]]:
+    """Return the variables, first those that the prompt names: a long list is cut."""
+    return sorted((now.variables or {}).items(), key=lambda item: item[0] not in now.named)
+
+
+def _is_new(name: str, told: str, now: Situation) -> bool:
+    return now.known_named.get(name, (now.known or {}).get(name)) != told
+
+
+def _line(name: str, told: str) -> str:
+    return f"- {name}: {told}" if told else f"- {name}"
 
 
 def _listed(head: str, lines: list[str]) -> Item | None:
@@ -163,6 +181,25 @@ def _listed(head: str, lines: list[str]) -> Item | None:
         lines = [*lines[:MOST_NAMED], f"- and {more} more, which the variables tool lists"]
     text = "\n".join(["<variables>", head, *lines, "</variables>"])
     return Item(text, {NEWS: "variables"})
+
+
+def named_words(messages: Sequence[Message]) -> frozenset[str]:
+    """Return the words of people's prompts and of the code that ran: what is so called was spoken of."""
+    texts = [
+        part.text
+        for message in messages
+        for part in message.parts
+        if isinstance(message.info, UserMessage)
+        and isinstance(part, TextPart)
+        and not part.synthetic
+    ]
+    codes = [
+        str(part.state.input.get("code", part.state.input.get("name", "")))
+        for message in messages
+        for part in message.parts
+        if isinstance(part, ToolPart)
+    ]
+    return frozenset(_WORD.findall("\n".join([*texts, *codes])))
 
 
 def _own_names(messages: Messages) -> frozenset[str]:

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 from palimpsest.frontends.jobs import CodeJob, Interrupted, Job, ReadJob
 from palimpsest.frontends.variables import describe, list_variables
-from palimpsest.tools.tool import Abort, PythonOutcome, VariableInfo
+from palimpsest.tools.tool import TYPES, Abort, PythonOutcome, Shown, VariableInfo
 from palimpsest.transcript.errors import UserError
 
 PROGRESS_SECONDS = 0.1
@@ -67,9 +67,9 @@ class Runner:
             return _interrupted(job, outcome.error)
         return outcome
 
-    async def list(self) -> Sequence[VariableInfo]:
-        """Describe every variable of the user."""
-        found: Sequence[VariableInfo] = await self._read(list_variables)
+    async def list(self, shown: Shown = TYPES) -> Sequence[VariableInfo]:
+        """Describe every variable of the user, a line each."""
+        found: Sequence[VariableInfo] = await self._read(lambda shell: list_variables(shell, shown))
         return found
 
     async def describe(self, name: str, max_chars: int = 4_000) -> str:

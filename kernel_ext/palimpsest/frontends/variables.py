@@ -1,76 +1,104 @@
 """Describe the user's variables in words, without changing them.
 
-Border: runs on the main thread; of the user's code only ``repr`` is called, guarded and capped.
-What IPython put into the namespace, private names, modules and the agent's own magic are left out.
+Border: runs on the main thread. Names and types run no user code (``variable_types``); a value is
+described by ``repr``, guarded and capped, and only where it was asked for. What IPython put into
+the namespace, private names, modules and the agent's own magic are left out. A value whose name or
+form says that it is a secret is not described, whoever asks.
 """
 
 import inspect
+import os
 import re
 import sys
 from collections.abc import Mapping, Sequence, Set
+from dataclasses import replace
 from types import ModuleType
 from typing import Any
 
-from palimpsest.tools.tool import VariableInfo
+from palimpsest.frontends.variable_types import (
+    SUMMARY_CHARS,
+    is_module,
+    kind_of,
+    shape_of,
+)
+from palimpsest.session.kernel_secrets import KernelSecrets
+from palimpsest.tools.tool import TYPES, Shown, VariableInfo
 from palimpsest.transcript.errors import NotFound
+from palimpsest.transcript.scrub import REDACTED, scrub
+from palimpsest.transcript.secrets import is_secret_variable
 
-SUMMARY_CHARS = 120
 HEAD_ROWS = 5
 MOST_COLUMNS = 60
 MOST_ITEMS = 20
 REPR_CHARS = 2_000
+SECRET = "Its name says that it is a secret, so its value is not told."
 
+_SECRETS = KernelSecrets(os.environ)
 _STEP = re.compile(
     r"\.(?P<attribute>[A-Za-z_]\w*)|\[(?P<quote>['\"])(?P<key>.*?)(?P=quote)\]|\[(?P<index>-?\d+)\]"
 )
 _NAME = re.compile(r"[A-Za-z_]\w*")
 
 
-def list_variables(shell: Any) -> Sequence[VariableInfo]:
+def list_variables(shell: Any, shown: Shown = TYPES) -> Sequence[VariableInfo]:
     """Describe every variable of the user in one line each, by name."""
     hidden = shell.user_ns_hidden
     found = []
     for name, value in sorted(shell.user_ns.items()):
         if name.startswith("_") or (name in hidden and hidden[name] is value):
             continue
-        if isinstance(value, ModuleType):
-            continue
-        found.append(VariableInfo(name, kind_of(value), summary_of(value), _size_of(value)))
+        if not is_module(value):
+            found.append(_listed(name, value, shown))
     return found
+
+
+def _listed(name: str, value: Any, shown: Shown) -> VariableInfo:
+    wanted = shown.detail == "values" or name in shown.named
+    if shown.detail == "names" and not wanted:
+        return VariableInfo(name, "", "")
+    if is_secret_variable(name):
+        return VariableInfo(name, kind_of(value), "")
+    plain = VariableInfo(name, kind_of(value), shape_of(value))
+    if not wanted or _has_secret_key(value):
+        return plain
+    told = summary_of(value)
+    return plain if REDACTED in told else replace(plain, value=told)
+
+
+def _has_secret_key(value: Any) -> bool:
+    return isinstance(value, dict) and any(
+        isinstance(key, str) and is_secret_variable(key) for key in value
+    )
 
 
 def describe(shell: Any, name: str, max_chars: int = 4_000) -> str:
     """Describe one variable, or what a dotted or indexed path leads to, at length."""
     value = _look_up(shell.user_ns, name)
-    text = f"{name}: {kind_of(value)}\n{_at_length(value)}"
+    if any(is_secret_variable(one) for one in _NAME.findall(name)):
+        return f"{name}: {kind_of(value)}\n{SECRET}"
+    text = _clean(f"{name}: {kind_of(value)}\n{_at_length(value)}")
     if len(text) > max_chars:
         text = text[: max_chars - 20].rstrip() + "\n[shortened]"
     return text
 
 
-def kind_of(value: Any) -> str:
-    """Return the qualified type name; pandas types by the name people use."""
-    kind = type(value)
-    module = kind.__module__ or ""
-    if module == "builtins":
-        return kind.__qualname__
-    if module.startswith("pandas.core."):
-        module = "pandas"
-    return f"{module}.{kind.__qualname__}"
+def _clean(text: str) -> str:
+    return scrub(text, _SECRETS())
 
 
 def summary_of(value: Any) -> str:
     """Return one line: shape, length or a short repr."""
+    if shape := shape_of(value) if _is_data(value) else "":
+        return shape
     if _is_frame(value):
         rows, columns = value.shape
         names = ", ".join(str(column) for column in list(value.columns)[:8])
         more = ", ..." if columns > 8 else ""
-        return f"{rows} rows x {columns} columns: {names}{more}"[:SUMMARY_CHARS]
+        return _clean(f"{rows} rows x {columns} columns: {names}{more}")[:SUMMARY_CHARS]
     if _is_series(value):
         return f"{len(value)} values of {value.dtype}, named {value.name!r}"[:SUMMARY_CHARS]
     if _is_array(value):
-        shape = " x ".join(str(n) for n in value.shape) or "scalar"
-        return f"{shape} of {value.dtype}"
+        return f"{' x '.join(str(n) for n in value.shape) or 'scalar'} of {value.dtype}"
     if inspect.isroutine(value) or inspect.isclass(value):
         return _signature(value)
     if isinstance(value, Mapping | Set | Sequence) and not isinstance(value, str | bytes | range):
@@ -91,7 +119,7 @@ def _at_length(value: Any) -> str:
     if isinstance(value, Mapping):
         lines = [f"{_length(value)} items"]
         lines += [
-            f"  {_short(key, 60)}: {kind_of(value[key])} {summary_of(value[key])}"
+            f"  {_short(key, 60)}: {kind_of(value[key])} {_item(key, value[key])}"
             for key in list(value)[:MOST_ITEMS]
         ]
         return "\n".join(lines)
@@ -100,6 +128,10 @@ def _at_length(value: Any) -> str:
         lines += [f"  [{i}] {kind_of(v)} {summary_of(v)}" for i, v in enumerate(value[:MOST_ITEMS])]
         return "\n".join(lines)
     return _short(value, REPR_CHARS, lines=True)
+
+
+def _item(key: Any, value: Any) -> str:
+    return REDACTED if isinstance(key, str) and is_secret_variable(key) else summary_of(value)
 
 
 def _frame(value: Any) -> str:
@@ -111,6 +143,10 @@ def _frame(value: Any) -> str:
         lines.append(f"  {column}: {value.dtypes.iloc[position]}, {count}")
     if columns > MOST_COLUMNS:
         lines.append(f"  ({columns - MOST_COLUMNS} more columns)")
+    secret = [one for one in value.columns if isinstance(one, str) and is_secret_variable(one)]
+    if secret:
+        value = value.drop(columns=secret)
+        lines += ["", f"not shown, since their names say that they are secret: {', '.join(secret)}"]
     lines += ["", f"first {min(HEAD_ROWS, rows)} rows:", _head(value)]
     numbers = _safe(lambda: value.describe().to_string())
     return "\n".join([*lines, "", "statistics:", numbers])
@@ -148,20 +184,24 @@ def _step(value: Any, step: "re.Match[str]") -> Any:
     return value[int(step["index"]) if step["index"] else step["key"]]
 
 
+def _is_data(value: Any) -> bool:
+    return _is_frame(value) or _is_series(value) or _is_array(value)
+
+
 def _is_frame(value: Any) -> bool:
-    return _instance(value, "pandas", "DataFrame")
+    return _derives(value, "pandas", "DataFrame")
 
 
 def _is_series(value: Any) -> bool:
-    return _instance(value, "pandas", "Series")
+    return _derives(value, "pandas", "Series")
 
 
 def _is_array(value: Any) -> bool:
-    return _instance(value, "numpy", "ndarray")
+    return _derives(value, "numpy", "ndarray")
 
 
-def _instance(value: Any, module: str, name: str) -> bool:
-    """Tell a library's type without importing the library."""
+def _derives(value: Any, module: str, name: str) -> bool:
+    """Tell a library's type, or one derived from it, without importing the library."""
     kind = getattr(sys.modules.get(module), name, None)
     return isinstance(kind, type) and isinstance(value, kind)
 
@@ -181,18 +221,9 @@ def _length(value: Any) -> int:
     return length
 
 
-def _size_of(value: Any) -> int | None:
-    if _is_array(value):
-        return int(value.nbytes)
-    try:
-        return sys.getsizeof(value)
-    except Exception:  # noqa: BLE001  # a class may define __sizeof__ badly
-        return None
-
-
 def _short(value: Any, longest: int, *, lines: bool = False) -> str:
     """Return a capped repr; a class whose repr fails is described by that."""
-    text: str = _safe(lambda: repr(value))
+    text = _clean(_safe(lambda: repr(value)))
     if not lines:
         text = " ".join(text.split())
     return text if len(text) <= longest else text[: longest - 3] + "..."

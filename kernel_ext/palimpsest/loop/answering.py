@@ -37,6 +37,7 @@ def desk(stage: Stage, setup: Setup, facts: Facts) -> Desk:
         keep_output=functools.partial(_keep_output, stage),
         keep_attachment=functools.partial(_keep_attachment, stage),
         truncate=shorten,
+        clean=stage.clean,
     )
 
 

@@ -12,6 +12,7 @@ from typing import Any, Literal
 from palimpsest.context.compact import Plan, plan, weigher
 from palimpsest.context.fold import marker
 from palimpsest.context.going_on import going_on, work_left
+from palimpsest.context.news import named_words
 from palimpsest.context.overflow import usable
 from palimpsest.context.summary import seen_at
 from palimpsest.context.undo import CONTINUES
@@ -23,6 +24,7 @@ from palimpsest.loop.seen import until, view_of
 from palimpsest.loop.spending import add_to_session
 from palimpsest.loop.stage import Setup, Stage
 from palimpsest.loop.summarise import Scribe
+from palimpsest.tools.tool import TYPES, Shown
 from palimpsest.tools.variables import MOST_VARIABLES
 from palimpsest.transcript.errors import (
     Aborted,
@@ -164,11 +166,14 @@ async def _observe(stage: Stage, marker_id: str, *, wanted: bool) -> None:
     """Write what the kernel holds beside the marker: it is looked at, not summarised."""
     if not wanted or stage.namespace is None:
         return
+    named = named_words(stage.log.state.messages())
+    shown = Shown(stage.extra.get("variables", TYPES.detail), named)
     try:
-        found = await asyncio.wait_for(stage.namespace.list(), KERNEL_SECONDS)
+        found = await asyncio.wait_for(stage.namespace.list(shown), KERNEL_SECONDS)
     except (TimeoutError, UserError):
         return
-    lines = [f"- {one.name}: {one.kind}, {one.summary}" for one in found[:MOST_VARIABLES]]
+    told = [(one.name, one.told) for one in found[:MOST_VARIABLES]]
+    lines = [f"- {name}: {words}" if words else f"- {name}" for name, words in told]
     if not lines:
         return
     part = TextPart(

@@ -20,6 +20,7 @@ from palimpsest.loop.request import Assembled, facts_for
 from palimpsest.loop.seen import view_of
 from palimpsest.loop.stage import Setup, Stage
 from palimpsest.model.wire import message_hash, prompt_text, request_hash, without_marks
+from palimpsest.transcript.cleaned import cleaned
 from palimpsest.transcript.decisions import ContextItem, Decision, Facts
 from palimpsest.transcript.events import DecisionMade, PartUpdated
 from palimpsest.transcript.hooks import CompactingEvent, DecideEvent, Wanted
@@ -35,7 +36,8 @@ OPAQUE_KIND = "user"
 
 def tell(stage: Stage, message: AssistantMessage) -> None:
     """Write what a person is to be told into an answer."""
-    for about, words in stage.hooks.told():
+    first = stage.first_time(message.model.provider)
+    for about, words in (*([("sent", first)] if first else []), *stage.hooks.told()):
         part = notice(stage.ids.new("prt"), message.session_id, message.id, about, words)
         stage.write(PartUpdated(part=part))
 
@@ -176,7 +178,8 @@ async def rewritten(stage: Stage, setup: Setup, assembled: Assembled) -> Assembl
     answer = await stage.hooks.request(setup.info.ref.id, plain)
     if answer is None:
         return assembled
-    rule, messages = answer
+    rule, given = answer
+    messages = cleaned(given, stage.clean)
     record = assembled.record
     weights = [MESSAGE_TOKENS + setup.count(prompt_text((one,))) for one in messages]
     tokens = sum(weights) + assembled.projection.tools_tokens

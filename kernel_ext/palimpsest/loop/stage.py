@@ -23,6 +23,7 @@ from palimpsest.transcript.events import Event, PromptAdmitted
 from palimpsest.transcript.ids import Ids
 from palimpsest.transcript.messages import Message, Messages, UserMessage
 from palimpsest.transcript.policies import Policy
+from palimpsest.transcript.scrub import scrub
 from palimpsest.transcript.sessions import Session
 from palimpsest.transcript.values import BlobRef, ModelInfo, Todo, ToolSpec
 
@@ -165,6 +166,10 @@ class Stage:
     """What the session's newest request was made of."""
     compactions: CompactionState = field(default_factory=CompactionState)
     """Says whether a compaction runs, to whoever waits for it."""
+    clean: Callable[[str], str] = scrub
+    """Take secrets out of text before it is sent or kept; the journal does the same."""
+    first_time: Callable[[str], str] = lambda _provider: ""
+    """What a person is told before the first request to a provider; empty where it was told."""
     files: Files | None = None
     """Takes snapshots of the project; None where that is switched off."""
     hooks: Hooks = field(default_factory=NoHooks)

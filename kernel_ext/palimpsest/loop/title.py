@@ -48,7 +48,9 @@ async def run_title(stage: Stage, setup: Setup, system: str | None = None) -> Ti
 
     ``system`` takes the place of our own words about titles.
     """
-    quiet = dataclasses.replace(setup, agent="title", system=(system or SYSTEM,), specs=())
+    quiet = dataclasses.replace(
+        setup, agent="title", system=(stage.clean(system or SYSTEM),), specs=()
+    )
     request, record = _request(stage, quiet)
     stage.write(StepRequested(request=record), sync=True)
     async with asyncio.timeout(SECONDS):

@@ -2,7 +2,7 @@
 
 The processor knows parts and the recorder, not the loop: retries, limits and what comes next
 are decided above. Behaviour follows spec/session-engine.md 1.7; text and reasoning stay
-byte-exact, and no tool runs on a call from an unfinished stream, because calls are handed out
+byte-exact but for secrets, and no tool runs on a call from an unfinished stream, because calls are handed out
 only by ``take_calls`` after the stream has really ended.
 """
 
@@ -241,7 +241,8 @@ class Processor:
         if part is None or not isinstance(part.state, ToolRunning):
             return
         outcome = _outcome(part.tool, event.output)
-        text, blob = self._desk.keep_output(outcome.output)
+        output = self._desk.clean(outcome.output)
+        text, blob = self._desk.keep_output(output)
         attachments = tuple(self._kept(attachment) for attachment in outcome.attachments)
         state = ToolCompleted(
             input=part.state.input,
@@ -254,7 +255,7 @@ class Processor:
         )
         decision: Decision | None = None
         if not outcome.metadata.get("truncated"):
-            decision = self._desk.truncate(part.message_id, part.id, outcome.output)
+            decision = self._desk.truncate(part.message_id, part.id, output)
         self._put_tool(part.model_copy(update={"state": state}))
         if decision is not None:
             self._desk.recorder.append(DecisionMade(decision=decision))

@@ -7,6 +7,7 @@ from typing import Protocol
 from palimpsest.transcript.decisions import Decision
 from palimpsest.transcript.events import Event
 from palimpsest.transcript.ids import Ids
+from palimpsest.transcript.scrub import scrub
 from palimpsest.transcript.values import BlobRef
 
 
@@ -40,3 +41,5 @@ class Desk:
     """Put a long ``data:`` url into a blob; returns the url to store."""
     truncate: Callable[[str, str, str], Decision | None]
     """``(message id, part id, whole output)``: what the model will be shown of it."""
+    clean: Callable[[str], str] = scrub
+    """Take secrets out of an output, before it is kept, cut or counted."""

@@ -24,6 +24,7 @@ from palimpsest.transcript.errors import ConfigError
 MODES_BY_FREEDOM = ("plan", *(mode for mode in MODES if mode != "plan"))
 SHARES_BY_FREEDOM = ("disabled", "manual", "auto")
 ENDS_BY_FREEDOM = ("raise", "auto", "show")
+VARIABLES_BY_DETAIL = ("names", "names and types", "values")
 LEAST_WINDOW = 8_000
 """Tokens; in a smaller window a folder would make every turn summarise, and pay for it."""
 MOST_RESERVED = 64_000
@@ -185,6 +186,7 @@ ALLOWED: Mapping[str, Test] = {
     "command.*.subtask": _new_command,
     "command.*.agent": _safe_agent,
     "mcp.*.enabled": _known_server,
+    "variables": _no_freer(VARIABLES_BY_DETAIL, "variables"),
     "share": _no_freer(SHARES_BY_FREEDOM, "share"),
     "snapshot": _only(True),  # noqa: FBT003  the value itself
 }

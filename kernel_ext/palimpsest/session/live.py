@@ -303,6 +303,8 @@ class LiveSession:
             afford=lambda info: self.purse.afford(info, run.abort),
             spent=self.purse.tell,
             jitter=services.jitter,
+            clean=services.clean,
+            first_time=services.first_time,
             memory=self._memory,
             python=services.python(self.id) if services.python else None,
             namespace=self._outfit.namespace(),
@@ -311,6 +313,7 @@ class LiveSession:
             files=self.undoing.files,
             extra={
                 "environment": services.environment,
+                "variables": services.variables,
                 "archive": SessionArchive(self.journal, services.store),
                 "interview": self.interview,
                 "errands": Errands(services, self, run),

@@ -1,18 +1,20 @@
 """Look at the clock and the kernel before a prompt is answered, and write down what is new.
 
 What is told stands beside the user's words as synthetic parts, so it is journaled before it is sent and
-is sent the same in every later request.
+is sent the same in every later request. Of variables that a prompt does not name, no more is told
+than the setting ``variables`` says: a value goes along only where somebody spoke of it.
 """
 
 import asyncio
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
-from palimpsest.context.news import Item, Situation, has_news, news
+from palimpsest.context.news import Item, Situation, has_news, named_words, news
 from palimpsest.context.undo import folded
 from palimpsest.context.view import View
 from palimpsest.session.log import SessionLog
 from palimpsest.session.surroundings import day_of
-from palimpsest.tools.tool import Namespace, VariableInfo
+from palimpsest.tools.tool import Detail, Namespace, Shown, VariableInfo
 from palimpsest.transcript.events import PartUpdated
 from palimpsest.transcript.ids import Ids
 from palimpsest.transcript.messages import UserMessage
@@ -23,6 +25,14 @@ from palimpsest.transcript.sessions import Session
 
 LOOK_SECONDS = 0.5
 """A kernel that is busy with the user's own code is not waited for; there is a next prompt."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Look:
+    """What a kernel held when it was looked at."""
+
+    variables: dict[str, str]
+    named: dict[str, str]
 
 
 class News:
@@ -40,6 +50,7 @@ class News:
         environment: Mapping[str, str],
         plans: Callable[[], bool] = lambda: False,
         met: set[str] | None = None,
+        detail: Detail = "names and types",
     ) -> None:
         self._log = log
         self._ids = ids
@@ -51,8 +62,10 @@ class News:
         session = log.state.session
         if session is not None and (self._has_met(session) or not log.state.messages()):
             self._met.add(session.id)
-        self._secrets = secret_values(environment)
+        self._environment = environment
+        self._detail = detail
         self._known: dict[str, str] | None = None
+        self._known_named: dict[str, str] = {}
 
     async def tell(self, user: UserMessage, policy: Policy, namespace: Namespace | None) -> None:
         """Write what is new beside a prompt that was not sent yet; a second time does nothing.
@@ -61,7 +74,8 @@ class News:
         """
         if not self._is_due(user, policy):
             return
-        variables = await self._look(namespace)
+        look = await self._look(namespace, self._named_in(user))
+        variables = None if look is None else look.variables
         state = self._log.state
         session = state.session
         now = self._clock()
@@ -71,12 +85,20 @@ class News:
             agent=user.agent,
             plan=self._plans(),
             variables=variables,
+            named=look.named if look is not None else {},
             known=self._known,
+            known_named=self._known_named,
             met=self._has_met(session),
         )
         seen = folded(View(state.messages(), state.decisions), policy.compact)
         found = news(seen, situation)
-        self._known = variables if variables is not None else self._known
+        if look is not None:
+            self._known = look.variables
+            self._known_named = {
+                name: told
+                for name, told in (self._known_named | look.named).items()
+                if name in look.variables
+            }
         self._met.add(user.session_id)
         self._log.append(*(PartUpdated(part=self._part(user, item)) for item in found))
 
@@ -96,20 +118,41 @@ class News:
         newest = messages[-1] if messages else None
         return newest is not None and newest.id == user.id and not has_news(newest)
 
-    async def _look(self, namespace: Namespace | None) -> dict[str, str] | None:
+    async def _look(self, namespace: Namespace | None, named: frozenset[str]) -> "_Look | None":
         if namespace is None:
             return None
         try:
-            found = await asyncio.wait_for(namespace.list(), LOOK_SECONDS)
+            shown = Shown(self._detail, named)
+            found = await asyncio.wait_for(namespace.list(shown), LOOK_SECONDS)
         except Exception:  # noqa: BLE001 - a kernel that cannot be looked at is not worth a turn
             return None
-        return {one.name: self._line(one) for one in found}
+        secrets = secret_values(self._environment)
+        lines = [(one.name, self._unasked(one), self._told(one, secrets)) for one in found]
+        return _Look(
+            {name: unasked for name, unasked, _ in lines},
+            {name: told for name, _, told in lines if name in named},
+        )
 
-    def _line(self, one: VariableInfo) -> str:
-        summary = scrub_values(one.summary, self._secrets)
-        if is_secret_name(one.name) or looks_secret(one.summary):
-            return one.kind
-        return f"{one.kind}, {summary}" if summary else one.kind
+    def _unasked(self, one: VariableInfo) -> str:
+        """Return what is told of a variable of which nobody spoke."""
+        match self._detail:
+            case "names":
+                return ""
+            case "names and types":
+                return one.plain
+            case "values":
+                return self._told(one, secret_values(self._environment))
+
+    @staticmethod
+    def _told(one: VariableInfo, secrets: tuple[str, ...]) -> str:
+        if one.value is None or is_secret_name(one.name) or looks_secret(one.value):
+            return one.plain
+        return scrub_values(one.told, secrets)
+
+    def _named_in(self, user: UserMessage) -> frozenset[str]:
+        """Return the words of the prompt; a variable of that name is one that it names."""
+        message = self._log.state.message(user.id)
+        return named_words((message,) if message is not None else ())
 
     def _part(self, user: UserMessage, item: Item) -> TextPart:
         return TextPart(

@@ -29,6 +29,7 @@ from palimpsest.store.journal import Journal
 from palimpsest.tools.recall import RECALL
 from palimpsest.tools.registry import Registry
 from palimpsest.tools.tool import Namespace, Tool
+from palimpsest.transcript.cleaned import cleaned
 from palimpsest.transcript.decisions import Facts
 from palimpsest.transcript.errors import ConfigError, UserError
 from palimpsest.transcript.events import SessionUpdated
@@ -82,6 +83,7 @@ class Outfit:
             services.environment,
             lambda: services.permitting.mode_of(log.state.session) == "plan",
             services.met,
+            services.variables,
         )
 
     def resolve(self, options: dict[str, Any]) -> tuple[str, ModelRef]:
@@ -183,7 +185,7 @@ class Outfit:
                 policy.compact.model
                 or services.locks.free("compaction.model", scribe.model if scribe else None)
             ),
-            scribe=services.locks.free("compaction.prompt", scribe.prompt if scribe else None),
+            scribe=self._scribe(scribe),
             parameters=agent.parameters,
         )
 
@@ -272,6 +274,12 @@ class Outfit:
             id="", session_id=self._journal.session_id, time=time, agent=agent, model=model
         )
 
+    def _scribe(self, scribe: Agent | None) -> str | None:
+        """Return the system prompt of who writes summaries, where somebody wrote another than ours."""
+        services = self._services
+        own = services.locks.free("compaction.prompt", scribe.prompt if scribe else None)
+        return services.clean(own) if own else None
+
     def _summariser(self, name: str | None) -> Summariser | None:
         """Return the model that the policy names for summaries; one that there is none of says so."""
         if not name:
@@ -301,7 +309,9 @@ class Outfit:
 
     def _specs(self, offered: Sequence[Tool], info: ModelInfo) -> tuple[ToolSpec, ...]:
         registry = self._services.registry
-        return tuple(registry.spec(tool) for tool in offered) if info.tools else ()
+        if not info.tools:
+            return ()
+        return tuple(cleaned(registry.spec(tool), self._services.clean) for tool in offered)
 
     def _remember(self, user: UserMessage) -> None:
         session = self._log.state.session

@@ -18,9 +18,10 @@ from palimpsest.store.store import Store
 from palimpsest.tools.mcp_servers import Servers
 from palimpsest.tools.permissions import Rules
 from palimpsest.tools.registry import Registry
-from palimpsest.tools.tool import Namespace, PythonRunner
+from palimpsest.tools.tool import Detail, Namespace, PythonRunner
 from palimpsest.transcript.ids import Ids
 from palimpsest.transcript.policies import Policy
+from palimpsest.transcript.scrub import scrub
 from palimpsest.transcript.values import ModelInfo
 
 
@@ -82,8 +83,14 @@ class Services:
     """When a session becomes a page: after every turn, when a person says so, or never."""
     snapshots: Snapshots | None = None
     """Keeps the project's files as they were; None where that is off, or nothing can be kept."""
+    variables: Detail = "names and types"
+    """What is told of the user's variables of which nobody spoke."""
+    first_time: Callable[[str], str] = lambda _provider: ""
+    """What a person is told before the first request to a provider."""
     environment: Mapping[str, str] = field(default_factory=dict)
     """Of this kernel; what tools start gets it without its secrets."""
+    secrets: Callable[[], tuple[str, ...]] = tuple
+    """Values that this kernel holds as secrets now; they stand in no log and in no request."""
     python: Callable[[str], PythonRunner] | None = None
     """By session id; None where no kernel is."""
     namespace: Callable[[str], Namespace] | None = None
@@ -94,3 +101,7 @@ class Services:
     hooks: HookBook | None = None
     servers: Servers | None = None
     """The MCP servers of this kernel."""
+
+    def clean(self, text: str) -> str:
+        """Return the text without secrets, known ones and those that look like one."""
+        return scrub(text, self.secrets())

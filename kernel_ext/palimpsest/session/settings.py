@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, create_model
 
 from palimpsest.tools.modes import Mode
+from palimpsest.tools.tool import Detail
 from palimpsest.transcript.hooks import HookName
 from palimpsest.transcript.policies import Policy
 from palimpsest.transcript.values import Action
@@ -218,6 +219,8 @@ class Config(Settings):
     """``provider/name``; without it, what is there: a key, a local Ollama, else rehearsal."""
     small_model: str | None = None
     """For titles; without it, a small one of the same provider, else the session's model."""
+    variables: Detail = "names and types"
+    """What the model is told of variables that nobody named; what a prompt or a call names is shown."""
     titles: bool = True
     """A model is asked for the title of a new session; without it, the first words stand there."""
     variant: str | None = None

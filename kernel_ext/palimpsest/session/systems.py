@@ -60,6 +60,7 @@ class Systems:
         if found is None:
             new = self._new(agent, info, user)
             found = with_added(new, *await added(agent.name, info.ref.id, new))
+            found = self._cleaned(found)
         return self._settled.setdefault(key, found)
 
     def known(self, agent: Agent, info: ModelInfo, user: UserMessage) -> tuple[str, ...]:
@@ -68,7 +69,10 @@ class Systems:
         found = self._settled.get(key)
         if found is None and not self._is_fixed:
             found = self._recorded(key) or self._earlier(key)
-        return found or self._new(agent, info, user)
+        return found or self._cleaned(self._new(agent, info, user))
+
+    def _cleaned(self, texts: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(self._services.clean(text) for text in texts)
 
     @property
     def _is_fixed(self) -> bool:

@@ -301,7 +301,9 @@ class Workspace:
     async def _begin(self, session: Session) -> LiveSession:
         """Begin a session with this record; also without the lock, since nobody knows it yet."""
         writer = await asyncio.to_thread(self._store.acquire, session.id, self._owner, create=True)
-        journal = Journal(writer, State(), clock=self._services.clock)
+        journal = Journal(
+            writer, State(), clock=self._services.clock, secrets=self._services.secrets
+        )
         journal.append(SessionCreated(session=session), sync=True)
         await journal.flush()  # another kernel that looks for the notebook's session finds it
         live = LiveSession(self._services, journal, asyncio.get_running_loop())
@@ -352,7 +354,7 @@ class Workspace:
             return
         writer = await asyncio.to_thread(self._store.acquire, session_id, self._owner)
         state = await asyncio.to_thread(self._read, writer)
-        journal = Journal(writer, state, clock=self._services.clock)
+        journal = Journal(writer, state, clock=self._services.clock, secrets=self._services.secrets)
         if state.session is not None:
             journal.append(SessionUpdated(session=state.session.model_copy(update=fields)))
         await asyncio.to_thread(journal.close)
@@ -423,7 +425,7 @@ class Workspace:
         if known is not None:
             await known.close()
         state = await asyncio.to_thread(self._read, writer)
-        journal = Journal(writer, state, clock=self._services.clock)
+        journal = Journal(writer, state, clock=self._services.clock, secrets=self._services.secrets)
         left = close_interrupted(state, self._services.clock())
         left += [PromptDelivered(prompt_id=prompt_id) for prompt_id in state.inbox]
         if left:

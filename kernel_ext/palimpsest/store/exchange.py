@@ -31,6 +31,7 @@ from palimpsest.store.opencode import (
 from palimpsest.store.sources import Found, Given, sessions_at
 from palimpsest.store.state import State, fold
 from palimpsest.store.store import Problem, Store
+from palimpsest.transcript.cleaned import cleaned_event
 from palimpsest.transcript.errors import NotFound, SessionHeld, UserError
 from palimpsest.transcript.events import (
     Event,
@@ -45,6 +46,7 @@ from palimpsest.transcript.events import (
 )
 from palimpsest.transcript.messages import Message
 from palimpsest.transcript.parts import Part
+from palimpsest.transcript.scrub import scrub
 from palimpsest.transcript.sessions import Session
 from palimpsest.transcript.values import Todo
 
@@ -246,7 +248,8 @@ class _Import:
 
     def _record(self, seq: int, event: Event) -> Record:
         time = getattr(getattr(event, "info", None), "time", None)
-        return Record(seq=seq, ts=time.created if time is not None else self._now, event=event)
+        ts = time.created if time is not None else self._now
+        return Record(seq=seq, ts=ts, event=cleaned_event(event, scrub))
 
     def _marked(self, session: Session, outcome: Outcome, seq: int) -> Session:
         given = self._given
@@ -357,7 +360,7 @@ class _Import:
                 continue
             if record.seq > last and lasts(record):
                 last = record.seq
-                yield record
+                yield record.model_copy(update={"event": cleaned_event(record.event, scrub)})
 
     def _take_blobs(self, blobs: Any) -> None:
         for name, content in (blobs if isinstance(blobs, dict) else {}).items():

@@ -3,7 +3,8 @@
 Events are applied to the state at once, so that the engine sees its own doing; a writer thread
 gathers them for a tick, writes them, and then tells the subscribers, so that nobody hears of
 what could still be lost, and a slow disk never stalls the loop. Words of a streaming answer cost
-one list append each; the tick makes one record of them per part and field.
+one list append each; the tick makes one record of them per part and field. What has the form of
+a secret, or is one that this kernel knows, is taken out before anything is applied.
 """
 
 import asyncio
@@ -16,6 +17,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TypeVar
 
+from palimpsest.store.redaction import Known, Redaction, nothing_known
 from palimpsest.store.state import State
 from palimpsest.store.store import TakenOver, WriteFailed, Writer
 from palimpsest.store.takeover import shifted
@@ -58,6 +60,7 @@ class Journal:
         *,
         clock: Callable[[], int],
         tick_seconds: float = TICK_SECONDS,
+        secrets: Known = nothing_known,
     ) -> None:
         self.state = state
         self.lock = threading.RLock()
@@ -67,6 +70,7 @@ class Journal:
         self._writer = writer
         self._clock = clock
         self._tick_seconds = tick_seconds
+        self._redaction = Redaction(secrets)
         self._wake = threading.Condition(self.lock)
         self._deltas: deque[tuple[str, str, str, str]] = deque()
         self._queue: list[Record] = []
@@ -109,7 +113,7 @@ class Journal:
                 raise StorageFailed("This session's journal is closed; open the session again.")
             self._take_deltas()
             for event in events:
-                self._number(event)
+                self._number(self._redaction.event(event, self.state.part))
             if sync:
                 self._sync_seq = self.state.seq
                 self._urgent = True
@@ -137,9 +141,11 @@ class Journal:
             message_id, part_id, field, text = self._deltas.popleft()
             words.setdefault((message_id, part_id, field), []).append(text)
         for (message_id, part_id, field), texts in words.items():
-            self._number(
-                PartDelta(message_id=message_id, part_id=part_id, field=field, delta="".join(texts))
-            )
+            delta = self._redaction.piece(part_id, field, "".join(texts))
+            if delta:
+                self._number(
+                    PartDelta(message_id=message_id, part_id=part_id, field=field, delta=delta)
+                )
 
     # Reading and listening
 

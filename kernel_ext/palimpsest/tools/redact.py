@@ -1,7 +1,8 @@
 """Keep this kernel's own keys out of what tools return and out of what they start.
 
 Border: knows environments; the shapes and names of secrets are in ``transcript.scrub``.
-Files are shown to the model as they are, except for values that this kernel holds as keys.
+Here only values that this kernel holds as keys go; what has the form of a key goes when the output
+is journaled (``store.redaction``), before the model sees it.
 """
 
 import os

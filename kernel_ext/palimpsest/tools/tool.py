@@ -8,7 +8,7 @@ import threading
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 from pydantic import BaseModel
 
@@ -108,27 +108,56 @@ class PythonRunner(Protocol):
         ...
 
 
+Detail = Literal["names", "names and types", "values"]
+"""How variables are described of which nobody spoke."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """How much of the user's variables is looked at."""
+
+    detail: Detail = "names and types"
+    named: frozenset[str] = frozenset()
+    """Names of those whose values may be looked at, whatever the detail."""
+
+
+TYPES = Shown()
+
+
 @dataclass(frozen=True, slots=True)
 class VariableInfo:
     """A variable of the user, described."""
 
     name: str
     kind: str
-    """Qualified type name, such as ``pandas.DataFrame``."""
+    """Qualified type name, such as ``pandas.DataFrame``; empty where only names are wanted."""
     summary: str
-    """One line: shape, length or a short repr."""
-    size_bytes: int | None = None
+    """Shape, length or parameters: what is told without a value."""
+    value: str | None = None
+    """One line with the value, where it was wanted and is no secret."""
+
+    @property
+    def plain(self) -> str:
+        """What is told without a value."""
+        return ", ".join(word for word in (self.kind, self.summary) if word)
+
+    @property
+    def told(self) -> str:
+        """All that is told: type, and value or shape."""
+        words = (self.kind, self.summary if self.value is None else self.value)
+        return ", ".join(word for word in words if word)
 
 
 class Namespace(Protocol):
     """Reads the user's variables without changing them.
 
-    Contract: answers from the thread that owns the namespace; calls no user code but ``repr``,
-    guarded and capped; private names and what IPython put there are left out.
+    Contract: answers from the thread that owns the namespace; private names and what IPython put
+    there are left out. For names and types no user code runs; for a value ``repr`` does, guarded
+    and capped. The value of what is named or formed like a secret is never told.
     """
 
-    async def list(self) -> Sequence[VariableInfo]:
-        """Describe every variable of the user."""
+    async def list(self, shown: Shown = TYPES) -> Sequence[VariableInfo]:
+        """Describe every variable of the user, a line each."""
         ...
 
     async def describe(self, name: str, max_chars: int = 4_000) -> str:

@@ -1,12 +1,13 @@
 """Tell the model which variables the user has.
 
-Border: reads through ``Namespace``, which touches nothing; so there is no question to ask.
+Border: reads through ``Namespace``, which touches nothing; so there is no question to ask. The list
+names no variable, so it tells of each what the setting ``variables`` says; a name asks for a value.
 """
 
 from pydantic import BaseModel, Field
 
 from palimpsest.tools import redact
-from palimpsest.tools.tool import ToolContext, ToolOutcome
+from palimpsest.tools.tool import TYPES, Detail, Shown, ToolContext, ToolOutcome, VariableInfo
 from palimpsest.transcript.errors import UserError
 
 MOST_VARIABLES = 200
@@ -27,8 +28,8 @@ class VariablesTool:
 
     name = "variables"
     description = (
-        "List the variables in the user's kernel, one line each, or describe one at length (columns, types, "
-        "first rows, statistics). Runs none of the user's code."
+        "List the variables in the user's kernel, one line each, or describe one at length (value, columns, "
+        "types, first rows, statistics). Runs none of the user's code."
     )
     arguments: type[BaseModel] = VariablesArguments
     concurrent = True
@@ -42,10 +43,18 @@ class VariablesTool:
         name = (arguments.name or "").strip()
         if name:
             return ToolOutcome(name, clean(await context.namespace.describe(name)))
-        found = await context.namespace.list()
-        lines = [f"{one.name}: {one.kind} - {one.summary}" for one in found[:MOST_VARIABLES]]
+        detail: Detail = context.extra.get("variables", TYPES.detail)
+        found = await context.namespace.list(Shown(detail))
+        lines = [_line(one) for one in found[:MOST_VARIABLES]]
         if len(found) > MOST_VARIABLES:
             lines.append(f"({len(found) - MOST_VARIABLES} more variables are not listed.)")
         title = "1 variable" if len(found) == 1 else f"{len(found)} variables"
         output = clean("\n".join(lines)) or "The user has no variables yet."
         return ToolOutcome(title, output, {"count": len(found)})
+
+
+def _line(one: VariableInfo) -> str:
+    words = one.summary if one.value is None else one.value
+    return " - ".join(
+        word for word in (f"{one.name}: {one.kind}" if one.kind else one.name, words) if word
+    )

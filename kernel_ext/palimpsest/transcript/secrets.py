@@ -107,6 +107,14 @@ _CODE = (
     r"(?![A-Za-z_]\w{0,60}(?i:key|token|secret|password)(?![\w.~+/=-]))"
     r"(?!os\.environ/)"
 )
+_FIELD = re.compile(rf"""{_PLACEHOLDER}{_CODE}[^\s"'\\]+""")
+_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|[\s.-]")
+_SECRET_WORDS = re.compile(
+    r"(?:^|_)(?:passwords?|passwd|passphrase|pwd|pw|secrets?|credentials?|creds|token|tokens|jwt|bearer|otp"
+    r"|dsn|webhook|cookies?|apikeys?|authorization|connection_string|conn_str"
+    r"|(?:api|access|secret|private|auth|encryption|signing|ssh|account|master|app|service)_?keys?"
+    r"|(?:openai|anthropic|azure|aws|gcp|google|github|hf|stripe|mistral|groq|gemini)_?keys?)(?:$|_|\d)"
+)
 _ANYWHERE = re.compile("")
 _ALONE = re.compile(r"(?<![A-Za-z0-9_])[a-z]+\Z")
 _SIGNED = "[A-Za-z0-9%+/=._-]"
@@ -213,6 +221,19 @@ def growing(text: str) -> int:
         for begin, _ in _named_spans(tail, lowered, named, named.open):
             first = min(first, len(text) - len(tail) + begin)
     return min(first, _pem_growing(text, window))
+
+
+def is_secret_variable(name: str) -> bool:
+    """Tell whether the name of a variable, a column or a key in a table says that it is a secret."""
+    words = _CAMEL.sub("_", name).lower() if len(name) <= 200 else ""
+    return _SECRET_WORDS.search(words) is not None
+
+
+def is_secret_field(name: object, value: str) -> bool:
+    """Tell whether a field's name says that its value is a secret, as it does in text."""
+    if not isinstance(name, str) or len(name) > 60 or len(value) < 8 or len(value) > 400:
+        return False
+    return _NAMES.search(name.lower()) is not None and _FIELD.fullmatch(value) is not None
 
 
 def _lowered(text: str) -> str:

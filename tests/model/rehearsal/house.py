@@ -16,11 +16,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from palimpsest.frontends.variable_types import kind_of, shape_of
 from palimpsest.frontends.variables import describe as describe_variable
-from palimpsest.frontends.variables import kind_of, summary_of
 from palimpsest.model.rehearsal.brain import Reply, reply
 from palimpsest.tools.registry import Registry, builtin_tools
-from palimpsest.tools.tool import Abort, PythonOutcome, ToolContext, VariableInfo
+from palimpsest.tools.tool import TYPES, Abort, PythonOutcome, Shown, ToolContext, VariableInfo
 from palimpsest.transcript.errors import PalimpsestError, PermissionDenied
 from palimpsest.transcript.values import ToolSpec
 
@@ -64,10 +64,10 @@ class Kernel:
             error = traceback.format_exc()
         return PythonOutcome(printed.getvalue(), "", result, error)
 
-    async def list(self) -> Sequence[VariableInfo]:
+    async def list(self, _shown: Shown = TYPES) -> Sequence[VariableInfo]:
         """List what the user has."""
         return [
-            VariableInfo(name, kind_of(value), summary_of(value))
+            VariableInfo(name, kind_of(value), shape_of(value))
             for name, value in sorted(self.user_ns.items())
             if not name.startswith("_") and type(value).__name__ != "module"
         ]

@@ -1,0 +1,110 @@
+"""Say what a variable is without its value: type, shape, column names, parameters.
+
+Border: runs none of the user's code. What a class of the user may have replaced (``__len__``,
+``__class__``, a property) is not asked; only exact types of Python and base attributes of pandas and
+NumPy are. Column names are names; categories, defaults and contents are values.
+"""
+
+import inspect
+import sys
+from types import FunctionType, ModuleType
+from typing import Any
+
+from palimpsest.transcript.scrub import scrub
+
+SUMMARY_CHARS = 120
+MOST_COLUMNS = 8
+MOST_PARAMETERS = 8
+COUNTED = (list, tuple, dict, set, frozenset)
+_QUALIFIED = type.__dict__["__qualname__"]
+_MODULE = type.__dict__["__module__"]
+
+
+def kind_of(value: Any) -> str:
+    """Return the qualified type name; pandas types by the name people use."""
+    kind = type(value)
+    name, module = _QUALIFIED.__get__(kind), _MODULE.__get__(kind)
+    if not isinstance(module, str) or module == "builtins":
+        return str(name)
+    if module.startswith("pandas.core."):
+        module = "pandas"
+    return f"{module}.{name}"
+
+
+def shape_of(value: Any) -> str:
+    """Return one line about the shape; empty where a type says all."""
+    kind = type(value)
+    if is_frame(value):
+        return _frame_shape(value)
+    if is_series(value):
+        return f"{len(value.index)} values of {_dtype(value.dtype)}{_series_name(value.name)}"
+    if is_array(value):
+        shape = " x ".join(str(n) for n in value.shape) or "scalar"
+        return f"{shape} of {_dtype(value.dtype)}"
+    if kind in COUNTED:
+        count = len(value)
+        return "empty" if not count else f"{count} item" if count == 1 else f"{count} items"
+    if kind is FunctionType:
+        return _parameters(value)
+    return ""
+
+
+def is_frame(value: Any) -> bool:
+    """Tell a pandas DataFrame, without importing pandas."""
+    return is_a(value, "pandas", "DataFrame")
+
+
+def is_series(value: Any) -> bool:
+    """Tell a pandas Series."""
+    return is_a(value, "pandas", "Series")
+
+
+def is_array(value: Any) -> bool:
+    """Tell a NumPy array."""
+    return is_a(value, "numpy", "ndarray")
+
+
+def is_module(value: Any) -> bool:
+    """Tell a module, by its type alone."""
+    return issubclass(type(value), ModuleType)
+
+
+def is_a(value: Any, module: str, name: str) -> bool:
+    """Tell a library's own type; a class that is derived from it may do anything, and is none."""
+    return type(value) is getattr(sys.modules.get(module), name, None)
+
+
+def _frame_shape(value: Any) -> str:
+    rows, columns = value.shape
+    names = [
+        one if type(one) is str else f"({kind_of(one)})" for one in value.columns[:MOST_COLUMNS]
+    ]
+    more = ", ..." if columns > MOST_COLUMNS else ""
+    head = f"{rows} rows x {columns} columns"
+    return scrub(f"{head}: {', '.join(names)}{more}" if names else head)[:SUMMARY_CHARS]
+
+
+def _series_name(name: Any) -> str:
+    return f", named {scrub(repr(name))[:60]}" if type(name) is str else ""
+
+
+def _dtype(dtype: Any) -> str:
+    if not kind_of(dtype).startswith(("numpy.", "pandas")):
+        return kind_of(dtype)
+    return "records" if getattr(dtype, "names", None) else str(dtype)[:60]
+
+
+def _parameters(function: FunctionType) -> str:
+    """Return names of parameters; a default is a value."""
+    code = function.__code__
+    count = code.co_argcount + code.co_kwonlyargcount
+    names = list(code.co_varnames[:count])
+    flags = code.co_flags
+    extra = code.co_varnames[count:]
+    if flags & inspect.CO_VARARGS:
+        names.append(f"*{extra[0]}")
+        extra = extra[1:]
+    if flags & inspect.CO_VARKEYWORDS:
+        names.append(f"**{extra[0]}")
+    shown = names[:MOST_PARAMETERS] + (["..."] if len(names) > MOST_PARAMETERS else [])
+    return f"({', '.join(shown)})"

@@ -1,0 +1,102 @@
+"""Keep secrets out of a session's log: out of whole events, and out of words that arrive in pieces.
+
+Border: knows events; forms of secrets stand in ``transcript.secrets``. The state is folded from what
+was cleaned, and requests are made from the state, so that what stands in the log is what was sent.
+"""
+
+from collections.abc import Callable, Iterable
+
+from palimpsest.transcript.cleaned import cleaned_event
+from palimpsest.transcript.events import Event, PartUpdated
+from palimpsest.transcript.parts import (
+    Part,
+    ReasoningPart,
+    TextPart,
+    ToolPart,
+    ToolPending,
+    ToolRunning,
+)
+from palimpsest.transcript.scrub import scrub
+from palimpsest.transcript.secret_stream import SecretStream
+
+Known = Callable[[], Iterable[str]]
+"""Returns the values that are secret now."""
+
+TEXT = "text"
+RAW = "state.raw"
+OUTPUT = "state.metadata.output"
+
+
+def nothing_known() -> Iterable[str]:
+    """Return no values; forms of secrets are found all the same."""
+    return ()
+
+
+class Redaction:
+    """Cleans what one journal is given.
+
+    Responsibilities: remember, for each string that still grows, what may become a secret.
+    """
+
+    def __init__(self, known: Known = nothing_known) -> None:
+        self._known = known
+        self._streams: dict[str, tuple[str, SecretStream]] = {}
+        """By part: the field that grows, and how far it came."""
+
+    def piece(self, part_id: str, field: str, text: str) -> str:
+        """Return what of a new piece may be written now."""
+        name, stream = self._streams.get(part_id, ("", None))
+        if stream is None or name != field:
+            stream = SecretStream()
+            self._streams[part_id] = field, stream
+        return stream.feed(text, self._known())
+
+    def event(self, event: Event, before: Callable[[str, str], Part | None]) -> Event:
+        """Return an event as it may be written; ``before`` finds a part by message and part id."""
+        values = tuple(self._known())
+        found = cleaned_event(event, lambda text: scrub(text, values))
+        if not isinstance(event, PartUpdated) or not isinstance(found, PartUpdated):
+            return found
+        growing = _growing(event.part)
+        if growing is None:
+            self._streams.pop(event.part.id, None)
+            return found
+        field, text = growing
+        if self._streams.get(event.part.id, ("", None))[0] == field:
+            written = before(event.part.message_id, event.part.id)
+            # What was held back comes with the next piece: the part changed elsewhere.
+            if written is not None and _growing(found.part) == _growing(written):
+                return found
+        stream = SecretStream()
+        self._streams[event.part.id] = field, stream
+        return PartUpdated(part=_with(found.part, stream.feed(text, values)))
+
+
+def _growing(part: Part) -> tuple[str, str] | None:
+    """Return the string of a part that is not finished yet."""
+    if isinstance(part, TextPart | ReasoningPart):
+        open_ended = part.time is not None and part.time.end is None
+        return (TEXT, part.text) if open_ended else None
+    if isinstance(part, ToolPart) and isinstance(part.state, ToolPending):
+        return RAW, part.state.raw
+    if isinstance(part, ToolPart) and isinstance(part.state, ToolRunning):
+        output = part.state.metadata.get("output")
+        return OUTPUT, output if isinstance(output, str) else ""
+    return None
+
+
+def _with(part: Part, text: str) -> Part:
+    """Return a growing part with this as its string."""
+    if isinstance(part, TextPart | ReasoningPart):
+        return part if part.text == text else part.model_copy(update={"text": text})
+    if isinstance(part, ToolPart) and isinstance(part.state, ToolPending):
+        if part.state.raw == text:
+            return part
+        return part.model_copy(update={"state": part.state.model_copy(update={"raw": text})})
+    if isinstance(part, ToolPart) and isinstance(part.state, ToolRunning):
+        if part.state.metadata.get("output", "") == text:
+            return part
+        metadata = {**part.state.metadata, "output": text}
+        state = part.state.model_copy(update={"metadata": metadata})
+        return part.model_copy(update={"state": state})
+    return part

@@ -1,0 +1,207 @@
+"""What goes to a model unasked, and where this product connects to: the page says all of it.
+
+A real kernel, with an audit hook on every connection, against servers on loopback.
+"""
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.frontends.kernel import ROOT, Kernel
+
+from palimpsest.model.fault_server import FaultServer
+from palimpsest.model.script import calls, says
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(240)]
+
+PAGE = ROOT / "docs" / "what-is-sent.md"
+KEY = "sk-" + "ant-api03-abcDEF0123456789_-x"
+MODEL = "openai/gpt-4o"
+WATCH = """
+import sys, traceback
+SEEN = []
+def watch(event, given):
+    if event in ("socket.connect", "socket.getaddrinfo", "socket.gethostbyname", "socket.sendto"):
+        place = given[1] if event in ("socket.connect", "socket.sendto") else given[:2]
+        SEEN.append((event, place if isinstance(place, tuple) else str(place)))
+sys.addaudithook(watch)
+"""
+
+
+@pytest.fixture
+def server() -> Iterator[FaultServer]:
+    with FaultServer() as server:
+        yield server
+
+
+def asked(request: Any) -> dict[str, Any]:
+    found: dict[str, Any] = (
+        json.loads(request.body) if isinstance(request.body, bytes | str) else request.body
+    )
+    return found
+
+
+def person(home: Path, server: FaultServer, more: str = "") -> dict[str, str]:
+    """Return the environment of a person with a model of their own."""
+    folder = home / ".config" / "palimpsest"
+    folder.mkdir(parents=True)
+    (folder / "config.toml").write_text(
+        f'model = "{MODEL}"\n{more}[models."{MODEL}"]\napi_base = "{server.openai_base}"\n'
+    )
+    return {
+        "HOME": str(home),
+        "XDG_CONFIG_HOME": str(home / ".config"),
+        "OPENAI_API_KEY": KEY,
+        "GITHUB_TOKEN": "ghp_" + "a1B2" * 9,
+        "PALIMPSEST_STATE_DIR": str(home / "state"),
+    }
+
+
+def test_hello_sends_no_value_and_says_once_what_goes_along(
+    tmp_path: Path, server: FaultServer
+) -> None:
+    (tmp_path / "project").mkdir()
+    server.script(says("Hi."), says("She wrote the first program."), says("Bye."))
+    env = person(tmp_path / "home", server, "titles = false\n")
+    with Kernel(cwd=tmp_path / "project", env=env) as kernel:
+        kernel.run(
+            f"patient_name = 'Ada Lovelace'\nrows = [1815]\napi_key = {KEY!r}\n%load_ext palimpsest"
+        )
+
+        first = kernel.run("%agent hello", timeout=90)
+        second = kernel.run("%agent who is patient_name?", timeout=60)
+        kernel.run(f"%agent use {KEY} and tell me about api_key", timeout=60)
+
+    bodies = [json.dumps(asked(one)) for one in server.requests]
+    assert "patient_name: str" in bodies[0]
+    assert "rows: list, 1 item" in bodies[0]
+    assert "Ada" not in bodies[0]
+    assert "1815" not in bodies[0]
+    assert "patient_name: str, 'Ada Lovelace'" in bodies[1]
+    assert KEY not in "".join(bodies)
+    assert "From this project to openai" in first.story()
+    assert "names and types" in first.story()
+    assert "From this project" not in second.story()
+    assert "From this project" not in "".join(bodies)
+
+
+def test_nothing_that_is_kept_or_saved_holds_a_key_that_the_model_repeats(
+    tmp_path: Path, server: FaultServer
+) -> None:
+    project = tmp_path / "project"
+    project.mkdir()
+    server.script(
+        calls("python", code=f"key = {KEY!r}\nprint(key)\nkey"),
+        says(f"The key is {KEY}, keep it."),
+        says(f"All about {KEY}"),
+    )
+    with Kernel(cwd=project, env=person(tmp_path / "home", server)) as kernel:
+        kernel.run("%load_ext palimpsest")
+        run = kernel.run("%agent --yes what is the key?", timeout=90)
+        kernel.run("%unload_ext palimpsest")
+        outputs = json.dumps([output["data"] for output in run.outputs()])
+
+    kept = [one for one in (project / ".palimpsest").rglob("*") if one.is_file()]
+    assert kept
+    assert [str(one) for one in kept if KEY.encode() in one.read_bytes()] == []
+    assert KEY not in outputs
+    assert "[redacted]" in outputs
+
+
+def test_the_kernel_connects_to_nothing_that_the_page_does_not_list(
+    tmp_path: Path, server: FaultServer
+) -> None:
+    project = tmp_path / "project"
+    project.mkdir()
+    server.script(
+        calls("glob", pattern="*"),
+        says("A long answer. " * 40),
+        says("A title"),
+        says("## Goal\n\nA summary of what was said, long enough to be one. " * 10),
+        says("After it."),
+    )
+    with Kernel(cwd=project, env=person(tmp_path / "home", server)) as kernel:
+        kernel.run(WATCH)
+        kernel.run("%load_ext palimpsest")
+        kernel.run("import palimpsest")
+        assert kernel.value("SEEN") == "[]", "loading asks nobody"
+        load = "from palimpsest.model.litellm_model import wait\nwait(60)"
+        assert kernel.run(load, timeout=90).status == "ok"
+        assert kernel.value("'litellm' in __import__('sys').modules") == "True"
+        assert kernel.value("SEEN") == "[]", "litellm fetches nothing"
+        kernel.run("%agent --yes hello", timeout=90)
+        kernel.run("%agent compact", timeout=60)
+        kernel.run("%agent and now?", timeout=60)
+        kernel.run("%agent models", timeout=60)
+        kernel.run("%agent status\n%agent config\n%agent sessions", timeout=60)
+        seen = eval(kernel.value("SEEN"))
+
+    asked_for = {
+        (str(place[0]), int(place[1]))
+        for event, place in seen
+        if event == "socket.connect" and len(place) > 1
+    }
+    names = {str(place[0]) for event, place in seen if event != "socket.connect"}
+    own = (server.url.split("//")[1].split(":")[0], int(server.url.rsplit(":", 1)[1].split("/")[0]))
+    listed = addresses()
+    assert own in asked_for
+    assert asked_for - {own} <= listed, "the page lists it"
+    assert names <= {own[0], *(host for host, _ in listed)}
+    assert len(server.requests) >= 4
+
+
+def addresses() -> set[tuple[str, int]]:
+    """Return the fixed addresses that the page names: all others are a person's own settings."""
+    found = re.findall(r"`([\w.]+):(\d+)`", PAGE.read_text(encoding="utf-8"))
+    return {(host, int(port)) for host, port in found}
+
+
+CLIENTS = re.compile(
+    r"\burlopen|\bbuild_opener|\bhttpx\.|\bcreate_connection|\bopen_connection|\.acompletion\("
+)
+HOMES = {
+    "kernel_ext/palimpsest/model/ollama.py": "Local models",
+    "kernel_ext/palimpsest/session/config_remote.py": "Settings of an organisation",
+    "kernel_ext/palimpsest/tools/fetching.py": "A web page",
+    "kernel_ext/palimpsest/tools/web.py": "A web page",
+    "kernel_ext/palimpsest/tools/mcp_servers.py": "MCP servers",
+    "kernel_ext/palimpsest/tools/mcp.py": "MCP servers",
+    "kernel_ext/palimpsest/model/litellm_model.py": "A step",
+}
+"""Who may connect at all, and the row of the page that tells of it."""
+
+
+def test_every_place_in_the_code_that_connects_has_a_row_on_the_page() -> None:
+    rows = PAGE.read_text(encoding="utf-8")
+    sources = [*(ROOT / "kernel_ext" / "palimpsest").rglob("*.py")]
+    found = {
+        str(path.relative_to(ROOT))
+        for path in sources
+        if not path.name.startswith("fault_") and CLIENTS.search(path.read_text(encoding="utf-8"))
+    }
+
+    assert found <= set(HOMES)
+    for title in HOMES.values():
+        assert f"| {title}" in rows
+
+
+def test_the_page_in_the_front_end_asks_only_its_kernel_and_its_jupyter_server() -> None:
+    sources = [
+        *(ROOT / "labextension" / "src").rglob("*.ts"),
+        *(ROOT / "labextension" / "src").rglob("*.tsx"),
+    ]
+    found = [
+        path.name
+        for path in sources
+        if ".test." not in path.name
+        and "__tests__" not in str(path)
+        and re.search(
+            r"\bfetch\(|XMLHttpRequest|new WebSocket|sendBeacon|importScripts",
+            path.read_text(encoding="utf-8"),
+        )
+    ]
+
+    assert found == []

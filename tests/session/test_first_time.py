@@ -1,0 +1,80 @@
+"""What goes along with a prompt is said once for each project and provider."""
+
+from pathlib import Path
+
+import pytest
+from tests.loop.studio import Studio, ask
+
+from palimpsest.model.script import says
+from palimpsest.model.scripted import ScriptedModel
+from palimpsest.session import first_time
+from palimpsest.session.first_time import FirstTime
+from palimpsest.transcript.notices import notice_of
+
+
+@pytest.fixture(autouse=True)
+def _new_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(first_time, "_SAID", set())
+
+
+def another_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(first_time, "_SAID", set())
+
+
+def test_it_is_said_once_for_a_project_and_a_provider(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here, there = tmp_path / "here", tmp_path / "there"
+    kept = tmp_path / "state" / "told"
+
+    first = FirstTime(here, "names and types", kept).words("anthropic")
+    again = FirstTime(here, "names and types", kept).words("anthropic")
+    another_process(monkeypatch)
+    later = FirstTime(here, "names and types", kept).words("anthropic")
+
+    assert "anthropic" in first
+    assert "names and types" in first
+    assert len(first) < 400, "one line"
+    assert again == later == ""
+    assert FirstTime(here, "names and types", kept).words("openai") != ""
+    assert FirstTime(there, "names and types", kept).words("anthropic") != ""
+    assert FirstTime(here, "values", kept).words("anthropic") != "", "more goes along now"
+
+
+def test_what_sends_nothing_is_not_told_of(tmp_path: Path) -> None:
+    assert FirstTime(tmp_path, "values", tmp_path / "told").words("rehearsal") == ""
+
+
+def test_where_nothing_can_be_kept_it_is_said_once_a_kernel(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").write_text("")
+    kept = tmp_path / "file" / "told"
+
+    assert FirstTime(tmp_path, "names", kept).words("openai") != ""
+    assert FirstTime(tmp_path, "names", kept).words("openai") == ""
+    another_process(monkeypatch)
+    assert FirstTime(tmp_path, "names", kept).words("openai") != ""
+
+
+def test_what_was_said_is_not_kept_inside_the_project(tmp_path: Path) -> None:
+    assert FirstTime(tmp_path, "names", tmp_path / "state" / "told").words("openai") != ""
+
+    assert not (tmp_path / "state").exists()
+
+
+async def test_it_stands_before_the_first_answer_and_is_not_sent(tmp_path: Path) -> None:
+    project = tmp_path / "project"
+    project.mkdir()
+    model = ScriptedModel(says("One."), says("Two."))
+    told = FirstTime(project, "names", tmp_path / "told")
+    studio = Studio(project, model, first_time=lambda _: told.words("openai"))
+    session = await studio.session()
+
+    first = await ask(session, "hello")
+    second = await ask(session, "again")
+
+    notices = [[notice_of(part) for part in one.messages[0].parts] for one in (first, second)]
+    assert "openai" in str(notices[0][0])
+    assert notices[1] == [None] * len(notices[1])
+    assert "From this project" not in str([one.messages for one in model.requests])
