@@ -67,6 +67,7 @@ LOOSENS = [
     ('[models."openai/gpt-5"]\napi_base = "http://127.0.0.1:9/v1"', "models"),
     ('[models."openai/gpt-5"]\nwindow = 9000000', "models"),
     ("[tool_output]\nmax_bytes = 900000000", "tool_output"),
+    ("[policy.truncate]\nmax_bytes = 900000000", "policy"),
     ("[compaction]\nreserved = 900000000", "compaction"),
     ('[compaction]\nmodel = "openai/gpt-5"', "compaction"),
     ('[compaction]\nprompt = "Forget."', "compaction"),

@@ -7,7 +7,7 @@ the session; where a person says so, for the project.
 
 import asyncio
 import threading
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, assert_never
 
@@ -19,8 +19,11 @@ from palimpsest.tools.permissions import (
     MustAsk,
     PendingAsk,
     Rules,
+    Verdict,
     decide,
+    limiting,
     refusal,
+    rules_of,
     settle,
 )
 from palimpsest.tools.tool import Abort
@@ -52,6 +55,19 @@ class Caller:
     tool: str
     input: dict[str, Any] | None = None
     """What would run, where no part of a message says it."""
+
+
+def _strictest(verdict: Verdict, more: Sequence[Verdict]) -> tuple[Verdict, bool]:
+    """Return the strictest verdict, and whether only the first one asks or denies."""
+    for one in more:
+        if isinstance(one, Denied):
+            return (verdict if isinstance(verdict, Denied) else one), False
+    asking = [one for one in more if isinstance(one, MustAsk)]
+    if not asking or isinstance(verdict, Denied):
+        return verdict, True
+    locked = any(one.locked for one in asking)
+    own = verdict if isinstance(verdict, MustAsk) else MustAsk(())
+    return MustAsk(own.patterns, locked=own.locked or locked), False
 
 
 Relay = Callable[[PendingAsk, "asyncio.Future[Reply]", Abort], Awaitable[Reply]]
@@ -91,10 +107,20 @@ class Asks:
         title: str = "",
         always: Sequence[str] = (),
         diff: str | None = None,
+        also: Mapping[str, Sequence[str]] | None = None,
     ) -> None:
-        """Return when the call may run; raises PermissionDenied or Aborted otherwise."""
-        answers = self._permitting.answers_of(self._log.state.session)
-        verdict = decide(permission, patterns, rules, (*answers, *self._approved))
+        """Return when the call may run; raises PermissionDenied or Aborted otherwise.
+
+        ``also`` are further permissions that the same question is about.
+        """
+        answers = (*self._permitting.answers_of(self._log.state.session), *self._approved)
+        verdict = decide(permission, patterns, rules, answers)
+        more = [decide(name, texts, rules, answers) for name, texts in (also or {}).items()]
+        verdict, alone = _strictest(verdict, more)
+        if not alone:
+            # What would be allowed by "always" would not cover the rest of what is asked.
+            rules = (*rules, *limiting(rules_of(permission, "ask"), "lock"))
+            always = ()
         locked = False
         match verdict:
             case Allowed():

@@ -1,7 +1,7 @@
 """What stands before a tool call: the rules that hold, the question, and the guard against circles."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from palimpsest.model.model import ToolCalled
@@ -62,10 +62,12 @@ class Calling:
             title: str = "",
             always: Sequence[str] = (),
             diff: str | None = None,
+            also: Mapping[str, Sequence[str]] | None = None,
         ) -> None:
             session = self._log.state.session
             base = self._services.permitting.rules_of(session, self._services.rules, ())
-            refuse_beyond(session, base, permission, patterns)
+            for name, texts in {permission: patterns, **(also or {})}.items():
+                refuse_beyond(session, base, name, texts)
             await self._asks.ask(
                 caller,
                 permission,
@@ -76,6 +78,7 @@ class Calling:
                 title=title,
                 always=always,
                 diff=diff,
+                also=also,
             )
 
         return ask

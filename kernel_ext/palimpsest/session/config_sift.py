@@ -101,6 +101,8 @@ def _fewer_turns(key: str) -> Test:
 
 def _shorter_output(key: str) -> Test:
     def test(value: Any, ground: Ground, _names: tuple[str, ...]) -> bool:
+        if not isinstance(value, int):
+            return False
         try:
             return bool(value <= short_value(configured(ground.below).policy, key))
         except ConfigError:
@@ -164,6 +166,8 @@ ALLOWED: Mapping[str, Test] = {
     "tool_output.max_lines": _shorter_output("tool_output.max_lines"),
     "tool_output.max_bytes": _shorter_output("tool_output.max_bytes"),
     "tool_output.direction": _always,
+    "policy.truncate.max_lines": _shorter_output("tool_output.max_lines"),
+    "policy.truncate.max_bytes": _shorter_output("tool_output.max_bytes"),
     "history_limit": _fewer_turns("history_limit"),
     "dm_history_limit": _fewer_turns("dm_history_limit"),
     "mode": _no_freer(MODES_BY_FREEDOM, "mode"),

@@ -9,6 +9,7 @@ from typing import Any
 from pydantic import BaseModel, Field
 
 from palimpsest.tools import redact
+from palimpsest.tools.escapes import shell_commands
 from palimpsest.tools.progress import PREVIEW_CHARS, Progress
 from palimpsest.tools.tool import PythonOutcome, ToolContext, ToolOutcome
 from palimpsest.transcript.errors import Aborted, UserError
@@ -43,7 +44,9 @@ class PythonTool:
         if context.python is None:
             raise UserError("There is no kernel here to run Python in. Use another tool.")
         title = first_line(arguments.code)
-        await context.ask("python", [arguments.code], title=title, always=["*"])
+        commands = shell_commands(arguments.code)
+        also: dict[str, Any] = {"also": {"bash": commands}} if commands else {}
+        await context.ask("python", [arguments.code], title=title, always=["*"], **also)
         clean = redact.for_context(context)
         printed = ""
 

@@ -182,8 +182,12 @@ class AskFunction(Protocol):
         title: str = "",
         always: Sequence[str] = (),
         diff: str | None = None,
+        also: Mapping[str, Sequence[str]] | None = None,
     ) -> Awaitable[None]:
-        """Ask whether ``permission`` holds for every pattern; ``always`` is what "always" would allow."""
+        """Ask whether ``permission`` holds for every pattern; ``always`` is what "always" would allow.
+
+        ``also`` are further permissions with their patterns that the same question is about.
+        """
         ...
 
 

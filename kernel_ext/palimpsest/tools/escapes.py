@@ -1,0 +1,45 @@
+r"""Find the shell commands in code for IPython: ``!ls``, ``%sx``, ``%%bash``, ``get_ipython().system``.
+
+Border: pure text. It finds what IPython itself hands to a shell, by how it is written; what Python code
+does to the same end (``subprocess``, ``os.system``, a name made at run time) it does not see.
+"""
+
+import re
+
+CELL = re.compile(r"\s*%%(bash|sh|zsh|script|system|sx|!|perl|ruby|cmd)(?![\w-])(.*)", re.DOTALL)
+"""A cell whose whole text goes to a program."""
+LINE = re.compile(
+    r"""^[ \t]*
+    (?:[A-Za-z_][\w.,\s\[\]'"*]*=[ \t]*)?       # files = !ls
+    (?:%{1,2}\w+[^\n]*?[ \t])?                  # %time !ls
+    (?:!{1,2}|%(?:sx|system|sc)\b)[ \t]*
+    (?P<command>(?:[^\n\\]|\\.|\\\n)*)""",
+    re.MULTILINE | re.VERBOSE | re.DOTALL,
+)
+ALIASES = "ls|ll|lf|lk|ldir|lx|cat|cp|mv|rm|mkdir|rmdir|man|less|more|pip|conda|mamba|micromamba|uv"
+"""Commands that IPython knows by name, with a percent sign or without."""
+ALIAS = re.compile(
+    rf"^[ \t]*(?P<command>(?:%(?:{ALIASES})\b[^\n]*|(?:{ALIASES})(?:[ \t]+[-\w./~$\"'*][^\n=]*)?[ \t]*$))",
+    re.MULTILINE,
+)
+CALLED = re.compile(
+    r"\.\s*(?:system|system_raw|system_piped|getoutput|run_line_magic|run_cell_magic|magic)\s*\("
+)
+
+
+def shell_commands(code: str) -> tuple[str, ...]:
+    r"""Return the shell commands in a piece of code, as far as they can be told.
+
+    >>> shell_commands("x = 1\nfiles = !ls -l {x}")
+    ('ls -l {x}',)
+    >>> shell_commands("%%bash\nrm x")
+    ('rm x',)
+    """
+    cell = CELL.match(code)
+    if cell:
+        return (cell[2].strip() or cell[1],)
+    found = [match["command"].strip() for match in LINE.finditer(code)]
+    found += [match["command"].strip().lstrip("%") for match in ALIAS.finditer(code)]
+    if "get_ipython" in code and CALLED.search(code):
+        found.append(code.strip())
+    return tuple(dict.fromkeys(one for one in found if one and not one.startswith("=")))
