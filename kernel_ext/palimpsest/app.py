@@ -55,7 +55,7 @@ from palimpsest.tools.functions import FunctionTool
 from palimpsest.tools.ignore import ALWAYS_LEFT_OUT, Ignore
 from palimpsest.tools.mcp_servers import Servers
 from palimpsest.tools.permissions import DEFAULT_RULES, Rules, merge
-from palimpsest.tools.protected import is_protected
+from palimpsest.tools.protected import protection_of
 from palimpsest.tools.registry import Registry, builtin_tools
 from palimpsest.tools.tool import Namespace, PythonRunner
 from palimpsest.transcript.errors import ConfigError
@@ -376,7 +376,7 @@ def _snapshots(store: Store, project: Path) -> Snapshots | None:
         store.layout.snapshots,
         rules=Ignore,
         never=ALWAYS_LEFT_OUT,
-        protected=lambda path: is_protected("write", path),
+        protection=protection_of,
     )
 
 

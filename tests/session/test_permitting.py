@@ -92,6 +92,34 @@ async def test_what_says_what_may_run_asks_though_edits_are_accepted(
     assert [one.patterns for one in asked] == [(path,)]
 
 
+@pytest.mark.parametrize("scope", ["session", "project"])
+async def test_always_for_one_file_answers_for_no_other(tmp_path: Path, scope: str) -> None:
+    others = ("b.txt", ".git/hooks/post-checkout", "palimpsest.toml", ".env", ".claude/agents/x.md")
+    (tmp_path / "a.txt").write_text("")
+    model = ScriptedModel(
+        write("a.txt"),
+        calls("edit", path="a.txt", old="x", new="y"),
+        write("a.txt"),
+        *(write(name) for name in (*others, *others)),
+        says("Done."),
+    )
+    session = await Studio(tmp_path, model).session()
+
+    def always(_ask: Ask) -> Reply:
+        return Reply.model_validate({"answer": "always", "scope": scope})
+
+    asked = answered(session, always)
+    await ask(session, "Write.")
+
+    # A rule for writing does not let edit; the protected ones ask again, whatever was answered.
+    assert [(one.permission, one.patterns, one.always) for one in asked] == [
+        ("write", ("a.txt",), ("a.txt",)),
+        ("edit", ("a.txt",), ("a.txt",)),
+        ("write", ("b.txt",), ("b.txt",)),
+        *(("write", (name,), ()) for name in (*others[1:], *others[1:])),
+    ]
+
+
 async def test_a_mode_holds_from_the_next_call_on(tmp_path: Path) -> None:
     model = ScriptedModel(write("a.txt"), write("b.txt"), says("Done."), says("Again."))
     session = await Studio(tmp_path, model).session()

@@ -4,11 +4,12 @@ from pathlib import Path
 
 import pytest
 
+from palimpsest.store.filediffs import diffs
 from palimpsest.store.restoring import perform, plan_moves, wanted
 from palimpsest.store.snapshots import Snapshots
 from palimpsest.store.trees import Entry, Tree, UnsafeTree, encode, encode_root
 from palimpsest.tools.ignore import ALWAYS_LEFT_OUT, Ignore
-from palimpsest.tools.protected import is_protected
+from palimpsest.tools.protected import protection_of
 from palimpsest.transcript.relative import problem_of
 
 CONTENT = b"#!/bin/sh\necho planted\n"
@@ -27,7 +28,7 @@ def shots(root: Path) -> Snapshots:
         root / ".palimpsest/snapshots",
         rules=Ignore,
         never=ALWAYS_LEFT_OUT,
-        protected=lambda path: is_protected("write", path),
+        protection=protection_of,
     )
 
 
@@ -125,6 +126,22 @@ def test_what_this_kernel_kept_is_brought_back_without_more_ado(root: Path) -> N
     done = perform(made, plan_moves(made, [wanted("pyproject.toml", tree, left)]))
 
     assert done.files == ("pyproject.toml",)
+
+
+@pytest.mark.parametrize("name", [".env", "tls/server.key", "credentials.json"])
+def test_the_lines_of_a_file_of_keys_are_counted_and_not_shown(root: Path, name: str) -> None:
+    made = shots(root)
+    before = made.take()
+    (root / name).parent.mkdir(exist_ok=True)
+    (root / name).write_text("CANARY\n")
+    (root / "b.txt").write_text("shown\n")
+
+    found = {one.file: one for one in diffs(made, before, made.take())}
+
+    assert "+shown" in (found["b.txt"].patch or "")
+    assert "CANARY" not in str(found)
+    assert (found[name].additions, found[name].patch) == (1, None)
+    assert "keys" in (found[name].note or "")
 
 
 def test_no_file_comes_back_that_runs_as_its_owner(root: Path) -> None:

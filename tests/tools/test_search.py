@@ -3,6 +3,7 @@
 import asyncio
 import os
 import time
+from pathlib import Path
 
 import pytest
 from tests.tools.desk import Bench
@@ -276,3 +277,24 @@ async def test_many_slow_lines_of_one_file_end_in_time(
 
     assert time.monotonic() - began < 5.0
     assert "(Stopped after 0 s; the rest was not searched." in outcome.output
+
+
+@pytest.mark.parametrize("what", ["link", "pipe", "huge", "folder"])
+async def test_rules_of_what_to_ignore_are_read_from_small_files_only(
+    bench: Bench, tmp_path: Path, what: str
+) -> None:
+    bench.write("a.txt", "one\n")
+    place = bench.root / ".gitignore"
+    match what:
+        case "link":
+            (tmp_path / "rules").write_text("a.txt\n")
+            place.symlink_to(tmp_path / "rules")
+        case "pipe":
+            os.mkfifo(place)
+        case "huge":
+            with place.open("wb") as file:
+                file.truncate(20 << 30)
+        case _:
+            place.mkdir()
+
+    assert "a.txt" in (await bench.call("grep", pattern="one")).output

@@ -21,6 +21,7 @@ CONTEXT_LINES = 3
 NO_TEXT = "no text"
 TOO_LONG = "too many lines changed to show them"
 NOT_KEPT = "not kept"
+HIDDEN = "it usually holds keys, so its lines are not shown"
 
 
 def diffs(
@@ -57,7 +58,10 @@ def file_diff(
         return diff.model_copy(update={"note": NOT_KEPT})
     if texts[0] is None or texts[1] is None:
         return diff.model_copy(update={"note": NO_TEXT})
-    return diff.model_copy(update=_compared(path, texts[0], texts[1], was, now))
+    found = _compared(path, texts[0], texts[1], was, now)
+    if snapshots.hides(path):
+        found |= {"patch": None, "note": HIDDEN}
+    return diff.model_copy(update=found)
 
 
 def entry_named(name: str | None) -> Entry | None:

@@ -103,14 +103,14 @@ class Snapshots:
         rules: Callable[[Path], Rules],
         never: frozenset[str],
         limits: Limits | None = None,
-        protected: Callable[[str], bool] = lambda _path: False,
+        protection: Callable[[str], str | None] = lambda _path: None,
     ) -> None:
         self.root = root
         self.objects = Objects(folder)
         self._rules = rules
         self.never = never | OF_PROGRAMS
         """Names that no snapshot holds."""
-        self._protected = protected
+        self._protection = protection
         self._own: set[str] = set()
         """Snapshots that were taken here: nobody else can have put anything into them."""
         self._limits = limits or Limits()
@@ -151,7 +151,11 @@ class Snapshots:
 
     def asks(self, path: str, snapshot: str) -> bool:
         """Tell whether bringing a file back from a snapshot needs a person who names it."""
-        return snapshot not in self._own and self._protected(path)
+        return snapshot not in self._own and self._protection(path) is not None
+
+    def hides(self, path: str) -> bool:
+        """Tell whether a file usually holds keys, so that its lines are shown to nobody."""
+        return self._protection(path) == "key"
 
     def changed(self, before: str, after: str) -> tuple[str, ...]:
         """Return the files that differ between two snapshots, in order; folders are not named."""

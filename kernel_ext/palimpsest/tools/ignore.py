@@ -4,6 +4,7 @@ Border: reads folders and ``.gitignore`` files; follows no links, so a walk stay
 """
 
 import os
+import stat
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,6 +31,9 @@ ALWAYS_LEFT_OUT = frozenset(
         ".DS_Store",
     }
 )
+
+MOST_BYTES = 1_000_000
+"""Of a ``.gitignore``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,10 +87,12 @@ class Ignore:
 
 
 def _read(path: Path) -> GitIgnoreSpec | None:
-    if not path.is_file():
-        return None
+    """Return the rules of a file; None without one, and for a link, which git does not follow either."""
     try:
-        lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
+        if not stat.S_ISREG(path.lstat().st_mode):
+            return None
+        with path.open("rb") as file:
+            lines = file.read(MOST_BYTES).decode("utf-8", "replace").splitlines()
     except OSError:
         return None
     try:
