@@ -120,6 +120,22 @@ def test_a_rule_that_names_them_counts() -> None:
     assert decide("read", ["x.pem"], rules) == MustAsk(("x.pem",))
 
 
+@pytest.mark.parametrize(
+    ("pattern", "counts"),
+    [
+        (".env", True), (".env*", True), ("*.env", True), ("**/.env.test", True), ("app/.env", True),
+        ("*", False), ("**", False), ("*/*", False), ("app/*", False), ("secrets/*", False),
+        ("*env", False), (".*", False), ("?env", False), ("app/**", False),
+    ],
+)  # fmt: skip
+def test_a_pattern_means_them_by_their_name(pattern: str, counts: bool) -> None:  # noqa: FBT001
+    path = {"**/.env.test": "app/.env.test", "secrets/*": "secrets/.env"}.get(pattern, "app/.env")
+    path = path if "/" in pattern or pattern.startswith("*") else ".env"
+    rules = (*DEFAULT_RULES, *from_config({"read": {pattern: "allow"}}, home="/h"))
+
+    assert (decide("read", [path], rules) == Allowed()) is counts
+
+
 def test_everything_allowed_is_everything_but_what_is_said_behind_it() -> None:
     everything = from_config("allow", home="/h")
     asking = from_config({"*": "allow", "edit": "ask"}, home="/h")

@@ -175,11 +175,18 @@ def _for_protected(names: tuple[str, ...], path: str, rules: Rules) -> Rule:
                 return ask if passed else rule
         elif rule.action != "allow":
             return ask if passed else rule
-        elif is_total(rule) or is_protected(names[0], rule.pattern):
+        elif is_total(rule) or _names_protected(names[0], rule.pattern):
             return rule
         else:
             passed = True
     return ask
+
+
+def _names_protected(permission: str, pattern: str) -> bool:
+    """Tell whether a pattern means protected files by their name, such as ``*.pem`` or ``.env*``."""
+    folder, slash, name = pattern.replace("\\", "/").rpartition("/")
+    bare = f"{folder}{slash}{name.replace('*', '')}" if name.strip("*") else pattern
+    return is_protected(permission, pattern) or is_protected(permission, bare)
 
 
 def is_total(rule: Rule) -> bool:
