@@ -111,6 +111,25 @@ def test_a_name_of_the_project_does_not_lead_out_of_it(tmp_path: Path, name: str
     assert "CANARY" not in str(found)
 
 
+@pytest.mark.parametrize("name", ["palimpsest.toml", ".palimpsest/config.toml"])
+def test_settings_of_a_project_that_lead_out_are_not_read(tmp_path: Path, name: str) -> None:
+    root, outside = tmp_path / "project", tmp_path / "home/.streamlit/secrets.toml"
+    (root / name).parent.mkdir(parents=True)
+    outside.parent.mkdir(parents=True)
+    outside.write_text('CANARY = "CANARY"\nsystem = "CANARY"\n')
+    (root / name).symlink_to(outside)
+    app, model = app_in(root, says("Yes."))
+    try:
+        session_of(app).prompt("Hello")
+        told = " ".join(app.config.problems)
+    finally:
+        app.close()
+
+    assert "CANARY" not in str(model.requests[0].messages)
+    assert "CANARY" not in app.config.table()
+    assert "was not read: it leads out of the project." in told
+
+
 def test_pipes_devices_folders_and_circles_are_passed_over(tmp_path: Path) -> None:
     (tmp_path / "a/b/c").mkdir(parents=True)
     os.mkfifo(tmp_path / "AGENTS.md")

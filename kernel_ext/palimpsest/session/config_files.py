@@ -21,6 +21,7 @@ from jupyter_core.paths import ENV_CONFIG_PATH, SYSTEM_CONFIG_PATH, jupyter_conf
 
 from palimpsest.session import config_admin, config_remote
 from palimpsest.session.state_folder import state_folder
+from palimpsest.tools.opening import LeftOut, read_for_prompt
 
 LARGEST_FILE = 1_000_000
 """Bytes; a larger file is none of ours."""
@@ -132,9 +133,11 @@ def layers(
     if named := environment.get("PALIMPSEST_CONFIG"):
         path = (start / Path(named).expanduser()).resolve()
         yield from reader.file(path, "PALIMPSEST_CONFIG", must_exist=True)
-    for folder in reversed(list(upwards(start, places.home))):
+    above = list(upwards(start, places.home))
+    repository = next((one for one in above if (one / ".git").exists()), None)
+    for folder in reversed(above):
         for name in PROJECT_NAMES:
-            yield from reader.file(folder / name, PROJECTS, is_project=True)
+            yield from reader.file(folder / name, PROJECTS, within=repository or folder)
     yield from _from_environment(start, environment, reader)
 
 
@@ -213,23 +216,26 @@ class _Reader:
         kind: str,
         *,
         must_exist: bool = False,
-        is_project: bool = False,
+        within: Path | None = None,
         may_lock: bool = False,
     ) -> Iterator[Layer]:
-        """Yield the file's layer when it is there and can be read."""
+        """Yield the file's layer when it is there and can be read.
+
+        A project's file is one of a folder that it must not lead out of: ``within``.
+        """
         origin = f"{kind} {self._short(path)}"
         try:
-            content = self._content(path, planted=is_project)
+            content = self._content(path, within)
         except FileNotFoundError:
             if must_exist:
                 self.problems.append(f"{origin} is not there.")
             return
-        except (OSError, UnicodeDecodeError, ValueError) as error:
+        except (OSError, UnicodeDecodeError, ValueError, LeftOut) as error:
             reason = getattr(error, "strerror", None) or str(error)
             self.problems.append(f"{origin} was not read: {reason}.")
             return
         for layer in self.text(content, origin, path.parent, is_json=path.suffix == ".json"):
-            yield Layer(origin, layer.data, path.parent, is_project, may_lock)
+            yield Layer(origin, layer.data, path.parent, within is not None, may_lock)
 
     def text(self, content: str, origin: str, base: Path, *, is_json: bool) -> Iterator[Layer]:
         """Yield the layer that a text holds, when it can be understood."""
@@ -244,15 +250,18 @@ class _Reader:
             return
         yield Layer(origin, data, base)
 
-    def _content(self, path: Path, *, planted: bool) -> str:
+    def _content(self, path: Path, within: Path | None) -> str:
         if not stat.S_ISREG(path.stat().st_mode):
             raise ValueError("it is no file")  # and a pipe might never be read to its end
-        with path.open("rb") as file:
-            if planted and may_be_planted(os.fstat(file.fileno()), path.parent):
+        if within is None:
+            with path.open("rb") as file:
+                data = file.read(LARGEST_FILE + 1)
+        else:
+            data = read_for_prompt(path, within, LARGEST_FILE + 1)
+            if may_be_planted(path.stat(), path.parent):
                 raise PermissionError(
                     1, "it belongs to another user, in a folder open to everybody"
                 )
-            data = file.read(LARGEST_FILE + 1)
         if len(data) > LARGEST_FILE:
             raise ValueError("it is larger than 1 MB")
         return data.decode("utf-8-sig")
