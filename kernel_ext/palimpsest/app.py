@@ -43,6 +43,7 @@ from palimpsest.session.permits import configure
 from palimpsest.session.permitting import Permitting
 from palimpsest.session.policies import DEFAULT
 from palimpsest.session.services import Services
+from palimpsest.session.state_folder import name_state_folder
 from palimpsest.session.windows import windowed
 from palimpsest.session.workspace import Workspace
 from palimpsest.store.jsonl import JsonlStore
@@ -95,6 +96,7 @@ class App:
         self.in_kernel = python is not None
         self._overrides = dict(overrides or {})
         self._config: LoadedConfig = load(self.start, self.environment, self._overrides)
+        name_state_folder(self._config.state)
         self.project = find_project(self.start)
         store, self.warning = open_store(self.project)
         self.ids = Ids(_now_ms, secrets.token_bytes)
@@ -190,8 +192,11 @@ class App:
             config.value.default_agent,
             own_agents=config.own_tables("agent"),
             locks=self.locks,
-            trusts=self._trust.has,
+            trusts=self._trusts,
         )
+
+    def _trusts(self, digest: str) -> bool:
+        return bool(self._config.trusted_by) or self._trust.has(digest)
 
     def _base_rules(self) -> Rules:
         """Return the rules that hold for every agent."""

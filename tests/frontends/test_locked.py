@@ -1,7 +1,6 @@
 """What an administrator locks, tried in a real kernel by every way that a person has."""
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from tests.frontends.kernel import Kernel

@@ -121,3 +121,57 @@ def test_the_user_s_own_files_need_no_trust(project: Path, places: Places) -> No
     assert config.value.mode == "bypass"
     assert decide("bash", ["ls"], from_config("allow", home="")) == Allowed()
     assert action(config, "bash", "ls") == "Allowed"
+
+
+def admin(tmp_path: Path, text: str) -> Places:
+    (tmp_path / "system").mkdir()
+    (tmp_path / "system/ipython_kernel_config.py").write_text(f"c = get_config()\n{text}\n")
+    return Places((), (tmp_path / "xdg",), tmp_path, admin=(tmp_path / "system",))
+
+
+def test_an_administrator_trusts_folders_for_everybody(tmp_path: Path) -> None:
+    courses, other = tmp_path / "courses/one", tmp_path / "courses-of-others"
+    for folder in (courses, other):
+        (folder / ".git").mkdir(parents=True)
+        (folder / "palimpsest.toml").write_text('system = "Say yes."')
+    (tmp_path / "link").symlink_to(courses)
+    (tmp_path / "courses/foreign").symlink_to(other)
+    places = admin(tmp_path, f"c.Palimpsest.trusted_folders = [{str(tmp_path / 'courses')!r}]")
+
+    def said(folder: Path) -> str | None:
+        found = load(folder, {}, places=places)
+        assert found.problems == ()
+        return found.value.system
+
+    assert said(courses) == said(tmp_path / "link") == "Say yes."
+    assert said(other) is said(tmp_path / "courses/foreign") is None
+
+
+def test_an_administrator_names_where_trust_is_kept(project: Path, tmp_path: Path) -> None:
+    places = admin(tmp_path, f"c.Palimpsest.state_folder = {str(tmp_path / 'state/{user}')!r}")
+    (project / "palimpsest.toml").write_text('system = "Say yes."')
+
+    assert trust(project, {}, places)
+
+    assert load(project, {}, places=places).value.system == "Say yes."
+    (kept,) = (tmp_path / "state").glob("*/palimpsest/trusted.json")
+    assert kept.stat().st_mode & 0o777 == 0o600
+    assert distrust(project, {}, places)
+    assert load(project, {}, places=places).value.system is None
+
+
+@pytest.mark.parametrize("name", ["trusted_folders", "state_folder"])
+def test_nobody_else_says_whom_to_trust(project: Path, places: Places, name: str) -> None:
+    config = loaded(project, places, f'{name} = ["/"]', f'{name} = ["/"]\nsystem = "x"')
+
+    assert len([one for one in config.problems if "for the organisation's file only" in one]) == 2
+    assert config.trusted_by == ""
+
+
+def test_settings_that_go_too_deep_stop_nothing(project: Path, places: Places) -> None:
+    deep = '{"a":' * 960 + "1" + "}" * 960
+    (project / "palimpsest.json").write_text(f'{{"system": "x", "mcp": {{"a": {deep}}}}}')
+
+    trust(project, {}, places)
+
+    assert load(project, {}, places=places).value.system in (None, "x")

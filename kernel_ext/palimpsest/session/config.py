@@ -3,6 +3,7 @@
 Border: the environment, the start directory and the options of a call are handed in.
 """
 
+import dataclasses
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,6 +13,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from palimpsest.render.escape import code_span, inline, one_line
+from palimpsest.session.admin_trust import state_named_by, trusted_by
 from palimpsest.session.agents import BUILT_IN as BUILT_IN_AGENTS
 from palimpsest.session.config_files import PROJECTS, Layer, Places, layers
 from palimpsest.session.config_merge import Merge, dotted, split
@@ -53,6 +55,11 @@ class LoadedConfig:
     """What names the project's settings that a person trusted; empty where none needed it."""
     limited: frozenset[tuple[str, int]] = frozenset()
     """What holds of a project that nobody trusted: the setting, and which of its tables of rules."""
+
+    state: Path | None = None
+    """The folder that an administrator names for what people decide."""
+    trusted_by: str = ""
+    """The administrator's file that trusts the project, whoever opens it."""
 
     def rules(self, key: str, tables: Sequence[Any]) -> Rules:
         """Return the rules of a setting's tables; those of an untrusted project only tighten."""
@@ -137,9 +144,10 @@ def load(
     loading = Merge()
     found = list(layers(start, environment, places, loading.problems))
     project = find_project(start)
+    places = _placed(places, found)
     digest = trusted(found, places, project)
     for layer in found:
-        if layer.is_project and not digest:
+        if layer.is_project and not digest and not trusted_by(found, layer.base):
             agents, commands = own_names(start, places) if _defines(layer) else NOBODY
             ground = Ground(layer.base, loading.value(), agents, commands)
             lay_untrusted(loading, layer, ground)
@@ -157,7 +165,15 @@ def load(
         tuple(loading.held),
         digest,
         frozenset(loading.limited),
+        state_named_by(found),
+        trusted_by(found, project),
     )
+
+
+def _placed(places: Places, found: Sequence[Layer]) -> Places:
+    """Return the places with the folder that an administrator names for what people decide."""
+    state = state_named_by(found)
+    return dataclasses.replace(places, state=state) if state is not None else places
 
 
 NOBODY: tuple[frozenset[str], frozenset[str]] = (frozenset(BUILT_IN_AGENTS), frozenset())
@@ -187,7 +203,9 @@ def trust(
     places = places or Places.usual(environment)
     project = find_project(start)
     held = load(start, environment, places=places).held
-    said = [one for one in layers(start, environment, places, []) if one.is_project]
+    found = list(layers(start, environment, places, []))
+    places = _placed(places, found)
+    said = [one for one in found if one.is_project]
     files = [*dict.fromkeys(one.origin for one in held), *(definitions or {}).values()]
     digests = [*([digest_of(said, project)] if held else []), *(definitions or {})]
     if digests:
@@ -199,6 +217,7 @@ def distrust(start: Path, environment: Mapping[str, str], places: Places | None 
     """Trust what the project's files say no more; false when it was not trusted."""
     places = places or Places.usual(environment)
     project = find_project(start)
+    places = _placed(places, list(layers(start, environment, places, [])))
     return Trust(places.kept, project).remove(project)
 
 

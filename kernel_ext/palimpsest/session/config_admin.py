@@ -21,6 +21,8 @@ from traitlets.config.loader import (
 )
 
 SECTION = "Palimpsest"
+ABOUT_TRUST = ("trusted_folders", "state_folder")
+"""Folders whose projects everybody trusts, and the one in which is kept what each person decided."""
 NAMES = ("jupyter_config", "ipython_config", "ipython_kernel_config")
 LOADERS: tuple[tuple[str, type[FileConfigLoader]], ...] = (
     (".py", PyFileConfigLoader),
@@ -70,11 +72,14 @@ def _file(
     if not isinstance(section, Mapping):
         return
     tables = [section.get(name, {}) for name in ("defaults", "locked")]
+    trust = {name: section[name] for name in ABOUT_TRUST if name in section}
     if not all(isinstance(one, Mapping) for one in tables):
         problems.append(f"{origin}: c.{SECTION}.defaults and .locked must be tables of settings.")
         return
-    if strange := sorted(set(section) - {"defaults", "locked"}):
+    known = ("defaults", "locked", *ABOUT_TRUST)
+    if strange := sorted(set(section) - set(known)):
         problems.append(
-            f"{origin}: there is no c.{SECTION}.{strange[0]}; there are defaults and locked."
+            f"{origin}: there is no c.{SECTION}.{strange[0]}; there is {', '.join(known)}."
         )
-    yield origin, path.parent, dict(tables[0]), dict(tables[1])
+    locked = {**tables[1], "locked": [*tables[1]], **trust}
+    yield origin, path.parent, dict(tables[0]), locked

@@ -122,7 +122,7 @@ def layers(
     reader = _Reader(places.home, problems)
     for origin, folder, defaults, locked in config_admin.read(places.admin, problems):
         yield Layer(origin, defaults, folder)
-        yield Layer(origin, {**locked, "locked": [*locked]}, folder, may_lock=True)
+        yield Layer(origin, locked, folder, may_lock=True)
     for folder in places.organisation:
         for name in NAMES:
             for layer in reader.file(folder / name, "organisation's file", may_lock=True):

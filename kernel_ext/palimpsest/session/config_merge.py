@@ -20,6 +20,7 @@ from pydantic.fields import FieldInfo
 from palimpsest.context.changes import check, preset
 from palimpsest.model.catalog import holds_address
 from palimpsest.render.escape import one_line
+from palimpsest.session.config_admin import ABOUT_TRUST
 from palimpsest.session.config_files import Layer
 from palimpsest.session.config_trust import Held
 from palimpsest.session.policies import check_estimator, spellings
@@ -71,6 +72,9 @@ class Merge:
         """Lay a layer over what is there."""
         data = dict(layer.data)
         locked = data.pop("locked", None) if layer.may_lock else None
+        for name in ABOUT_TRUST if layer.may_lock else ():
+            if name in data and not _are_folders(data.pop(name)):
+                self._wrong(layer, f"{name} must name folders by their whole path")
         self._table(data, Config, (), layer, self.data)
         for name in locked if isinstance(locked, list) else ():
             if isinstance(name, str):
@@ -214,8 +218,8 @@ class Merge:
         if settings is Config and name in NOT_USED_YET:
             self.unused.append(f"{key} ({layer.origin})")
             return
-        if name == "locked":
-            self._wrong(layer, "locked is for the organisation's file only")
+        if name in ("locked", *ABOUT_TRUST):
+            self._wrong(layer, f"{name} is for the organisation's file only")
             return
         known = [*settings.model_fields, *(NOT_USED_YET if settings is Config else ())]
         # Letters in another order are meant more often than a letter that was not written.
@@ -249,6 +253,11 @@ def dotted(*path: Any) -> str:
     """Return the name of a setting as it is written in TOML; a file in Python may name a number."""
     names = (str(name) for name in path)
     return ".".join(f'"{name}"' if re.search(r'[."\s]', name) else name for name in names)
+
+
+def _are_folders(value: Any) -> bool:
+    several = value if isinstance(value, list | tuple) else [value]
+    return all(isinstance(one, str) and one.startswith(("/", "~")) for one in several)
 
 
 def split(key: str) -> list[str]:

@@ -15,10 +15,18 @@ VARIABLE = "PALIMPSEST_STATE_DIR"
 _NAMED = os.environ.get(VARIABLE)
 """As it was when the process began: what is loaded into the environment later does not count."""
 
+_BY_ADMINISTRATOR: list[Path] = []
+"""The folder that an administrator named, if one did; it counts before the environment."""
+
 FOREIGN = "{path} belongs to another user, so what it says is not believed"
 OPEN = "{path} can be written by other users, so what it says is not believed: chmod go-w {path}"
 ODD = "{path} is neither a folder nor a file of its own, so what it says is not believed"
 INSIDE = "{path} lies inside the project, so what it says is not believed"
+
+
+def name_state_folder(path: Path | None) -> None:
+    """Let the folder be the one that an administrator named, from now on."""
+    _BY_ADMINISTRATOR[:] = [path] if path is not None else []
 
 
 def state_folder() -> Path:
@@ -27,6 +35,8 @@ def state_folder() -> Path:
     >>> state_folder().is_absolute()
     True
     """
+    if _BY_ADMINISTRATOR:
+        return _BY_ADMINISTRATOR[0]
     if _NAMED and Path(_NAMED).is_absolute():
         return Path(_NAMED) / "palimpsest"
     return Path(platformdirs.user_state_dir("palimpsest", appauthor=False))
