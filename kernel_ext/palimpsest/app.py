@@ -38,6 +38,7 @@ from palimpsest.session.hooks import close_book, open_book
 from palimpsest.session.kernel_secrets import KernelSecrets
 from palimpsest.session.library import Library, Sources, equip, skill_rules
 from palimpsest.session.locks import Locks
+from palimpsest.session.moving import Moving
 from palimpsest.session.naming import small_model
 from palimpsest.session.permits import configure
 from palimpsest.session.permitting import Permitting
@@ -119,6 +120,7 @@ class App:
         specs = server_specs(config.mcp, self._config.origins)
         self.servers = Servers(specs, self.registry, self.environment, self.project)
         self.permitting = Permitting(approvals=_approvals(store, self.project, self.environment))
+        self.permitting.moving = Moving(self.permitting.grants)
         configure(self.permitting, self._config)
         self._trust = Trust(Places.usual(self.environment).kept, self.project)
         self.library = Library(self._sources(), self._base_rules)

@@ -105,6 +105,14 @@ describe('a question', () => {
     expect(reply.mock.calls).toEqual([['per_1', 'reject', undefined]]);
   });
 
+  it('keeps or leaves what was allowed where the project was before', () => {
+    const reply = draw({ ...ASK, permission: 'moved', always: [] });
+    expect(screen.getByRole('button', { name: 'Keep it' })).toBeTruthy();
+    fireEvent.click(screen.getByRole('button', { name: 'Leave it' }));
+
+    expect(reply.mock.calls).toEqual([['per_1', 'reject', undefined]]);
+  });
+
   it('has no buttons where nobody listens', () => {
     render(
       <HostProvider value={HOST}>

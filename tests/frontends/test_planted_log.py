@@ -16,6 +16,7 @@ ALL = {"permission": "*", "pattern": "*", "action": "allow"}
 SHELL = 'calls("bash", command="touch marker")'
 DONE = 'says("Done.")'
 LOOK = 'calls("list").reports(input=1_000)'
+SHORT = 'says("Done.").reports(input=1)'
 REFUSED = "refused, nobody was there to ask"
 
 pytestmark = pytest.mark.slow
@@ -304,6 +305,98 @@ def test_a_linked_home_and_a_linked_project_are_the_same(project: Path, tmp_path
     held(tmp_path / "link", tmp_path / "real")
 
     assert (project / "marker").exists()
+
+
+def moved(project: Path) -> Path:
+    found = project.with_name("elsewhere")
+    project.rename(found)
+    return found
+
+
+def test_a_moved_project_asks_once_whether_to_keep_what_was_allowed(
+    project: Path, tmp_path: Path
+) -> None:
+    state = tmp_path / "state"
+    granted(project, state)
+    here = moved(project)
+
+    with opened(here, SHELL, DONE, DONE, state=state) as kernel:
+        run = kernel.client.send("%%agent\nGo on.", stdin=True)
+        question = kernel.client.question()
+        assert f"This project moved here from {project}. Keep what you allowed there:" in question
+        assert "bash: touch" in question
+        assert "bash: mkdir" in question
+        assert "mode accept-edits in one session" in question
+        assert "1 keep it   3 leave it" in question
+        kernel.client.answer("1")
+        kernel.client.finish(run)
+        assert (here / "marker").exists()
+        assert "`* accept-edits`" in told(kernel.client.run("%agent mode"))
+
+    (here / "marker").unlink()
+    assert "moved" not in held(here, state)[0]
+    assert (here / "marker").exists()
+
+
+def test_what_a_person_leaves_behind_is_not_offered_again(project: Path, tmp_path: Path) -> None:
+    state = tmp_path / "state"
+    granted(project, state)
+    here = moved(project)
+
+    with opened(here, DONE, state=state) as kernel:
+        run = kernel.client.send("%%agent\nGo on.", stdin=True)
+        assert "moved here" in kernel.client.question()
+        kernel.client.answer("3")
+        assert "Done." in told(kernel.client.finish(run))
+
+    words, listed = held(here, state)
+    assert "moved" not in words
+    assert not (here / "marker").exists()
+    assert "Nothing was always allowed yet" in listed
+
+
+def test_where_nobody_is_there_to_ask_a_moved_project_has_nothing(
+    project: Path, tmp_path: Path
+) -> None:
+    granted(project, tmp_path / "state")
+    here = moved(project)
+
+    words, listed = held(here, tmp_path / "state")
+
+    assert REFUSED in words
+    assert not (here / "marker").exists()
+    assert "Nothing was always allowed yet" in listed
+    with opened(here, DONE, state=tmp_path / "state") as kernel:
+        run = kernel.client.send("%%agent\nGo on.", stdin=True)
+        assert "moved here" in kernel.client.question()  # somebody may still say so
+        kernel.client.answer("3")
+        kernel.client.finish(run)
+
+
+def test_how_far_a_person_let_it_go_on_lasts(project: Path, tmp_path: Path) -> None:
+    state, settings = tmp_path / "state", {"budget.tokens": 500}
+    with opened(project, LOOK, SHORT, state=state, settings=settings) as kernel:
+        run = kernel.client.send("%%agent\nGo on.", stdin=True)
+        assert "spending limit of 500 tokens is reached" in kernel.client.question()
+        kernel.client.answer("1")
+        kernel.client.finish(run)
+
+    with opened(project, DONE, state=state, settings=settings) as kernel:
+        assert "of 1,500 tokens" in told(kernel.client.run("%agent budget"))
+        assert "Done." in told(kernel.client.run("%%agent\nGo on."))
+    with opened(project, DONE, state=tmp_path / "other", settings=settings) as kernel:
+        assert "spending limit of 500 tokens" in told(kernel.client.run("%%agent\nGo on."))
+
+
+def test_a_model_that_only_the_log_names_is_not_sent_to(project: Path) -> None:
+    model = {"provider": "huggingface", "name": "http://127.0.0.1:9/x"}
+    plant(project, model=model)
+
+    with opened(project, DONE) as kernel:
+        words = told(kernel.client.run("%%agent\nGo on."))
+        assert "it does not hold: model huggingface/http://127.0.0.1:9/x" in words
+        assert "Done." in words
+        assert "rehearsal/rules" in told(kernel.client.run("%agent status"))
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root writes everywhere")

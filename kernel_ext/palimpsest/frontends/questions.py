@@ -175,7 +175,7 @@ def question_text(ask: Ask, scrub: Callable[[str], str]) -> str:
     """Put a question into plain words: the tool, its exact input, the diff, the answers."""
     name = ask.tool or ask.permission
     lines = [f"The agent wants to use {name}: {ask.title}" if ask.title else f"May {name} run?"]
-    if ask.permission == "budget":
+    if ask.permission in ("budget", "moved"):
         lines = [ask.title]  # nothing is to be used: the session as a whole is asked about
     for key, value in ask.input.items():
         lines.append(_value(key, value))
@@ -188,6 +188,8 @@ def question_text(ask: Ask, scrub: Callable[[str], str]) -> str:
 def _answers(ask: Ask) -> str:
     if ask.permission == "budget":
         return "1 go on   3 stop"
+    if ask.permission == "moved":
+        return "1 keep it   3 leave it"
     if not ask.always:
         return "1 once   3 reject (a reason may follow)"
     always = ", ".join(ask.always)

@@ -106,7 +106,7 @@ class Errands:
             raise UserError(f"The agent {agent.name!r} does not work for others.")
         model = errand.model or self._model(agent, context)
         permitting = services.permitting
-        permitting.use_model(model)
+        permitting.use(agent.name, model)
         caller = services.agents.get(context.agent) or find_agent("build", services.agents)
         if errand.task_id is not None:
             child = await self._resumed(errand.task_id, parent)

@@ -44,7 +44,7 @@ class Grant:
     """One thing that a person allowed."""
 
     key: str
-    """``allow`` a rule, ``mode``, ``budget`` or ``model``."""
+    """``allow`` a rule, ``mode``, ``budget``, ``model`` or ``agent``."""
     value: Any
     session: str | None = None
     """None: in every session of the project."""
@@ -75,11 +75,12 @@ class Grants:
         self.project = project.resolve() if project is not None else None
         self.number = number
         self.by = by
-        self._folder = folder or state_folder() / "grants"
-        self._path = grants_file(self._folder, self.project) if self.project is not None else None
+        self.folder = folder or state_folder() / "grants"
+        self._path = grants_file(self.folder, self.project) if self.project is not None else None
         self._lock = threading.RLock()
         self._seen: tuple[object, ...] | None = None
         self._kept: tuple[Grant, ...] = ()
+        self._is_here = False
         self._lent: tuple[Grant, ...] = ()
         self._in_memory = self._path is None or number is None
         self.problem = ""
@@ -106,6 +107,13 @@ class Grants:
         with self._lock:
             self._read()
             return self._kept
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether something is kept for this very project at this very place, or nothing can be."""
+        with self._lock:
+            self._read()
+            return self._in_memory or self._is_here
 
     def add(self, *new: Grant) -> None:
         """Allow more; what is allowed already stays as it was said."""
@@ -171,10 +179,10 @@ class Grants:
         assert path is not None
         assert number is not None
         made = number.make()
-        self._folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        self._folder.mkdir(mode=0o700, exist_ok=True)
+        self.folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self.folder.mkdir(mode=0o700, exist_ok=True)
         # One level up too, since who may write there could put another folder in this one's place.
-        for folder in (self._folder, self._folder.parent):
+        for folder in (self.folder, self.folder.parent):
             if reason := distrusted(folder, self.project):
                 raise OSError(0, reason)
         with alone(path):
@@ -206,10 +214,12 @@ class Grants:
             if seen == self._seen:
                 return
             self._kept, self.problem = (), ""
-            self._kept = _read_kept(path, self.project, known)
+            found = _read_kept(path, self.project, known)
+            self._kept, self._is_here = found or (), found is not None
             self._seen = seen
         except FileNotFoundError:
             self._kept, self.problem, self._seen = (), "", None
+            self._is_here = False
         except NotBelievedError as error:
             self._kept, self._seen = (), None
             self.problem = f"{error}; what you allowed before is asked again."
@@ -228,11 +238,11 @@ def grants_file(folder: Path, project: Path) -> Path:
     return folder / f"{hashlib.sha256(os.fsencode(project)).hexdigest()}.json"
 
 
-def _read_kept(path: Path, project: Path | None, number: str) -> tuple[Grant, ...]:
-    """Return what a file says of this very project; nothing where it is about another one."""
+def _read_kept(path: Path, project: Path | None, number: str) -> tuple[Grant, ...] | None:
+    """Return what a file says of this very project; None where it is about another one."""
     data = read_grants(path, project)
     if not number or data.get("number") != number or data.get("project") != str(project):
-        return ()
+        return None
     return tuple(_grants(data, str(project)))
 
 

@@ -10,6 +10,7 @@ import math
 from collections.abc import Iterable
 from typing import Any
 
+from palimpsest.render.escape import one_line
 from palimpsest.tools.modes import MODES, Mode
 from palimpsest.tools.permissions import Rules
 from palimpsest.transcript.budgets import Budget, Spent
@@ -18,6 +19,8 @@ from palimpsest.transcript.sessions import Claims, Session
 from palimpsest.transcript.values import Rule, Usage
 
 FREEDOM: dict[Mode, int] = {"plan": 0, "ask": 1, "accept-edits": 2, "bypass": 3}
+MOST_MODELS = 5
+"""Models of unknown price that are named with a limit."""
 SMALLEST, LARGEST = 1e-6, 1e15
 """A limit beyond these is damage, not a limit."""
 
@@ -77,6 +80,16 @@ def ruled(rule: Rule) -> dict[str, str]:
     return {"permission": rule.permission, "pattern": rule.pattern}
 
 
+def limit_words(budget: Budget) -> str:
+    """Say in a few words up to where a limit lets a session go."""
+    usd = budget.usd_until if budget.usd_until is not None else budget.usd
+    tokens = budget.tokens_until if budget.tokens_until is not None else budget.tokens
+    words = [f"${usd:g}"] if usd is not None else []
+    words += [f"{tokens} tokens"] if tokens is not None else []
+    words += [f"{one_line(name, 60)} of unknown price" for name in budget.unpriced[:MOST_MODELS]]
+    return " and ".join(words) or "none"
+
+
 def reclaimed(session: Session) -> Session:
     """Return a record with all that it claims, what was held back before as well."""
     claims = session.claimed
@@ -91,6 +104,8 @@ def reclaimed(session: Session) -> Session:
         changed["budget"] = claims.budget
     if claims.model is not None and session.model is None:
         changed["model"] = claims.model
+    if claims.agent is not None and session.agent is None:
+        changed["agent"] = claims.agent
     return session.model_copy(update=changed)
 
 

@@ -28,6 +28,7 @@ from palimpsest.session.family import is_child, writable
 from palimpsest.session.giving import AutoShare
 from palimpsest.session.granting import grant
 from palimpsest.session.log import SessionLog
+from palimpsest.session.moving import PERMISSION, Move, Moving
 from palimpsest.session.naming import Naming
 from palimpsest.session.outfit import Outfit
 from palimpsest.session.pictures import picture
@@ -36,17 +37,19 @@ from palimpsest.session.purse import Purse
 from palimpsest.session.questioning import JournaledTodos, Questioning
 from palimpsest.session.runner import Run, Runner
 from palimpsest.session.services import Services
+from palimpsest.session.settling import settled
 from palimpsest.session.undoing import live_undoing
 from palimpsest.session.wishes import Wish, WishAction
 from palimpsest.store.journal import Journal
 from palimpsest.tools.question import Interview
+from palimpsest.tools.tool import Abort
 from palimpsest.transcript.decisions import Decision
-from palimpsest.transcript.errors import ConfigError, StorageFailed
+from palimpsest.transcript.errors import Aborted, ConfigError, StorageFailed
 from palimpsest.transcript.events import Record, SessionUpdated
 from palimpsest.transcript.messages import Origin
 from palimpsest.transcript.policies import Policy
 from palimpsest.transcript.sessions import Session
-from palimpsest.transcript.values import Reply
+from palimpsest.transcript.values import ModelInfo, Reply
 
 T = TypeVar("T")
 
@@ -204,7 +207,7 @@ class LiveSession:
             if made is not None and made.compact.model not in (None, before):
                 with contextlib.suppress(ConfigError):  # what is no model is told when it is needed
                     info = self._services.info(made.compact.model, None)
-                    self._services.permitting.use_model(info.ref)
+                    self._services.permitting.use(self._services.default_agent, info.ref)
         return self.policy()
 
     def change(self, **fields: Any) -> None:
@@ -300,7 +303,7 @@ class LiveSession:
                 run, message_id, call_id, tool
             ),
             guard=lambda message_id, call: self._calling.guard(run, message_id, call),
-            afford=lambda info: self.purse.afford(info, run.abort),
+            afford=lambda info: self._afford(info, run.abort),
             spent=self.purse.tell,
             jitter=services.jitter,
             clean=services.clean,
@@ -321,6 +324,28 @@ class LiveSession:
             },
         )
         return self.naming.watch(self._expander.watch(stage, self._calling.announce))
+
+    async def _afford(self, info: ModelInfo, abort: Abort) -> None:
+        """Return when the next request may be sent; a project that was moved asks before its first."""
+        moving = self._services.permitting.moving
+        if moving is not None and not self.read_only:
+            async with moving.asking:
+                move = await moving.found()
+                if move is not None:
+                    await self._take_along(move, moving, abort)
+        await self.purse.afford(info, abort)
+
+    async def _take_along(self, move: Move, moving: Moving, abort: Abort) -> None:
+        reply = await self.asks.question(
+            PERMISSION, (str(move.before),), title=move.question, abort=abort
+        )
+        if reply.by == "cancel":
+            raise Aborted(abort.reason or "Stopped.")
+        session = self.log.state.session
+        if moving.settle(reply) and session is not None:
+            held = settled(session, self._services.permitting, ())
+            self.log.append(SessionUpdated(session=held), sync=True)
+            self.asks.approve(held.permission)
 
     def _purse_above(self) -> Purse | None:
         """Return the purse of the session that began this one, where this kernel has it open."""

@@ -46,6 +46,11 @@ NOT_USED = (
 FILES = "files"
 """What a notice about files that were left out says that it is about."""
 
+NOT_ANSWERING = (
+    "The log of this session names the agent {agent}, and nobody named it in this project. Send the prompt "
+    "again with --agent {agent} if you want it."
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Offered:
@@ -129,9 +134,9 @@ class Outfit:
         return services.info(model, services.locks.free("variant", variant))
 
     def accept(self, options: dict[str, Any]) -> tuple[str, ModelRef]:
-        """Return agent and model of a prompt that is sent now, and note that the model is used here."""
+        """Return agent and model of a prompt that is sent now, and note that both are used here."""
         agent, model = self.resolve(options)
-        self._services.permitting.use_model(model)
+        self._services.permitting.use(agent, model)
         return agent, model
 
     async def look_for(self, tools: Sequence[str] | None) -> None:
@@ -154,6 +159,8 @@ class Outfit:
         fixed = services.locks.by("model")
         if not fixed and not services.permitting.may_use(user.model, self._journal.session_id):
             raise UserError(NOT_USED.format(model=user.model.id))
+        if not services.permitting.may_answer(agent.name, self._journal.session_id):
+            raise UserError(NOT_ANSWERING.format(agent=agent.name))
         info = self._info(user.model.id, user.model.variant)
         await self.guests.begin()
         state = self._log.state

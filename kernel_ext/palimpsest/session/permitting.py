@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from palimpsest.session.approvals import Approvals
 from palimpsest.session.grants import Grants
 from palimpsest.session.holding import held_budget, held_mode, held_rules
+from palimpsest.session.moving import Moving
 from palimpsest.tools.modes import Mode, answered_by, denied_by
 from palimpsest.tools.permissions import Rules
 from palimpsest.transcript.budgets import Budget
@@ -49,6 +50,10 @@ class Permitting:
     """What need not be asked in any session: the folders of a person's own skills."""
     default_model: Callable[[], str] = str
     """The model that answers where none is named, which any session may use."""
+    default_agent: Callable[[], str] = str
+    """The agent that answers where none is named."""
+    moving: Moving | None = None
+    """Whether the project was moved here; None where nothing is kept on a disk."""
     began: dict[str, str] = field(default_factory=dict)
     """Who began whom: the sessions of tasks that worked in this kernel, and their parents, by id."""
     open: dict[str, Find] = field(default_factory=dict)
@@ -92,10 +97,18 @@ class Permitting:
             return model.id == self.default_model()
         return False
 
-    def use_model(self, model: ModelRef) -> None:
-        """Note that a person's prompt is answered by a model, so that a session may go on with it."""
-        if not self.may_use(model):
-            self.grants.add(self.grants.made("model", model.id, None))
+    def may_answer(self, agent: str, session_id: str | None = None) -> bool:
+        """Tell whether an agent that a log names was named by a person here as well."""
+        used = [one.value for one in self.grants.list(None, "agent")]
+        used += [one.value for one in self.grants.list(session_id, "agent")] if session_id else []
+        return agent in used or agent == self.default_agent()
+
+    def use(self, agent: str, model: ModelRef) -> None:
+        """Note who answers a person's prompt, and by which model: a session may go on with both."""
+        new = [] if self.may_use(model) else [self.grants.made("model", model.id, None)]
+        new += [] if self.may_answer(agent) else [self.grants.made("agent", agent, None)]
+        if new:
+            self.grants.add(*new)
 
     def rules_of(self, session: Session | None, rules: Rules, agent: Rules) -> Rules:
         """Return all rules that hold for the calls of an agent."""

@@ -12,6 +12,7 @@ from palimpsest.render.escape import one_line
 from palimpsest.session.holding import (
     at_least,
     granted_rules,
+    limit_words,
     reclaimed,
     recorded,
     ruled,
@@ -37,6 +38,7 @@ def settled(session: Session, permitting: Permitting, infos: Iterable[MessageInf
     mode = permitting.own_mode(whole)
     budget = permitting.own_budget(whole)
     is_usable = whole.model is None or permitting.may_use(whole.model, whole.id)
+    may_answer = whole.agent is None or permitting.may_answer(whole.agent, whole.id)
     before = session.claimed or Claims()
     claims = Claims(
         permission=tuple(one for one in whole.permission if one not in rules),
@@ -45,10 +47,12 @@ def settled(session: Session, permitting: Permitting, infos: Iterable[MessageInf
         if _loosens(whole.budget, budget, permitting.budget)
         else (before.budget if before.budget != whole.budget else None),
         model=None if is_usable else whole.model,
+        agent=None if may_answer else whole.agent,
     )
     changed: dict[str, Any] = {
         "permission": rules,
         "model": whole.model if is_usable else None,
+        "agent": whole.agent if may_answer else None,
         "claimed": claims if claims != Claims() else None,
     }
     if claims.mode is not None:
@@ -83,9 +87,11 @@ def claimed_names(claims: Claims | None) -> list[str]:
     names = [f"mode {one_line(claims.mode, 40)}"] if claims.mode is not None else []
     names += [one_line(f"{one.permission}: {one.pattern}", 120) for one in claims.permission]
     if claims.budget is not None:
-        names.append(f"spending limit {_limit_words(claims.budget)}")
+        names.append(f"spending limit {limit_words(claims.budget)}")
     if claims.model is not None:
         names.append(f"model {one_line(claims.model.id, 120)}")
+    if claims.agent is not None:
+        names.append(f"agent {one_line(claims.agent, 60)}")
     return names
 
 
@@ -103,6 +109,8 @@ def grant_claims(session: Session, permitting: Permitting) -> Session:
         grants.put("budget", claims.budget.model_dump(exclude_none=True), session.id)
     if claims.model is not None:
         grants.put("model", claims.model.id, session.id)
+    if claims.agent is not None:
+        grants.put("agent", claims.agent, session.id)
     changed: dict[str, Any] = {"claimed": claims.model_copy(update={"mode": None, "budget": None})}
     if claims.mode is not None:
         changed |= {"mode": claims.mode, "mode_own": True}
@@ -117,15 +125,6 @@ def _loosens(claimed: Budget | None, held: Budget, configured: Budget) -> bool:
         return False
     is_current = (claimed.usd, claimed.tokens) == (configured.usd, configured.tokens)
     return claimed.own or is_current
-
-
-def _limit_words(budget: Budget) -> str:
-    usd = budget.usd_until if budget.usd_until is not None else budget.usd
-    tokens = budget.tokens_until if budget.tokens_until is not None else budget.tokens
-    words = [f"${usd:g}"] if usd is not None else []
-    words += [f"{tokens} tokens"] if tokens is not None else []
-    words += [f"{one_line(name, 60)} of unknown price" for name in budget.unpriced[:MOST_NAMED]]
-    return " and ".join(words) or "none"
 
 
 def _spent(session: Session, infos: Iterable[MessageInfo]) -> dict[str, Any]:

@@ -72,6 +72,7 @@ class Workspace:
         self._lock = asyncio.Lock()
         self._attendance = Attendance(self._shut)
         services.permitting.default_model = services.default_model
+        services.permitting.default_agent = lambda: services.default_agent
         family = services.family
         family.begin, family.resume, family.end = self._work, self._resume, self._attendance.end
         self.giving = Giving(services, self._settled, self._note_share)

@@ -63,7 +63,7 @@ NO_WORK = frozenset({"session.checkpoint", "session.status", "session.error"})
 """Records that come by only opening a session."""
 SETTLED = frozenset(
     {"permission", "mode", "mode_own", "budget", "model", "claimed", "cost", "tokens"}
-    | {"unpriced", "below"}
+    | {"unpriced", "below", "agent"}
 )
 """What opening a session brings to what holds here."""
 

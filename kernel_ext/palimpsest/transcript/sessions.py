@@ -37,6 +37,7 @@ class Claims(Value):
     mode: str | None = None
     budget: Budget | None = None
     model: ModelRef | None = None
+    agent: str | None = None
 
 
 class Session(Value):

@@ -492,6 +492,7 @@ export interface Claims {
   mode?: string;
   budget?: Budget;
   model?: ModelRef;
+  agent?: string;
 }
 /**
  * Allow, ask or deny a permission for what matches the pattern; the last match wins.

@@ -13,6 +13,9 @@ export type Answer = ReplyAnswer | 'project';
 /** The answers in the order of their keys 1 to 4. */
 const ANSWERS: readonly Answer[] = ['once', 'always', 'reject', 'project'];
 
+/** Questions about the session or the project as a whole, to which a reason would say nothing. */
+const WHOLE: readonly string[] = ['budget', 'moved'];
+
 /** Returns which of them a question offers: there is nothing to allow always about a limit or a loop. */
 function offered(ask: Ask): readonly Answer[] {
   return ask.always.length > 0 ? ANSWERS : ['once', 'reject'];
@@ -76,9 +79,9 @@ function Answers({ ask, actions }: { ask: Ask; actions: IActions }) {
   const [given, setGiven] = useState<Answer | null>(null);
   const [rejecting, setRejecting] = useState(false);
 
-  const limit = ask.permission === 'budget';
+  const short = WHOLE.includes(ask.permission);
   const choose = (answer: Answer, feedback?: string) => {
-    if (answer === 'reject' && feedback === undefined && !limit) {
+    if (answer === 'reject' && feedback === undefined && !short) {
       setRejecting(true);
       return;
     }
@@ -133,7 +136,9 @@ function Answers({ ask, actions }: { ask: Ask; actions: IActions }) {
               choose(answer);
             }}
           >
-            {limit ? namedOfLimit(answer, words) : named(answer, words)}
+            {short
+              ? namedOfWhole(ask.permission, answer, words)
+              : named(answer, words)}
             <kbd aria-hidden="true">{keyOf(answer)}</kbd>
           </button>
         ))
@@ -195,7 +200,10 @@ function keyOf(answer: Answer): string {
   return String(ANSWERS.indexOf(answer) + 1);
 }
 
-function namedOfLimit(answer: Answer, words: IWords): string {
+function namedOfWhole(about: string, answer: Answer, words: IWords): string {
+  if (about === 'moved') {
+    return answer === 'reject' ? words.__('Leave it') : words.__('Keep it');
+  }
   return answer === 'reject' ? words.__('Stop') : words.__('Go on');
 }
 
