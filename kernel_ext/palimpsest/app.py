@@ -27,7 +27,16 @@ from palimpsest.model.tokenizer import counter
 from palimpsest.session.additions import hook_sources, server_specs
 from palimpsest.session.agents import helpers
 from palimpsest.session.approvals import Approvals
-from palimpsest.session.config import Config, LoadedConfig, Places, distrust, load, trust
+from palimpsest.session.config import (
+    Config,
+    LoadedConfig,
+    Places,
+    distrust,
+    load,
+    still_trusted,
+    trust,
+)
+from palimpsest.session.config_files import PROJECTS
 from palimpsest.session.config_merge import dotted
 from palimpsest.session.config_trust import Held, Trust
 from palimpsest.session.engine import EngineThread
@@ -71,6 +80,10 @@ USER_TOOLS: list[Callable[..., Any]] = []
 """Functions offered with ``@palimpsest.tool`` before an app exists."""
 
 OLLAMA_SECONDS = 30.0
+CHANGED = (
+    "Files of this project changed since you trusted them. %agent config trust believes them, from the "
+    "next start of the kernel."
+)
 
 
 class App:
@@ -114,11 +127,15 @@ class App:
         config, policy = self._config.value, self._config.policy
         self.locks = Locks(self._config.locked, config)
         self.hooks = open_book(
-            hook_sources(config.hooks, self._config.origins), self.locks.by("hooks")
+            hook_sources(config.hooks, self._config.origins),
+            self.locks.by("hooks"),
+            self._changed,
         )
         limited = self._config.is_limited("max_steps")
         specs = server_specs(config.mcp, self._config.origins)
-        self.servers = Servers(specs, self.registry, self.environment, self.project)
+        self.servers = Servers(
+            specs, self.registry, self.environment, self.project, changed=self._changed
+        )
         self.permitting = Permitting(approvals=_approvals(store, self.project, self.environment))
         self.permitting.moving = Moving(self.permitting.grants)
         configure(self.permitting, self._config)
@@ -196,6 +213,14 @@ class App:
             locks=self.locks,
             trusts=self._trusts,
         )
+
+    def _changed(self, origin: str) -> str:
+        """Say why what the project's files name may not run any more; empty while it may."""
+        config = self._config
+        if PROJECTS not in origin or config.trusted_by:
+            return ""
+        same = still_trusted(self.start, self.environment, config.trusted)
+        return "" if same else CHANGED
 
     def _trusts(self, digest: str) -> bool:
         return bool(self._config.trusted_by) or self._trust.has(digest)

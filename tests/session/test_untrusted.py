@@ -414,3 +414,29 @@ def test_nothing_is_read_from_a_file_of_the_environment(
     assert (found.config.value.mode, found.config.value.model) == ("ask", None)
     assert found.config.value.permission == ({"read": {"secret*": "deny"}},)
     assert found.info("openai/gpt-5").api_base is None
+
+
+def test_a_program_that_changed_since_the_kernel_began_is_not_started(
+    project: Path, app: Callable[..., App], tmp_path: Path
+) -> None:
+    hook = f"open({str(tmp_path / 'ran')!r}, 'w')\ndef prompt(event): pass\n"
+    write(project / "planted.py", "def prompt(event): pass\n")
+    write(project / "server.py", "print()\n")
+    write(
+        project / "palimpsest.toml",
+        'hooks = ["planted:prompt"]\n[mcp.theirs]\ncommand = "touch"\n'
+        f'args = ["{tmp_path}/ran-mcp", "server.py"]',
+    )
+    app().trust()
+    found = app()
+    assert found.config.held == ()
+
+    write(project / "planted.py", hook)
+    write(project / "server.py", "print('another')\n")
+    found.engine.submit(found.hooks.load()).result()
+    told = found.engine.submit(found.servers.turn_began()).result()
+
+    assert found.hooks.hooks == []
+    assert "changed since you trusted them" in str(found.hooks.problems)
+    assert "changed since you trusted them" in str(told)
+    assert list(tmp_path.glob("ran*")) == []

@@ -190,6 +190,12 @@ def trusted(found: Sequence[Layer], places: Places, project: Path) -> str:
     return digest if Trust(places.kept, project).has(digest) else ""
 
 
+def still_trusted(start: Path, environment: Mapping[str, str], digest: str) -> bool:
+    """Tell whether the project's files say and run what they did when they had this digest."""
+    found = layers(start, environment, Places.usual(environment), [])
+    return digest_of([one for one in found if one.is_project], find_project(start)) == digest
+
+
 def trust(
     start: Path,
     environment: Mapping[str, str],

@@ -83,6 +83,10 @@ class HookStatus:
     problem: str
 
 
+def _never(_origin: str) -> str:
+    return ""
+
+
 @dataclass(slots=True, eq=False)
 class HookBook:
     """The hooks of a kernel.
@@ -94,6 +98,8 @@ class HookBook:
     sources: Sequence[HookSource] = ()
     installed: bool = True
     """Hooks of installed packages are loaded too."""
+    changed: Callable[[str], str] = _never
+    """Says why what a file names may not be loaded any more, by its origin."""
     fixed: str = ""
     """Who holds the hooks fast, so that neither cells nor packages add any."""
     seconds: float = HOOK_SECONDS
@@ -210,8 +216,9 @@ class HookBook:
 
     def _load(self) -> None:
         for source in self.sources:
-            if source.refused:
-                self.problems.append(source.refused)
+            why = source.refused or self.changed(source.origin)
+            if why:
+                self.problems.append(f"The hook {source.target!r} is not used: {why}")
                 continue
             # Only a project that a person trusts names modules of its own folder.
             found = functools.partial(_found, source.target)
@@ -399,9 +406,11 @@ def unhook(function: Function | str) -> bool:
     return found or any(removed)
 
 
-def open_book(sources: Sequence[HookSource], fixed: str = "") -> HookBook:
+def open_book(
+    sources: Sequence[HookSource], fixed: str = "", changed: Callable[[str], str] = _never
+) -> HookBook:
     """Return the hooks of a kernel that opens; of cells only where nobody fixed them."""
-    book = HookBook(sources, fixed=fixed)
+    book = HookBook(sources, changed=changed, fixed=fixed)
     for name, function in OF_CELLS if not fixed else ():
         book.add(name, function, ORIGIN)
     BOOKS.append(book)

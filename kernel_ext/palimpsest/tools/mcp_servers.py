@@ -250,6 +250,10 @@ class _Offered:
     resources: bool = False
 
 
+def _never(_origin: str) -> str:
+    return ""
+
+
 class Servers:
     """All servers of a kernel.
 
@@ -264,11 +268,14 @@ class Servers:
         root: Path,
         *,
         installed: Callable[[], bool] = mcp.installed,
+        changed: Callable[[str], str] = _never,
     ) -> None:
         self._servers = [Server(spec, environment, root) for spec in specs]
         self._registry = registry
         self._offered = _Offered()
         self._installed = installed
+        self._changed = changed
+        """Says why what a file names may not be started any more, by its origin."""
         self._told: set[str] = set()
 
     def __bool__(self) -> bool:
@@ -279,7 +286,12 @@ class Servers:
         if not self._installed():
             return
         for server in self._servers:
-            if not server.spec.refused:
+            if server.spec.refused or server.state in ("off", "connecting", "connected"):
+                continue
+            why = self._changed(server.spec.origin)
+            if why:
+                server.problem = why
+            else:
                 server.begin(anew=anew)
 
     def preload(self) -> None:
