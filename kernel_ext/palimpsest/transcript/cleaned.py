@@ -16,8 +16,8 @@ from palimpsest.transcript.secrets import is_secret_field
 
 Scrub = Callable[[str], str]
 
-KEPT = frozenset({"id", "call_id", "role", "type", "status", "mime", "sha256", "hash", "snapshot"})
-"""Fields of ours that hold no words."""
+KEPT = frozenset({"id", "call_id", "role", "type", "status", "mime", "sha256", "hash", "snapshot", "share"})  # fmt: skip
+"""Fields of ours that hold no words; of a shared page, the name that nobody guesses."""
 
 OPAQUE = frozenset({"data", "encrypted_content", "signature", "thought_signature", "thought_signatures"})  # fmt: skip
 """What a provider gave to be sent back as it is."""
