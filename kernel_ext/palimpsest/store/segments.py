@@ -348,7 +348,9 @@ def blocks(piece: Piece, start: int | None = None) -> Iterator[list[bytes]]:
     Empty lines are among them, so that offsets can be counted.
     """
     position = piece.start if start is None else start
-    end, rest = piece.size(), b""
+    end = piece.size()
+    rest: list[bytes] = []
+    """The line that is not finished yet: joined once, since it may be of 100 MB."""
     try:
         file = opened(piece.path)
     except FileNotFoundError:
@@ -361,8 +363,10 @@ def blocks(piece: Piece, start: int | None = None) -> Iterator[list[bytes]]:
                 break
             position += len(chunk)
             lines = chunk.split(b"\n")
-            lines[0] = rest + lines[0]
-            rest = lines.pop()
+            if len(lines) > 1 and rest:
+                lines[0] = b"".join([*rest, lines[0]])
+                rest = []
+            rest.append(lines.pop())
             yield lines
 
 
@@ -401,21 +405,23 @@ def backward(piece: Piece) -> Iterator[tuple[int, bytes]]:
     except FileNotFoundError:
         return
     with file:
-        position, block, carry = piece.size(), NARROW, b""
+        position, block = piece.size(), NARROW
+        carry: list[bytes] = []
+        """The ends of the line whose beginning was not read yet, last one first."""
         while position > piece.start:
             size = min(block, position - piece.start)
             position, block = position - size, min(block * 2, CHUNK)
             file.seek(position)
-            data = file.read(size) + carry
-            *lines, _unfinished = data.split(b"\n")
-            if not lines:
-                carry = data
+            data = file.read(size)
+            if b"\n" not in data and position > piece.start:
+                carry.append(data)
                 continue
+            *lines, _unfinished = b"".join([data, *reversed(carry)]).split(b"\n")
             offset = position
             if position > piece.start:
                 # The first line may lack its beginning: it comes with the next block.
-                carry = lines.pop(0) + b"\n"
-                offset += len(carry)
+                carry = [lines.pop(0) + b"\n"]
+                offset += len(carry[0])
             yield from reversed([entry for entry in _placed(offset, lines) if entry[1]])
 
 
