@@ -21,9 +21,16 @@ from palimpsest.store.redaction import Known, Redaction, nothing_known
 from palimpsest.store.state import State
 from palimpsest.store.store import TakenOver, WriteFailed, Writer
 from palimpsest.store.takeover import shifted
-from palimpsest.store.windows import live_window
+from palimpsest.store.windows import live_window, narrow
 from palimpsest.transcript.errors import StorageFailed, UnknownError, UserError
-from palimpsest.transcript.events import Checkpoint, Event, PartDelta, Record, SessionError
+from palimpsest.transcript.events import (
+    Checkpoint,
+    Event,
+    PartDelta,
+    Record,
+    SessionCompacted,
+    SessionError,
+)
 
 Subscriber = Callable[[Sequence[Record]], None]
 T = TypeVar("T")
@@ -114,6 +121,8 @@ class Journal:
             self._take_deltas()
             for event in events:
                 self._number(self._redaction.event(event, self.state.part))
+                if isinstance(event, SessionCompacted):
+                    self._checkpoints.append(None)
             if sync:
                 self._sync_seq = self.state.seq
                 self._urgent = True
@@ -406,6 +415,7 @@ class Journal:
                 window_offset=offset,
             )
         )
+        narrow(self.state, window)
 
     def _end(self) -> None:
         with self._wake:

@@ -174,9 +174,9 @@ class Longhand:
         if like is None:
             self._bases = {data.get("seq", 0): request}
             return data
-        if like not in self._bases:
-            found = (self._find(like) or {}).get("request")
+        if not isinstance(like, int) or like not in self._bases:
+            found = (self._find(like) or {}).get("request") if isinstance(like, int) else None
             if not isinstance(found, dict) or LIKE in found:
-                raise ValueError(f"It is like request {like}, which cannot be read.")
+                raise ValueError(f"It is like request {like!r:.20}, which cannot be read.")
             self._bases = {like: found}
         return {**data, "request": filled(request, self._bases[like])}

@@ -238,6 +238,17 @@ class State(Numbered):
         """Forget messages that lie before the live window."""
         self._messages.drop(message_ids)
 
+    def leave(self, message_ids: set[str], count: int, created: int) -> None:
+        """Leave messages in the log, which were created up to a moment; decisions about them stay there too.
+
+        ``count`` are the messages before the live window from now on, pinned ones that stay included.
+        """
+        self._messages.drop(message_ids)
+        known = tuple(one for one in self.decisions if one.message_id not in message_ids)
+        self._decisions, self._decided = list(known), known
+        self.older += count
+        self.older_created = max(created, self.older_created or 0)
+
     # Folding
 
     def apply(self, record: Record) -> None:

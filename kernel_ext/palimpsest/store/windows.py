@@ -19,6 +19,10 @@ from palimpsest.transcript.parts import CompactionPart
 KEPT = 0
 """The first sequence number of a message that came with the checkpoint and lies before the window."""
 
+HELD_MESSAGES = 300
+"""Messages before the window that a running session goes on holding: what pages and a person look at.
+Without a limit a session of 1,000 turns grew by 26 kB a turn."""
+
 
 @dataclass(frozen=True, slots=True)
 class Window:
@@ -63,6 +67,26 @@ def live_window(state: State, first_message_id: str | None = None) -> Window:
         if decision.message_id in known
     ]
     return Window(seq, {"decisions": decisions, "window": fields, "messages": older + len(window)})
+
+
+def narrow(state: State, window: Window) -> None:
+    """Leave the oldest messages before a window in the log, as opening the session there would.
+
+    Nothing is left out while a person has taken something back, which may be undone.
+    """
+    fields, session = window.extra.get("window"), state.session
+    if fields is None or (session is not None and session.revert is not None):
+        return
+    inside = set(fields["ids"])
+    before = [one for one in state.slots() if one.id not in inside and one.first_seq != KEPT]
+    gone = before[: max(0, len(before) - HELD_MESSAGES)]
+    kept = {message["info"]["id"] for message in fields["kept"]}
+    created = [message.info.time.created for message in _read(state, gone)]
+    for slot in gone:
+        if slot.id in kept:
+            slot.first_seq = KEPT
+    if gone:
+        state.leave({slot.id for slot in gone} - kept, len(gone), max(created, default=0))
 
 
 def _read(state: State, slots: Sequence[MessageSlot]) -> list[Message]:
