@@ -23,6 +23,7 @@ from palimpsest.session import config_admin, config_remote
 from palimpsest.session.state_folder import state_folder
 from palimpsest.tools.opening import LeftOut, read_for_prompt
 
+DEEPEST = 30
 LARGEST_FILE = 1_000_000
 """Bytes; a larger file is none of ours."""
 PROJECTS = "project's file"
@@ -241,6 +242,7 @@ class _Reader:
         """Yield the layer that a text holds, when it can be understood."""
         try:
             data = json.loads(_without_comments(content)) if is_json else tomllib.loads(content)
+            _check_depth(data)
         except (ValueError, RecursionError) as error:
             kind = "JSON" if is_json else "TOML"
             self.problems.append(f"{origin} is not valid {kind}: {error}. Nothing of it is used.")
@@ -278,6 +280,17 @@ def may_be_planted(status: os.stat_result, folder: Path) -> bool:
     if not hasattr(os, "getuid") or status.st_uid in (0, os.getuid()):
         return False
     return bool(folder.stat().st_mode & stat.S_IWOTH)
+
+
+def _check_depth(data: Any) -> None:
+    """Raise ValueError for values in values that no setting has, and that whoever goes through them fails at."""
+    level = [data] if isinstance(data, dict | list) else []
+    for _ in range(DEEPEST):
+        inner = [one.values() if isinstance(one, dict) else one for one in level]
+        level = [one for values in inner for one in values if isinstance(one, dict | list)]
+        if not level:
+            return
+    raise ValueError(f"it is nested deeper than {DEEPEST} levels")
 
 
 def _without_comments(text: str) -> str:
