@@ -440,3 +440,25 @@ def test_a_program_that_changed_since_the_kernel_began_is_not_started(
     assert "changed since you trusted them" in str(found.hooks.problems)
     assert "changed since you trusted them" in str(told)
     assert list(tmp_path.glob("ran*")) == []
+
+
+@pytest.mark.parametrize("where", ["", "notebooks/"])
+def test_a_program_beside_the_folder_of_the_notebook_is_bound_too(
+    project: Path, places: Places, where: str
+) -> None:
+    for name in ("tools/server.py", "tools/beside.py"):
+        write(project / name, SCRIPT)
+    (project / "notebooks").mkdir()
+    up = "../" if where else ""
+    write(
+        project / f"{where}palimpsest.toml",
+        f'[mcp.x]\ncommand = "python"\nargs = ["{up}tools/server.py"]',
+    )
+    start = project / "notebooks"
+    assert load(start, {}, places=places).held
+    trust(start, {}, places)
+    assert load(start, {}, places=places).held == ()
+
+    write(project / "tools/beside.py", "import os\n")
+
+    assert load(start, {}, places=places).held

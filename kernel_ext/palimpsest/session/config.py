@@ -15,7 +15,7 @@ from pydantic import BaseModel
 from palimpsest.render.escape import code_span, inline, one_line
 from palimpsest.session.admin_trust import state_named_by, trusted_by
 from palimpsest.session.agents import BUILT_IN as BUILT_IN_AGENTS
-from palimpsest.session.config_files import PROJECTS, Layer, Places, layers
+from palimpsest.session.config_files import PROJECTS, Layer, Places, layers, upwards
 from palimpsest.session.config_merge import Merge, dotted, split
 from palimpsest.session.config_sift import Ground
 from palimpsest.session.config_trust import Held, Trust, digest_of
@@ -145,7 +145,7 @@ def load(
     found = list(layers(start, environment, places, loading.problems))
     project = find_project(start)
     places = _placed(places, found)
-    digest = trusted(found, places, project)
+    digest = trusted(found, places, start)
     for layer in found:
         if layer.is_project and not digest and not trusted_by(found, layer.base):
             agents, commands = own_names(start, places) if _defines(layer) else NOBODY
@@ -183,17 +183,25 @@ def _defines(layer: Layer) -> bool:
     return "agent" in layer.data or "command" in layer.data
 
 
-def trusted(found: Sequence[Layer], places: Places, project: Path) -> str:
+def trusted(found: Sequence[Layer], places: Places, start: Path) -> str:
     """Return the digest of the project's settings if a person trusted them, else nothing."""
+    digest = _digest(found, places, start)
+    return digest if Trust(places.kept, find_project(start)).has(digest) else ""
+
+
+def _digest(found: Sequence[Layer], places: Places, start: Path) -> str:
     said = [layer for layer in found if layer.is_project]
-    digest = digest_of(said, project)
-    return digest if Trust(places.kept, project).has(digest) else ""
+    project = find_project(start)
+    *_, top = upwards(start, places.home)
+    folders = [project, *(layer.base.resolve() for layer in said)]
+    tree = top if (top / ".git").exists() else min(folders, key=lambda folder: len(folder.parts))
+    return digest_of(said, (project, start), tree)
 
 
 def still_trusted(start: Path, environment: Mapping[str, str], digest: str) -> bool:
     """Tell whether the project's files say and run what they did when they had this digest."""
-    found = layers(start, environment, Places.usual(environment), [])
-    return digest_of([one for one in found if one.is_project], find_project(start)) == digest
+    places = Places.usual(environment)
+    return _digest(list(layers(start, environment, places, [])), places, start) == digest
 
 
 def trust(
@@ -211,9 +219,8 @@ def trust(
     held = load(start, environment, places=places).held
     found = list(layers(start, environment, places, []))
     places = _placed(places, found)
-    said = [one for one in found if one.is_project]
     files = [*dict.fromkeys(one.origin for one in held), *(definitions or {}).values()]
-    digests = [*([digest_of(said, project)] if held else []), *(definitions or {})]
+    digests = [*([_digest(found, places, start)] if held else []), *(definitions or {})]
     if digests:
         Trust(places.kept, project).add(digests, files, project)
     return list(held)

@@ -46,13 +46,18 @@ class Held:
         )
 
 
-def digest_of(layers: Sequence[Layer], project: Path) -> str:
-    """Return what makes a project's settings the same ones; empty where it has none."""
+def digest_of(layers: Sequence[Layer], starts: Sequence[Path], tree: Path) -> str:
+    """Return what makes a project's settings the same ones; empty where it has none.
+
+    ``starts`` are folders in which programs run and modules are looked for, ``tree`` is the whole of
+    what came together: the repository in which the project lies.
+    """
     if not layers:
         return ""
     said = [[os.path.realpath(one.base), one.origin, one.data] for one in layers]
     runs = [one.data[name] for one in layers for name in RUNS if name in one.data]
-    files = bound_files(runs, (one.base for one in layers), project) if runs else {}
+    bases = [*starts, *(one.base for one in layers)]
+    files = bound_files(runs, bases, tree) if runs else {}
     return _digest(["settings", said, files])
 
 
