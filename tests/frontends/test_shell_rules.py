@@ -19,7 +19,8 @@ TEXTS = [
     "echo a & touch ran-6",
     "cat .env",
 ]
-register_scenario("hidden", [*(calls("bash", command=text) for text in TEXTS), says("Done.")])
+for number, text in enumerate(TEXTS):
+    register_scenario(f"hidden-{number}", [calls("bash", command=text), says("Done.")])
 register_scenario("plain", [calls("bash", command="echo one; echo 'two'"), says("Done.")])
 """
 
@@ -42,13 +43,18 @@ def test_only_echoes_run_under_a_rule_for_echo(tmp_path: Path) -> None:
     with Kernel(cwd=tmp_path, env=env) as kernel:
         assert kernel.client.run(SETUP).status == "ok"
         # Nobody can answer here, so what asks is refused.
-        plain = kernel.client.run("%agent --model rehearsal/plain go", timeout=60)
-        hidden = kernel.client.run("%agent --model rehearsal/hidden go", timeout=60)
+        plain = kernel.client.run("%agent --new --model rehearsal/plain go", timeout=60)
+        hidden = [
+            kernel.client.run(
+                f"%agent --new --model rehearsal/hidden-{number} go", timeout=60
+            ).story()
+            for number in range(7)
+        ]
         taken = kernel.client.run(TAKES)
 
     assert "two" in plain.story()
-    assert "Done." in hidden.story()
-    assert "opensesame" not in hidden.story()
+    assert [story for story in hidden if "refused" not in story] == []
+    assert "opensesame" not in "".join(hidden)
     assert (
         sorted(one.name for one in tmp_path.iterdir() if one.name.startswith(("ran", "taken")))
         == []

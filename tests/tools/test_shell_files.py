@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from tests.tools.desk import Bench
 
-from palimpsest.tools.shell_files import protected_files
+from palimpsest.tools.shell_files import outside_files, protected_files
 from palimpsest.transcript.errors import PermissionDenied
 from palimpsest.transcript.values import Reply
 
@@ -125,3 +125,45 @@ async def test_a_file_that_may_not_be_read_is_not_read_by_a_command(
     with pytest.raises(PermissionDenied):
         await bench.call("bash", command="echo x > .git/hooks/pre-push")
     assert not (folder / ".git/hooks/pre-push").exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "outside"),
+    [
+        ("grep -r x {out}", "{out}"),
+        ("wc -l notes.txt {out}/data.csv", "{out}/data.csv"),
+        ("sort {out}/*.csv | head", "{out}"),
+        ("grep -a x {out}/$NAME/environ", "{out}"),
+        ("grep x linked", "{out}/data.csv"),
+        ("cat a | grep x ../outside/data.csv", "{out}/data.csv"),
+        ("grep /api/v1 notes.txt", None),
+        ("sort -t / notes.txt", None),
+        ("grep --file={out}/data.csv notes.txt", "{out}/data.csv"),
+        ("wc /dev/null", None),
+        ("jq .a/.b notes.txt", None),
+        ("ls {out}", None),
+    ],
+)
+def test_what_is_read_outside_the_project_is_seen(
+    bench: Bench, folder: Path, text: str, outside: str | None
+) -> None:
+    place = bench.root.parent / "outside"
+    place.mkdir()
+    (place / "data.csv").write_text("1")
+    bench.write("notes.txt", "x")
+    (folder / "linked").symlink_to(place / "data.csv")
+
+    found = outside_files(text.replace("{out}", str(place)), folder, folder)
+
+    assert found == ([outside.replace("{out}", str(place))] if outside else [])
+
+
+async def test_reading_outside_the_project_asks_for_the_folder(bench: Bench) -> None:
+    bench.desk.rules = {"bash": "allow"}
+    (bench.root.parent / "data.csv").write_text("1")
+
+    await bench.call("bash", command="wc -l ../data.csv")
+
+    assert [(one.permission, one.patterns) for one in bench.desk.asked] == [
+        ("external_directory", (f"{bench.root.parent}/*",))
+    ]

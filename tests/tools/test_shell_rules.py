@@ -210,6 +210,16 @@ def test_a_star_behind_everything_takes_nothing_away() -> None:
         "cat <<EE\nE\\\nE\nrm x\nEE",
         'git log ${x:-`rm x`}',
         "echo a |& rm x",
+        "f() { rm x; }; f",
+        "function echo { rm x; }\necho a",
+        "case a in a) rm x;; esac",
+        "case a in a) echo a;& b) rm x;; esac",
+        "coproc N { rm x; }",
+        ">o rm x",
+        "rm>o x",
+        "rm`echo` x",
+        "rm$EMPTY x",
+        "echo `echo \"`echo; rm`\"`",
     ],
 )  # fmt: skip
 def test_a_deny_finds_the_command_wherever_it_stands(text: str) -> None:

@@ -7,7 +7,8 @@ it does not see. It errs towards more pieces, since each piece has to be allowed
 
 import re
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import islice
 
 from palimpsest.tools.shell_pieces import DEVICE, pieces
 from palimpsest.transcript.errors import UserError
@@ -36,6 +37,14 @@ KEYWORDS = frozenset(
 ASSIGNMENT = re.compile(
     r"[A-Za-z_]\w*\+?=(?:\"(?:\\.|[^\"\\])*\"|'[^']*'|\\.|[^\s'\"\\])*(?=\s)", re.DOTALL
 )
+
+MOST_SEARCHED = 200
+"""Brackets in one command, and commands in one text; more is no text that a person reads."""
+_INNER = re.compile(
+    r"[)}]|\{(?=\s)|\b(?:do|then|else|in|time|coproc(?:\s+\w+)?|function\s+\S+|exec|eval|command|builtin)\s"
+)
+_LEADING = re.compile(r"\A\s*(?:(?:\d*|\{\w+\}|&)[<>]+[|&]?\s*[^\s<>]+\s+)+")
+_GLUED = re.compile(r"\s*([\w./+-]+)(?=[$`<>(){}\"'\\])")
 
 CHANGES_FILES = frozenset(
     [
@@ -100,6 +109,22 @@ def _commands(piece: str) -> Iterator[str]:
         if plain and plain != program:
             # A rule against a program holds however its name is written.
             yield " ".join([plain, *more])
+
+
+def hidden_commands(commands: Iterable[str]) -> Iterator[str]:
+    """Yield what else might run in commands of a text that is not plain.
+
+    That is what stands behind a bracket or a word of the language (a function's body, a case), behind a
+    redirection, and a program with something glued to it. It sees too much rather than too little.
+    """
+    for command in islice(commands, MOST_SEARCHED):
+        tails = (command[found.end() :] for found in _INNER.finditer(command))
+        for text in (command, *islice(tails, MOST_SEARCHED)):
+            rest = _LEADING.sub("", text)
+            if rest != command:
+                yield from _commands(rest)
+            if found := _GLUED.match(rest):
+                yield f"{found[1]} {rest[found.end() :]}".strip()
 
 
 def paths_touched(command: str) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ import os
 import re
 import shutil
 import signal
+from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel, Field
@@ -19,7 +20,7 @@ from palimpsest.tools.paths import reach
 from palimpsest.tools.process import Command, Ended, Output
 from palimpsest.tools.progress import PREVIEW_CHARS, Progress
 from palimpsest.tools.python import first_line
-from palimpsest.tools.shell_files import protected_files
+from palimpsest.tools.shell_files import outside_files, protected_files
 from palimpsest.tools.shell_rules import always_patterns
 from palimpsest.tools.tool import ToolContext, ToolOutcome
 from palimpsest.transcript.errors import Aborted, UserError
@@ -77,13 +78,8 @@ class BashTool:
         if shell is None or os.name != "posix":
             raise UserError("There is no Unix shell on this machine. Use the python tool.")
         folder = await reach_folder(context, arguments.workdir or ".")
-        for path in paths_touched(command):
-            await reach(context, str(folder.path / path) if not path.startswith("~") else path)
         title = first_line(command)
-        named = await asyncio.to_thread(protected_files, command, folder.path, context.root)
-        for permission, path in named:
-            verb = "Read" if permission == "read" else "Write"
-            await context.ask(permission, [path], title=f"{verb} {path} by a command: {title}")
+        await _ask_for_files(context, command, folder.path, title)
         await context.ask(self.permission, [command], title=title, always=always_patterns(command))
         if context.abort.is_set():
             raise Aborted(context.abort.reason)
@@ -126,6 +122,17 @@ class BashTool:
         for one in self._background:
             one.end()
         self._background = []
+
+
+async def _ask_for_files(context: ToolContext, command: str, folder: Path, title: str) -> None:
+    """Ask for what a command plainly goes to outside the project, and for the protected files it names."""
+    for path in paths_touched(command):
+        await reach(context, str(folder / path) if not path.startswith("~") else path)
+    for path in await asyncio.to_thread(outside_files, command, folder, context.root):
+        await reach(context, path)
+    for permission, path in await asyncio.to_thread(protected_files, command, folder, context.root):
+        verb = "Read" if permission == "read" else "Write"
+        await context.ask(permission, [path], title=f"{verb} {path} by a command: {title}")
 
 
 def _metadata(ended: Ended, output: Output, coloured: str) -> dict[str, Any]:

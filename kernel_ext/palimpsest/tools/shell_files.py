@@ -15,6 +15,7 @@ from pathlib import Path
 from palimpsest.tools.commands import simple_commands, words_of
 from palimpsest.tools.paths import confine
 from palimpsest.tools.protected import is_protected
+from palimpsest.tools.shell_pieces import DEVICE
 from palimpsest.transcript.errors import UserError
 
 LOOKS_ONLY = frozenset(
@@ -27,12 +28,21 @@ WRITES_ALL = frozenset(
 )
 WRITES_LAST = frozenset(["cp", "ln", "install", "rsync", "scp"])
 IN_PLACE = re.compile(r"(?:-[a-zA-Z]*i|--in-place)")
+READS = frozenset(
+    [
+        *("grep", "egrep", "fgrep", "rg", "wc", "nl", "tac", "rev", "cut", "sort", "uniq", "cmp", "comm", "diff"),
+        *("jq", "awk", "sed", "od", "xxd", "strings", "base64", "paste", "fold", "more", "tar", "zip", "find"),
+    ]
+)  # fmt: skip
+"""Programs that show what is in the files they name."""
+COLUMNS = frozenset(["cut", "sort", "awk", "paste"])
 MOST_NAMES = 2_000
 """That a pattern is expanded to, and that are looked at in one text."""
 MOST_FOLDERS = 8
 MOST_STARRED = 3
 """Names with a star in one path: each multiplies the folders that are looked through."""
 
+_UNKNOWN = re.compile(r"[$*?\[{`]")
 _HOME = re.compile(r"\$(?:HOME\b|\{HOME\})")
 _NO_NAME = re.compile(r"[^\w./~*?\[\]@%+-]+")
 
@@ -56,6 +66,34 @@ def protected_files(text: str, folder: Path, root: Path) -> list[tuple[str, str]
         if is_protected(permission, shown)
     )
     return list(dict.fromkeys(found))
+
+
+def outside_files(text: str, folder: Path, root: Path) -> list[str]:
+    """Return files and folders outside the project whose contents a text plainly reads.
+
+    What ``paths_touched`` names is asked about already; these are the words of other programs that read.
+    """
+    found: dict[str, None] = {}
+    for piece in simple_commands(_HOME.sub("~", text)):
+        words = words_of(piece)
+        if words and words[0] in READS:
+            # A slash alone is more often what separates columns.
+            given = [word for word in words[1:] if word != "/" or words[0] not in COLUMNS]
+            found |= dict.fromkeys(_outside(given, folder, root))
+    return list(found)
+
+
+def _outside(words: list[str], folder: Path, root: Path) -> Iterator[str]:
+    for given in islice(words, MOST_NAMES):
+        word = given.partition("=")[2] if given.startswith("-") else given
+        literal = _UNKNOWN.split(word, maxsplit=1)[0]
+        path = literal if literal == word else literal.rpartition("/")[0] + "/"
+        if not literal:
+            continue
+        with suppress(UserError, OSError):
+            place = confine(path, root, folder)
+            if not place.inside and place.path.exists() and not DEVICE.fullmatch(path):
+                yield str(place.path)
 
 
 def _read(piece: str, words: list[str]) -> Iterator[str]:

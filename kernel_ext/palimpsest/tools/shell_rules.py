@@ -9,7 +9,7 @@ Border: pure text; the order of rules is the work of ``permissions.py``.
 from collections.abc import Callable
 from functools import lru_cache
 
-from palimpsest.tools.commands import simple_commands
+from palimpsest.tools.commands import hidden_commands, simple_commands
 from palimpsest.tools.harmless import widened
 from palimpsest.tools.plain import PlainCommand, plain_commands
 from palimpsest.tools.wildcard import compiled
@@ -36,7 +36,9 @@ def harmless_commands(text: str) -> frozenset[str]:
 def judged(text: str) -> tuple[str, ...]:
     """Return what rules are asked about: each command in the text, and a text that is not plain itself."""
     commands = simple_commands(text)
-    return commands if agreed(text) is not None else tuple(dict.fromkeys((*commands, text)))
+    if agreed(text) is not None:
+        return commands
+    return tuple(dict.fromkeys((*commands, *hidden_commands(commands), text)))
 
 
 def whole(text: str) -> str:
