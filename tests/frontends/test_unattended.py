@@ -120,6 +120,14 @@ class TestScript:
             assert (answer.stopped_by, len(server.requests)) == ("error", 1)
             assert answer.error is not None
 
+    def test_a_provider_that_asks_for_a_day_is_not_waited_for(self, tmp_path: Path) -> None:
+        with script(tmp_path, fails(429, retry_after=86_400)) as (session, server):
+            answer = session.prompt("go")
+
+            assert (answer.stopped_by, len(server.requests)) == ("error", 1)
+            assert answer.error is not None
+            assert "asks to wait 24 h" in answer.error.message
+
     def test_a_cut_and_a_withheld_answer_name_themselves(self, tmp_path: Path) -> None:
         cut, withheld = says("Half").finishes("length"), says("X").finishes("content_filter")
         with script(tmp_path, cut, withheld) as (session, _):

@@ -267,6 +267,7 @@ def test_closes_what_a_dead_writer_left_open() -> None:
     assert isinstance(message.info, AssistantMessage)
     assert isinstance(message.info.error, AbortedError)
     assert message.info.time.completed == 99
+    assert message.info.stopped_by == "interrupted"
     words, call = message.parts
     assert isinstance(words, TextPart)
     assert (words.text, words.time) == ("Hi there", Span(start=1, end=99))
@@ -293,6 +294,17 @@ def test_a_call_that_was_still_being_written_keeps_its_half() -> None:
     assert isinstance(part, ToolPart)
     assert isinstance(part.state, ToolFailed)
     assert part.state.metadata == {"raw": '{"a', "interrupted": True}
+
+
+def test_a_turn_that_died_between_two_steps_is_said_to_be_interrupted() -> None:
+    events = [SessionStatus(status=Busy()), user("msg_1"), assistant("msg_2", completed=3)]
+    between = events[2].info.model_copy(update={"finish": "tool-calls"})
+    state = fold(records([*events[:2], MessageUpdated(info=between)]))
+
+    closing = close_interrupted(state, now_ms=9)
+
+    ended = between.model_copy(update={"stopped_by": "interrupted"})
+    assert closing == [MessageUpdated(info=ended), SessionStatus(status=Idle())]
 
 
 def test_a_session_that_ended_well_has_nothing_to_close() -> None:

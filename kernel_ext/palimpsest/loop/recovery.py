@@ -6,6 +6,7 @@ from palimpsest.context.route import Route
 from palimpsest.loop.stage import Stage
 from palimpsest.model.retry import MAX_RETRIES, delay_seconds, retryable
 from palimpsest.processor.processor import Processor
+from palimpsest.render.words import duration
 from palimpsest.transcript.errors import Aborted, ApiError, ContextOverflowError, ModelFailed
 from palimpsest.transcript.events import PartUpdated, SessionStatus
 from palimpsest.transcript.parts import RetryPart, Span
@@ -14,6 +15,9 @@ from palimpsest.transcript.values import ModelInfo
 
 LARGE_SHARE = 0.5
 """Of the room that there is; tools that take as much are what is to be made less."""
+LONGEST_WAIT_SECONDS = 3_600.0
+"""A provider that asks for more, such as for a day, is told to a person and not waited for."""
+TOO_LONG = "{said} The provider asks to wait {wait} before the next request; ask again then, or choose another model."
 
 
 def too_large(route: Route, info: ModelInfo, tools: int = 0) -> ContextOverflowError:
@@ -44,9 +48,12 @@ async def wait_before_retry(
         raise failure
     if not isinstance(error, ApiError):
         error = ApiError(message=error.message, retryable=True)
-    processor.discard_attempt(attempt)
     now = stage.clock()
-    wait_ms = round(delay_seconds(attempt, error.headers, stage.jitter(), now / 1000) * 1000)
+    wait_seconds = delay_seconds(attempt, error.headers, stage.jitter(), now / 1000)
+    if wait_seconds > LONGEST_WAIT_SECONDS:
+        raise ModelFailed(_too_long(error, wait_seconds))
+    wait_ms = round(wait_seconds * 1000)
+    processor.discard_attempt(attempt)
     message = processor.message
     stage.write(
         PartUpdated(
@@ -63,6 +70,13 @@ async def wait_before_retry(
     )
     await _sleep(stage, wait_ms / 1000)
     stage.write(SessionStatus(status=Busy()))
+
+
+def _too_long(error: ApiError, wait_seconds: float) -> ApiError:
+    said = error.message.rstrip()
+    said = said if said.endswith((".", "!", "?", "…")) else f"{said}."
+    words = TOO_LONG.format(said=said, wait=duration(wait_seconds))
+    return error.model_copy(update={"message": words, "retryable": False})
 
 
 async def _sleep(stage: Stage, seconds: float) -> None:

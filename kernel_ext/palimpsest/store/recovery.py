@@ -17,7 +17,7 @@ from palimpsest.transcript.events import (
     SessionStatus,
     SessionUpdated,
 )
-from palimpsest.transcript.messages import AssistantMessage, Message
+from palimpsest.transcript.messages import AssistantMessage, Message, Messages
 from palimpsest.transcript.parts import (
     Part,
     ReasoningPart,
@@ -29,7 +29,7 @@ from palimpsest.transcript.parts import (
     ToolRunning,
 )
 from palimpsest.transcript.sessions import Idle
-from palimpsest.transcript.stops import stop_of_error
+from palimpsest.transcript.stops import stop_of, stop_of_error
 from palimpsest.transcript.values import Reply
 
 ABORTED = "Tool execution aborted"
@@ -51,6 +51,7 @@ def close_interrupted(state: State, now_ms: int) -> list[Event]:
         time = session.time.model_copy(update={"compacting": None, "updated": now_ms})
         events.append(SessionUpdated(session=session.model_copy(update={"time": time})))
     if not isinstance(state.status, Idle):
+        events.extend(_end_turn(state.messages()))
         events.append(SessionStatus(status=Idle()))
     return events
 
@@ -65,6 +66,13 @@ def _close_message(message: Message, info: AssistantMessage, now_ms: int) -> Ite
         error = info.error or AbortedError(message=INTERRUPTED)
         update = {"time": time, "error": error, "stopped_by": stop_of_error(error)}
         yield MessageUpdated(info=info.model_copy(update=update))
+
+
+def _end_turn(messages: Messages) -> Iterator[Event]:
+    """Say of a turn that ended between two steps that it did not come to its end."""
+    info = messages[-1].info if messages else None
+    if isinstance(info, AssistantMessage) and info.time.completed and stop_of(info) is None:
+        yield MessageUpdated(info=info.model_copy(update={"stopped_by": "interrupted"}))
 
 
 def _closed(part: Part, now_ms: int) -> Part:
