@@ -27,6 +27,7 @@ from palimpsest.transcript.errors import AbortedError
 from palimpsest.transcript.events import (
     DecisionMade,
     Event,
+    MessageUpdated,
     PartDelta,
     PermissionAsked,
     PermissionReplied,
