@@ -8,14 +8,10 @@ import pytest
 from tests.frontends.kernel import Kernel
 from tests.loop.studio import Studio, ask, until
 
-from palimpsest.frontends.presence import (
-    FORGOTTEN_SECONDS,
-    PING_SECONDS,
-    Presence,
-    refuse_unattended,
-)
+from palimpsest.frontends.presence import FORGOTTEN_SECONDS, PING_SECONDS, Presence
 from palimpsest.model.script import calls, says
 from palimpsest.model.scripted import ScriptedModel
+from palimpsest.session.unattended import refuse_unattended
 
 ONE = "calls('python', code='x = 6 * 7').says('')"
 QUESTION = calls("question", questions=[{"question": "Which one?", "options": []}])

@@ -1,5 +1,6 @@
 """Every guard ends a turn that nobody watches, and says which it was."""
 
+import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -134,6 +135,12 @@ class TestScript:
             assert session.prompt("go").stopped_by == "length"
             assert session.prompt("go").stopped_by == "content_filter"
 
+    def test_a_script_with_a_loop_of_its_own_waits_for_nobody_either(self, tmp_path: Path) -> None:
+        with script(tmp_path, *always(A)) as (session, server):
+            answer = asyncio.run(session.aio.prompt("go", yes=True))
+
+            assert (answer.stopped_by, len(server.requests)) == ("circle", 4)
+
     def test_the_circle_of_a_child_ends_the_child(self, tmp_path: Path) -> None:
         begins = calls("task", description="look", prompt="Look.", agent="general")
         with script(tmp_path, begins, *always(A)[:4], says("It failed.")) as (session, server):
@@ -198,7 +205,7 @@ class TestKernel:
     ) -> None:
         with kernel_with(tmp_path, *[A] * 5, fails(401), permission="allow") as (kernel, server):
             run_id = kernel.send("%%agent -y\ngo", stdin=True)
-            assert "repeats the same call" in kernel.question()
+            assert "repeats the same call" in kernel.question(timeout=40)
             kernel.answer("1")
             run = kernel.finish(run_id)
 

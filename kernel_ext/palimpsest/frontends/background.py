@@ -16,13 +16,13 @@ from IPython.core.error import UsageError
 from palimpsest.frontends import failing
 from palimpsest.frontends.answer import AgentAnswer
 from palimpsest.frontends.options import Options, Request
-from palimpsest.frontends.presence import AWAY_SECONDS
 from palimpsest.frontends.pump import CellWait, Pump
 from palimpsest.frontends.questions import Questions
 from palimpsest.frontends.turn import Pages, Place, Services, TurnStopped, without_cell
 from palimpsest.render.escape import inline
 from palimpsest.render.prose import safe_markdown
 from palimpsest.session.api import Answer, LiveSession, PromptOptions
+from palimpsest.session.unattended import AWAY_SECONDS
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.events import (
     PermissionReplied,

@@ -22,7 +22,7 @@ from palimpsest.frontends.giving_channel import GivingChannel
 from palimpsest.frontends.guests_channel import GuestsChannel
 from palimpsest.frontends.magic import current_notebook, rename_notebook
 from palimpsest.frontends.notices import choices_of, head_of, in_batches, pictures, records_since
-from palimpsest.frontends.presence import AWAY_SECONDS, Presence
+from palimpsest.frontends.presence import Presence
 from palimpsest.frontends.project_channel import ProjectChannel
 from palimpsest.frontends.protocol import (
     COMMAND_TYPES,
@@ -68,6 +68,7 @@ from palimpsest.frontends.shelf_channel import ShelfChannel
 from palimpsest.frontends.turn import Services, without_cell
 from palimpsest.render.story import Notes
 from palimpsest.session.api import Answer, LiveSession, PromptOptions
+from palimpsest.session.unattended import AWAY_SECONDS
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.events import Record
 from palimpsest.transcript.messages import Origin

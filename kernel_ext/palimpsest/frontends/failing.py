@@ -6,11 +6,11 @@ raises. Whether somebody is there is what the cell's own request says: ``allow_s
 Border: decides and raises; the answer was shown before.
 """
 
-import sys
 from collections.abc import Callable
 from typing import Any
 
 from palimpsest.frontends.answer import AgentAnswer
+from palimpsest.session.unattended import has_terminal
 from palimpsest.transcript.errors import UserError
 
 WELL = frozenset({"finished", "cancelled"})
@@ -51,6 +51,6 @@ def may_type(shell: Any) -> bool:
     """Tell whether the cell that runs came from somewhere where a person can type an answer."""
     kernel = getattr(shell, "kernel", None)
     if kernel is None:
-        return sys.stdin is not None and not sys.stdin.closed and sys.stdin.isatty()
+        return has_terminal()
     content = kernel.get_parent("shell").get("content") or {}
     return bool(content.get("allow_stdin", True))

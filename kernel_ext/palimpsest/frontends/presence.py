@@ -1,4 +1,4 @@
-"""Whether somebody can answer a question now, and the recorded no where nobody can.
+"""Whether a page is there that can answer a question now.
 
 A page that watches may be gone for 20 seconds before its watch ends, and one in a hidden tab renews
 late; so it is pinged while a question is open, and counts as there when it answers in time.
@@ -6,25 +6,13 @@ late; so it is pinged while a question is open, and counts as there when it answ
 Border: says who is there; who asks, and how, is decided by its callers.
 """
 
-import asyncio
 import time
 from collections.abc import Callable
-
-from palimpsest.session.api import LiveSession
-from palimpsest.transcript.values import Reply
 
 PING_SECONDS = 5.0
 """A page that has not answered a ping by then is not there."""
 FORGOTTEN_SECONDS = 120.0
 """A page not heard for so long is no more pinged; in a hidden tab one renews its watch once a minute."""
-AWAY_SECONDS = 600.0
-"""How long a question waits for a person who was there and went away: a closed lid, a lunch."""
-LOOK_SECONDS = 0.5
-
-NOBODY = (
-    "Nobody is here to be asked. Do without this call, or tell the user to allow it in the settings or to ask "
-    "again with --yes."
-)
 
 
 class Presence:
@@ -74,27 +62,3 @@ class Presence:
         if self._silent_since is None:
             self._silent_since = now
         return now - self._silent_since < PING_SECONDS
-
-
-async def refuse_unattended(
-    session: LiveSession, attended: Callable[[], bool], patience_seconds: float
-) -> None:
-    """Answer what a turn asks that belongs to no cell with a recorded no, when nobody is there.
-
-    Runs until it is cancelled; ``patience_seconds`` is how long somebody may be away.
-    """
-    away_since: float | None = None
-    while True:
-        await asyncio.sleep(LOOK_SECONDS)
-        picture = session.snapshot()
-        if not (picture.asks or picture.questions) or attended():
-            away_since = None
-            continue
-        now = time.monotonic()
-        away_since = now if away_since is None else away_since
-        if now - away_since < patience_seconds:
-            continue
-        for ask in picture.asks:
-            session.reply(ask.id, Reply(answer="reject", feedback=NOBODY, by="headless"))
-        for asked in picture.questions:
-            session.nobody_answers(asked.question_id)

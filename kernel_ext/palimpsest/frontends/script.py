@@ -12,6 +12,7 @@ from concurrent.futures import Future, wait
 from palimpsest.frontends.interview import answer_of, interview_text
 from palimpsest.frontends.questions import AGAIN, question_text, understand
 from palimpsest.session.api import Answer, LiveSession
+from palimpsest.session.unattended import has_terminal
 from palimpsest.transcript.events import QuestionAsked
 from palimpsest.transcript.scrub import scrub, secret_values
 from palimpsest.transcript.values import Ask, Reply
@@ -67,7 +68,7 @@ def _interview(session: LiveSession, asked: QuestionAsked) -> None:
 
 def _line(text: str) -> str | None:
     """Read a line at the terminal; None where nobody can type."""
-    if sys.stdin is None or sys.stdin.closed or not sys.stdin.isatty():
+    if not has_terminal():
         return None
     try:
         return input(text)

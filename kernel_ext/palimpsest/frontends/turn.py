@@ -23,12 +23,12 @@ from palimpsest.frontends.cell import CellStory
 from palimpsest.frontends.execute import flush_figures
 from palimpsest.frontends.feed import TurnFeed
 from palimpsest.frontends.options import Request
-from palimpsest.frontends.presence import refuse_unattended
 from palimpsest.frontends.pump import CellWait, Pump
 from palimpsest.frontends.questions import Questions
 from palimpsest.frontends.terminal import TerminalStory
 from palimpsest.session.api import Answer, LiveSession, PromptOptions, Workspace
 from palimpsest.session.engine import EngineThread
+from palimpsest.session.unattended import refuse_unattended
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.events import PermissionReplied, QuestionRejected, QuestionReplied
 from palimpsest.transcript.messages import Origin

@@ -70,7 +70,7 @@ class Answer:
     """US dollars; None means unknown."""
     steps: int = 0
     error: ErrorValue | None = None
-    stopped_by: StoppedBy = "finished"
+    stopped_by: StoppedBy = "error"
     """Why the turn ended; ``finished`` is the provider's own end of the answer and nothing else."""
     seq: tuple[int, int] = (0, 0)
     """First and last journal record of the turn."""

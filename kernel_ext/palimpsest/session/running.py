@@ -11,6 +11,7 @@ from typing import Any, TypeVar, Unpack
 
 from palimpsest.session.api import Answer, LiveSession, Snapshot
 from palimpsest.session.asking import PromptWords, answers_of, options_of, reply_of
+from palimpsest.session.unattended import PROGRAM_SECONDS, has_terminal, refuse_unattended
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.events import PromptAdmitted, QuestionAsked, Record
 from palimpsest.transcript.messages import Messages
@@ -259,10 +260,19 @@ class AsyncRuns:
         self._session = session
 
     async def prompt(self, text: str, **options: Unpack[PromptWords]) -> Answer:
-        """Send a prompt and await its answer; in a notebook's kernel, ask with %agent."""
-        if self._session._holds.in_kernel:  # noqa: SLF001  one idea in two classes
+        """Send a prompt and await its answer; in a notebook's kernel, ask with %agent.
+
+        Where no terminal is, a question that the program does not answer within seconds gets a
+        recorded no. ``start`` leaves questions to the program for as long as it likes.
+        """
+        holds, live = self._session._holds, self._session._session  # noqa: SLF001  one idea in two classes
+        if holds.in_kernel:
             raise UserError(NOT_IN_A_CELL)
-        return await self._of(self._session.start(text, **options))
+        refusing = holds.engine.submit(refuse_unattended(live, has_terminal, PROGRAM_SECONDS))
+        try:
+            return await self._of(self._session.start(text, **options))
+        finally:
+            refusing.cancel()
 
     async def loop(self) -> Answer:
         """Join the run and await its final answer."""
