@@ -19,6 +19,7 @@ PEM = (
 )
 JWT = "eyJhbGciOiJIUzI1NiJ9" + ".eyJzdWIiOiIxMjM0NTY3ODkwIn0" + ".SflKxwRJSMeKKF2QT4fwpM"
 SECRETS = {
+    "openai, all small": "sk-" + "abcdefghijklmnopqrstuvwx",
     "openai": "sk-" + "proj-abcDEF0123456789abcdef",
     "anthropic": "sk-" + "ant-api03-abcDEF0123456789_-x",
     "aws": "AKIA" + "IOSFODNN7EXAMPLE",
