@@ -2,6 +2,7 @@
 /** What words of others may be in the page, whoever draws them. */
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
+import { isPlain } from '../src/notebook/diagram';
 import { disarm } from '../src/views/mounted';
 import {
   isAllowed,
@@ -71,7 +72,9 @@ describe('the sanitizer', () => {
     expect(foreign(page)).toEqual([]);
     expect(page.querySelector('[data-mark]')).toBeNull();
     for (const one of page.querySelectorAll('math *, math')) {
-      expect(one.getAttribute('style') ?? '').not.toMatch(/position|url/);
+      expect(one.getAttribute('style') ?? '').not.toMatch(
+        /position\s*:\s*[^rs]|url/
+      );
       expect(one.getAttribute('href') ?? '#').toMatch(/^(https?:|#)/);
       expect(one.className).not.toMatch(/\b(jp|lm|plm)-/);
     }
@@ -161,6 +164,33 @@ describe('the sanitizer', () => {
   });
 });
 
+describe('a diagram', () => {
+  it('is drawn when it is shapes, lines and words', () => {
+    expect(
+      isPlain('flowchart LR\n  A[Read data] --> B{Is it odd?}\n  B -->|yes| C')
+    ).toBe(true);
+    expect(
+      isPlain('sequenceDiagram\n  Ada->>Bob: Guten Tag, wie geht es?')
+    ).toBe(true);
+    expect(
+      isPlain(
+        'classDiagram\n  Animal <|-- Duck\n  class Duck {\n    +swim()\n  }'
+      )
+    ).toBe(true);
+  });
+
+  it.each(NAMED.filter(([name]) => name.startsWith('mermaid')))(
+    'stays code when it can do more: %s',
+    (_, text) => {
+      const inside = text
+        .replace(/^.*(`{3,}|~{3,}).*$/gm, '')
+        .replace(/^> |^ {2}/gm, '');
+
+      expect(isPlain(inside)).toBe(false);
+    }
+  );
+});
+
 describe('a second look at the page', () => {
   const looked = (inside: string, place?: IPlace) => {
     const page = document.createElement('div');
@@ -172,7 +202,7 @@ describe('a second look at the page', () => {
   it.each([
     '<a data-commandlinker-command="rendermime:handle-local-link" data-commandlinker-args="{}" href="http://127.0.0.1/files/a" target="_self">a</a>',
     '<h2 data-jupyter-id="Found"><span class="numbering-entry">1 </span>Found<a target="_self" href="#Found" class="jp-InternalAnchorLink">¶</a></h2>',
-    '<mjx-container class="MathJax" jax="CHTML" style="font-size: 119%;"><mjx-math><mjx-mi class="mjx-i"><mjx-c class="mjx-c1D465"></mjx-c></mjx-mi></mjx-math></mjx-container>',
+    '<mjx-container class="MathJax" jax="CHTML" style="font-size: 119.5%; position: relative;" tabindex="0"><mjx-math><mjx-mi class="mjx-i"><mjx-c class="mjx-c1D465"></mjx-c></mjx-mi></mjx-math></mjx-container>',
     '<code class="language-python"><span class="ͼv">def</span></code>'
   ])('keeps what JupyterLab adds: %s', added => {
     expect(looked(added)).toBe(added);

@@ -43,6 +43,7 @@ FOUND = r"""([where, content]) => {
   // What JupyterLab and we add to content, exactly by name.
   const own = one =>
     one.closest('mjx-container') !== null ||
+    one.matches('.todo li > span[role="img"], .page pre[tabindex="0"]') ||
     one.matches('a.jp-InternalAnchorLink, a[data-commandlinker-command="' + LABS + '"]');
   const bad = [];
   const say = (why, one) => bad.push(why + ': ' + one.outerHTML.slice(0, 200));
@@ -64,6 +65,7 @@ FOUND = r"""([where, content]) => {
       for (const { name, value } of one.attributes) {
         if (/^on|^style$|^form|srcset|^ping$|^popover|^command|^slot$|^is$|^autofocus$|^accesskey$|^contenteditable$|^poster$|^background$|^name$|^srcdoc$|^usemap$|^nonce$|^xlink|^tabindex$|^role$|^aria-/.test(name)
             && !(own(one) && /^(style|tabindex|role|aria-.*)$/.test(name))
+            && !(name === 'style' && value === '')
             && !(/^(style|form)$/.test(name) && one.closest('math') !== null)) {
           say('an attribute ' + name, one);
         }
@@ -81,7 +83,7 @@ FOUND = r"""([where, content]) => {
         }
       }
       const style = getComputedStyle(one);
-      if (/fixed|sticky/.test(style.position)) { say('floating', one); }
+      if (/fixed|sticky/.test(style.position) || style.position === 'absolute' && !own(one)) { say('floating', one); }
       if (/url\(/.test(style.backgroundImage + style.listStyleImage + style.cursor + style.maskImage + style.borderImageSource)) { say('a picture by style', one); }
     }
   }

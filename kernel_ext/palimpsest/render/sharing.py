@@ -57,7 +57,7 @@ nav summary, .todo summary { font-weight: 600; }
 nav summary::before, .todo summary::before, .under > summary::before { content: "\\25B8\\00A0"; }
 nav [open] > summary::before, .todo [open] > summary::before, .under[open] > summary::before {
   content: "\\25BE\\00A0"; }
-nav ol, .todo ul { margin: 4px 0 0; padding-left: 28px; } nav li { padding: 2px 0; }
+nav ol, .todo ul { margin: 4px 0 0; padding-left: 28px; } nav li { padding: 2px 0; overflow-wrap: anywhere; }
 nav a { text-decoration: none; } nav a:hover, nav a:focus-visible { text-decoration: underline; }
 .todo ul { list-style: none; padding-left: 4px; } .todo .done { color: var(--muted); }
 .prompt { margin-top: 40px; } .prompt h2 { color: var(--accent); font-size: 12px; }

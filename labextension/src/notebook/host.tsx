@@ -17,6 +17,7 @@ import { useEffect, useRef, type ComponentType } from 'react';
 import type { IconName, IHost } from '../views/host';
 import { disarm } from '../views/mounted';
 import { careful, placeOf } from './careful';
+import { Diagram, isPlain } from './diagram';
 import { paced } from './paced';
 import type { Slots } from './slots';
 
@@ -38,16 +39,23 @@ export function labHost(
   languages: IEditorLanguageRegistry | null
 ): IHost {
   const renderers = careful(registry);
+  const { markdownParser: parser } = registry;
   const drawn = (mimeType: string) => rendered(renderers, slots, mimeType);
   const Markdown = drawn('text/markdown');
   return {
     Markdown,
-    Code: ({ text, language }) =>
-      languages === null ? (
-        <Markdown text={fenced(text, language)} />
-      ) : (
-        <Highlighted text={text} language={language} languages={languages} />
-      ),
+    Code: ({ text, language }) => (
+      <>
+        {language === 'mermaid' && parser !== null && isPlain(text) && (
+          <Diagram text={text} parser={parser} />
+        )}
+        {languages === null ? (
+          <Markdown text={fenced(text, language)} />
+        ) : (
+          <Highlighted text={text} language={language} languages={languages} />
+        )}
+      </>
+    ),
     Printed: drawn(PRINTED),
     Icon: ({ name }) => {
       const { react: Picture } = ICONS[name];

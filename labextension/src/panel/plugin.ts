@@ -14,6 +14,7 @@ import { ISettingRegistry } from '@jupyterlab/settingregistry';
 import { ITranslator, nullTranslator } from '@jupyterlab/translation';
 import type { Links } from '../kernel/links';
 import { ILinks } from '../tokens';
+import { besideNotebook } from './beside';
 import { addCommands, COMMANDS } from './commands';
 import { PanelModel } from './model';
 import { PANEL_ID, PanelWidget } from './widget';
@@ -49,7 +50,11 @@ export const panel: JupyterFrontEndPlugin<void> = {
   ) => {
     const words = (translator ?? nullTranslator).load('jupyter_palimpsest');
     const model = new PanelModel(app, tracker, links, words);
-    const widget = new PanelWidget(model, registry, words, languages);
+    const renderers =
+      tracker === null
+        ? registry
+        : registry.clone({ resolver: besideNotebook(tracker) });
+    const widget = new PanelWidget(model, renderers, words, languages);
     app.shell.add(widget, 'right', { rank: RANK });
     restorer?.add(widget, PANEL_ID);
     addCommands(app, widget, model, tracker, palette, words);

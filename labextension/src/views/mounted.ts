@@ -28,7 +28,8 @@ const ADDED: [string, RegExp][] = [
 const COMMANDS =
   /^(on|data-commandlinker|formaction|action|srcset|src|slot|is|popover|name$)/i;
 const OURS = /^(jp-|lm-|plm-|p-)/i;
-const FLOATS = /position|inset|z-index|url\(|image-set|expression|@|\\/i;
+const FLOATS =
+  /position\s*:(?!\s*(?:relative|static))|url\(|image-set|expression|@|\\/i;
 
 /** Takes out of the page what may not stand there. */
 export function disarm(root: ParentNode & Node, place: IPlace = {}): void {

@@ -1,0 +1,70 @@
+/**
+ * Diagrams of Mermaid in words of others: drawn by JupyterLab where they are plain, else code.
+ *
+ * JupyterLab draws a diagram in the page before it makes a sealed picture of it. What a diagram
+ * names would be loaded then, so only text without any of that is handed over.
+ */
+import type { IRenderMime } from '@jupyterlab/rendermime';
+import { useEffect, useState } from 'react';
+
+const KIND =
+  /^\s*(?:flowchart|graph|sequenceDiagram|classDiagram|stateDiagram(?:-v2)?|erDiagram|gantt|pie|timeline|mindmap|journey|quadrantChart|gitGraph)\b/;
+
+/** Words, arrows and brackets; no tag, entity, directive, property, macro or address. */
+const PLAIN =
+  /^(?:[\p{L}\p{M}\p{N}\s_\-=>|()[\]{}.,;:+*?'"/~^]|<(?=[-|=.o<]))*$/u;
+const COMMANDS =
+  /\/\/|::|^\s*---|url\s*\(|\b(?:click|href|links?|style|classDef|linkStyle|callback|import)\b|\b(?:https?|data|javascript)\s*:/im;
+const LONGEST = 8_000;
+
+/** Tells whether a diagram is nothing but shapes, lines and words. */
+export function isPlain(text: string): boolean {
+  return (
+    text.length <= LONGEST &&
+    KIND.test(text) &&
+    PLAIN.test(text) &&
+    !COMMANDS.test(text)
+  );
+}
+
+/** Draws a plain diagram above its code, once JupyterLab has made a picture of it. */
+export function Diagram({
+  text,
+  parser
+}: {
+  text: string;
+  parser: IRenderMime.IMarkdownParser;
+}) {
+  const [picture, setPicture] = useState('');
+  useEffect(() => {
+    let isGone = false;
+    void drawn(text, parser).then(found => {
+      if (!isGone) {
+        setPicture(found);
+      }
+    });
+    return () => {
+      isGone = true;
+    };
+  }, [text, parser]);
+  // A picture in an image loads nothing, and nothing in it runs.
+  return picture === '' ? null : (
+    <img className="plm-Diagram" src={picture} alt={text} />
+  );
+}
+
+const SVG = 'data:image/svg+xml,';
+
+async function drawn(
+  text: string,
+  parser: IRenderMime.IMarkdownParser
+): Promise<string> {
+  try {
+    const html = await parser.render(`\`\`\`mermaid\n${text}\n\`\`\``);
+    const page = new DOMParser().parseFromString(html, 'text/html');
+    const image = page.querySelector(`.jp-RenderedMermaid img[src^="${SVG}"]`);
+    return image?.getAttribute('src') ?? '';
+  } catch {
+    return '';
+  }
+}
