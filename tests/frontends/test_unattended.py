@@ -79,6 +79,14 @@ class TestScript:
             assert answer.error is None
             assert "step limit" in str(answer.messages[-1].parts[-1])
 
+    def test_exports_say_what_ended_the_turn(self, tmp_path: Path) -> None:
+        with script(tmp_path, A, B, max_steps=2) as (session, _):
+            assert session.prompt("go").stopped_by == "steps"
+
+            assert '"stopped_by": "steps"' in session.export("json", "a.json").read_text()
+            for form, name in (("markdown", "a.md"), ("html", "a.html")):
+                assert "ended at its step limit" in session.export(form, name).read_text()
+
     @pytest.mark.parametrize("loose", LOOSE)
     def test_the_budget_ends_the_turn(self, tmp_path: Path, loose: str) -> None:
         given = {**LOOSE[loose], "budget": {"tokens": 2_500}}
