@@ -331,11 +331,12 @@ def _decide_text(permission: str, text: str, rules: Rules, approved: Rules) -> V
             return Denied(permission=permission, pattern=command, rule=rule)
         answer = _found(names, command, approved, shell_rules.answered(command, text))
         allowed = allowed and (answer or rule).action == "allow"
+    if allowed:
+        return Allowed()
     whole = shell_rules.whole(text)
     exact = shell_rules.exactly(whole)
     said = _found(names, whole, approved, exact) or _found(names, whole, rules, exact)
-    allowed = allowed or (said is not None and said.action == "allow")
-    return Allowed() if allowed else MustAsk((text,))
+    return Allowed() if said is not None and said.action == "allow" else MustAsk((text,))
 
 
 def _answered(

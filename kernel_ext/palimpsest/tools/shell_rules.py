@@ -35,9 +35,10 @@ def harmless_commands(text: str) -> frozenset[str]:
 
 def judged(text: str) -> tuple[str, ...]:
     """Return what rules are asked about: each command in the text, and a text that is not plain itself."""
+    plain = agreed(text)
+    if plain is not None:
+        return tuple(dict.fromkeys(one.text for one in plain))
     commands = simple_commands(text)
-    if agreed(text) is not None:
-        return commands
     return tuple(dict.fromkeys((*commands, *hidden_commands(commands), text)))
 
 
@@ -58,12 +59,11 @@ def configured(command: str, text: str) -> Callable[[Rule], bool]:
 
 def answered(command: str, text: str) -> Callable[[Rule], bool]:
     """Return which matching rules of a mode or an "always" count for a command of a text."""
-    harmless = command in harmless_commands(text)
 
     def counts(rule: Rule) -> bool:
         if rule.action != "allow" or is_everything(rule.pattern):
             return True
-        return harmless and _may_allow(rule.pattern, command, text)
+        return command in harmless_commands(text) and _may_allow(rule.pattern, command, text)
 
     return counts
 
