@@ -1,0 +1,195 @@
+"""Measure what is far larger than usual: many sessions, a long log, a thousand turns; each in a fresh process.
+
+Times are CPU time of the process, since other work on the machine only adds to the wall; memory is what the
+process takes more at its peak than before.
+"""
+
+import asyncio
+import gc
+import json
+import random
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from tests.bench import bench_store
+from tests.bench.figure import Figure
+from tests.bench.generate_session import TURNS, WORDS, Author, generate
+from tests.loop.studio import Studio
+
+from palimpsest.model.script import says
+from palimpsest.model.scripted import ScriptedModel
+from palimpsest.session.api import PromptOptions
+from palimpsest.store.jsonl import JsonlStore
+from palimpsest.store.layout import prepare
+from palimpsest.transcript.values import ModelInfo, ModelRef
+
+SESSIONS = 10_000
+FIRST_PAGE_SECONDS = 1.0
+LIST_SECONDS = 20.0
+
+TURN_BYTES = 92_000
+"""2,000 turns of five messages with it are a log of 200 MB, in records of 20 kB."""
+OPEN_SECONDS = 2.0
+OPEN_MB = 150.0
+
+PROMPTS = 1_000
+SETTLED = 100
+TURN_KB = 4.0
+TURN_GROWTH = 1.3
+SMALL = ModelInfo(
+    ref=ModelRef(provider="scripted", name="model"), window=20_000, output_limit=2_000
+)
+
+
+def measure() -> list[Figure]:
+    """Return the figures of what is large."""
+    with tempfile.TemporaryDirectory() as folder:
+        return [*_many(Path(folder) / "many"), *_long(Path(folder)), *_turns()]
+
+
+def _many(project: Path) -> list[Figure]:
+    project.mkdir()
+    bench_store.SESSIONS, before = SESSIONS, bench_store.SESSIONS
+    try:
+        bench_store._fill(JsonlStore(prepare(project)))
+    finally:
+        bench_store.SESSIONS = before
+    told = _apart("listed", str(project))
+    note = f"{SESSIONS:,} sessions without an index; {told['wall']:.1f} s in all"
+    return [
+        Figure("sizes: first page of many sessions", told["first"], "s", FIRST_PAGE_SECONDS, note),
+        Figure("sizes: all of them", told["all"], "s", LIST_SECONDS, note),
+    ]
+
+
+def _long(folder: Path) -> list[Figure]:
+    figures = []
+    for name, every, targets in (
+        ("with a checkpoint", 40, (OPEN_SECONDS, OPEN_MB)),
+        ("never compacted", TURNS + 1, (None, None)),
+    ):
+        project = folder / name.replace(" ", "-")
+        project.mkdir()
+        store = JsonlStore(prepare(project))
+        author = Author("ses_long", random.Random(7), TURNS, TURN_BYTES, compact_every=every)
+        generate(store, "ses_long", author=author)
+        told = _apart("opened", str(project))
+        note = f"{told['size']:.0f} MB, {told['messages']:,.0f} messages of {5 * TURNS:,}"
+        figures += [
+            Figure(f"sizes: open a log {name}", told["cpu"], "s", targets[0], note),
+            Figure(f"sizes: memory for it, {name}", told["memory"], "MB", targets[1], note),
+        ]
+    return figures
+
+
+def _turns() -> list[Figure]:
+    told = _apart("talked")
+    note = f"{PROMPTS:,} turns under a window of {SMALL.window:,}; {told['held']:.0f} messages held"
+    return [
+        Figure(f"sizes: memory a turn after the first {SETTLED}", told["kb"], "kB", TURN_KB, note),
+        Figure("sizes: time of the last turns over the first", told["growth"], "x", TURN_GROWTH),
+    ]
+
+
+def _apart(what: str, *arguments: str) -> dict[str, float]:
+    """Measure in a process of its own."""
+    said = subprocess.run(
+        [sys.executable, "-m", "tests.bench.bench_sizes", what, *arguments],
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    told: dict[str, float] = json.loads(said.stdout)
+    return told
+
+
+def listed(project: str) -> dict[str, float]:
+    """List the sessions of a project that has no index: the first page, then all."""
+    store = JsonlStore(prepare(Path(project)))
+    begun, wall = time.process_time(), time.perf_counter()
+    found, _ = store.recent(200)
+    first = time.process_time() - begun
+    assert len(found) >= 200
+    assert len(store.list()) == SESSIONS
+    return {
+        "first": first,
+        "all": time.process_time() - begun,
+        "wall": time.perf_counter() - wall,
+    }
+
+
+def opened(project: str) -> dict[str, float]:
+    """Open the live window of a long log and build its messages."""
+    store = JsonlStore(prepare(Path(project)))
+    size = sum(path.stat().st_size for path in store.layout.sessions.glob("*/log-*.jsonl"))
+    before, begun = _peak_mb(), time.process_time()
+    messages = store.open_live("ses_long").messages()
+    return {
+        "cpu": time.process_time() - begun,
+        "memory": _peak_mb() - before,
+        "size": size / 1e6,
+        "messages": len(messages),
+    }
+
+
+def talked() -> dict[str, float]:
+    """Go through many turns under a small window."""
+    with tempfile.TemporaryDirectory() as folder:
+        return asyncio.run(_talk(Path(folder)))
+
+
+async def _talk(folder: Path) -> dict[str, float]:
+    rng = random.Random(4)
+
+    def words(count: int) -> str:
+        return " ".join(rng.choices(WORDS, k=count))
+
+    (folder / "penguins.csv").write_text("species,mass\n" + "Adelie,3750\n" * 30)
+    model = ScriptedModel()
+    studio = Studio(folder, model, info=SMALL, store=JsonlStore(prepare(folder)))
+    session = await studio.session()
+    memory: list[float] = []
+    took: list[float] = []
+    for number in range(PROMPTS):
+        studio.clock.now += 61_000
+        # A turn asks twice; a summary now and then takes one more.
+        model._answers = [says(words(20)).calls("read", path="penguins.csv")]
+        model.script(*[says(words(150)) for _ in range(4)])
+        begun = time.process_time()
+        await session.prompt(f"Question {number}: {words(30)}", PromptOptions())
+        took.append(time.process_time() - begun)
+        model.requests.clear()
+        if number % SETTLED == SETTLED - 1:
+            gc.collect()
+            memory.append(_now_kb())
+    held = len(session.journal.state.messages())
+    await session.close()
+    return {
+        "kb": (memory[-1] - memory[0]) / (PROMPTS - SETTLED),
+        "growth": sum(took[-SETTLED:]) / sum(took[SETTLED : 2 * SETTLED]),
+        "held": held,
+    }
+
+
+def _peak_mb() -> float:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def _now_kb() -> float:
+    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    return pages * resource.getpagesize() / 1024
+
+
+if __name__ == "__main__":
+    work: dict[str, Callable[..., dict[str, Any]]] = {
+        "listed": listed,
+        "opened": opened,
+        "talked": talked,
+    }
+    print(json.dumps(work[sys.argv[1]](*sys.argv[2:])))

@@ -1,0 +1,55 @@
+"""A kernel goes on with a session whose log was damaged, and says what cannot be read."""
+
+from pathlib import Path
+
+import pytest
+from tests.frontends.kernel import Kernel, Run
+from tests.frontends.planted import NOTEBOOK
+
+pytestmark = pytest.mark.slow
+
+
+def told(run: Run) -> str:
+    """Return all that a cell showed."""
+    return run.story() + run.stream("stdout") + run.stream("stderr")
+
+
+def opened(folder: Path, *words: str) -> Kernel:
+    """Start a kernel of the notebook whose model says these words, one after the other."""
+    kernel = Kernel(cwd=folder, env={"JPY_SESSION_NAME": NOTEBOOK})
+    answers = ", ".join(f"says({one!r})" for one in words)
+    run = kernel.client.run(
+        "from palimpsest.model.script import says\n"
+        "from tests.frontends.planted import load\n"
+        f"app = load(get_ipython(), {answers})"
+    )
+    assert run.status == "ok", run.reply
+    return kernel
+
+
+def test_a_session_with_a_bad_byte_in_an_id_is_gone_on_with(tmp_path: Path) -> None:
+    with opened(tmp_path, "It was Adelie.", "Then Gentoo.") as kernel:
+        assert "Adelie" in told(kernel.client.run("%%agent\nWhich one?"))
+        assert "Gentoo" in told(kernel.client.run("%%agent\nAnd then?"))
+    sessions = tmp_path / ".palimpsest" / "sessions"
+    (log,) = sessions.glob("*/log-1.jsonl")
+    lines = log.read_bytes().split(b"\n")
+    at = next(n for n, one in enumerate(lines) if b"message.part.updated" in one and b"msg_" in one)
+    lines[at] = lines[at].replace(b'"message_id":"msg_', b'"message_id":"msg\xff', 1)
+    log.write_bytes(b"\n".join(lines))
+    (sessions / "ses_odd" / "log-1.jsonl").mkdir(parents=True)
+    (tmp_path / ".palimpsest" / "index.json").write_bytes(b"\x00" * 100)
+
+    with opened(tmp_path, "Still here.") as kernel:
+        listed = told(kernel.client.run("%agent sessions"))
+        assert log.parent.name[-6:] in listed
+        assert "Traceback" not in listed
+        assert "Still here." in told(kernel.client.run("%%agent\nGo on."))
+        seen = kernel.client.run(
+            "import palimpsest\n"
+            "session = palimpsest.current_session()\n"
+            "print(session.id, [problem.what for problem in session.problems()])"
+        ).stream("stdout")
+        assert log.parent.name in seen
+        assert "The line is not a JSON object." in seen
+    assert b"Still here." in b"".join(path.read_bytes() for path in log.parent.glob("log-*.jsonl"))
