@@ -13,6 +13,7 @@ import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from http.client import HTTPException
 from pathlib import Path
 from typing import ClassVar
 from urllib.error import URLError
@@ -121,8 +122,9 @@ def wait_until_up(url: str, server: subprocess.Popen[bytes], log: Path) -> None:
         try:
             with urllib.request.urlopen(f"{url}/api", timeout=2):
                 return
-        except (URLError, OSError):
+        except (URLError, OSError, HTTPException):  # another program may have taken the port
             time.sleep(0.1)
+    server.kill()
     pytest.fail(f"The server did not start:\n{log.read_text()[-4000:]}")
 
 

@@ -101,6 +101,9 @@ async def test_a_live_compaction_does_what_was_recorded(tmp_path: Path, case: Ca
     studio = Studio(tmp_path, model, info=info)
     policy = OPENCODE_1_18.model_copy(update={"compact": policy_of(case)})
     object.__setattr__(studio.services, "policy", policy)
+    # The recorded person named this model and these agents; a log alone chooses none.
+    for one in case["input"]:
+        studio.services.permitting.use(one["info"].get("agent", "build"), info.ref)
     session = await studio.session()
     for one in case["input"]:
         write(session, one)

@@ -144,6 +144,9 @@ def studio_for(case: Case, model: RecordedModel, root: Path) -> Studio:
         output_limit=limit["output"],
     )
     studio = Studio(root, model, info=info, policy="opencode-1.18", rules=OPENCODE)
+    # The recorded person named this model and these agents; a log alone chooses none.
+    for one in case["input"]:
+        studio.services.permitting.use(one["info"].get("agent", "build"), info.ref)
     for name in model.tools:
         studio.services.registry.register(RecordedTool(name, model.states))
     steps = case["agent"].get("steps")

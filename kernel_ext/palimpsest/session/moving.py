@@ -6,12 +6,14 @@ still there this one is a copy. Border: finds and takes along; the session asks.
 """
 
 import asyncio
+import functools
 import os
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from palimpsest.render.escape import one_line
+from palimpsest.session.engine import off_loop
 from palimpsest.session.grants import (
     Grant,
     Grants,
@@ -62,7 +64,7 @@ class Moving:
         """Return the move that nobody has decided about yet."""
         if not self._looked:
             self._looked = True
-            self._found = await asyncio.to_thread(find_move, self._grants)
+            self._found = await off_loop(functools.partial(find_move, self._grants))
         return self._found
 
     def settle(self, reply: Reply) -> bool:

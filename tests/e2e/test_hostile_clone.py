@@ -1,0 +1,97 @@
+"""Somebody else's folder, opened in JupyterLab: nothing runs, every call asks, one notice says what waits."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+from tests.e2e.lab import READY, Lab, open_notebook, photograph, running
+from tests.e2e.test_panel import RUN, at_rest, open_panel, send, story
+from tests.hostile.clone import (
+    AWS,
+    DOTENV,
+    ENVIRONMENT_KEY,
+    NOTEBOOK,
+    OUTSIDE,
+    PROMPT_CANARY,
+    Planted,
+    environment,
+    plant,
+)
+from tests.hostile.servers import Thief, model_that_tries
+
+from palimpsest.model.fault_server import FaultServer
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300), pytest.mark.usefixtures("patient")]
+
+
+@pytest.fixture
+def thief() -> Iterator[Thief]:
+    server = Thief()
+    yield server
+    server.close()
+
+
+@pytest.fixture
+def planted(tmp_path: Path, thief: Thief) -> Planted:
+    return plant(
+        tmp_path / "lab" / "work" / "clone", tmp_path / "home", tmp_path / "marks", thief.url
+    )
+
+
+@pytest.fixture
+def server(planted: Planted) -> Iterator[FaultServer]:
+    with model_that_tries(planted) as server:
+        yield server
+
+
+@pytest.fixture
+def lab(
+    planted: Planted,
+    server: FaultServer,  # noqa: ARG001  its address stands in the person's settings
+    tmp_path: Path,
+    front_end: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> Iterator[Lab]:
+    """JupyterLab, started by the person whose home it is."""
+    for name, value in environment(planted.home).items():
+        monkeypatch.setenv(name, value)
+    with running(tmp_path / "lab", front_end) as lab:
+        yield lab
+
+
+def test_opening_it_runs_nothing_and_every_call_asks(
+    page: Page, lab: Lab, planted: Planted, server: FaultServer, thief: Thief
+) -> None:
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    open_notebook(page, lab, f"clone/{NOTEBOOK}")
+    assert planted.ran() == []
+    page.evaluate(READY)
+    for mark in planted.marks.iterdir():  # what Python ran to start the kernel
+        mark.unlink()
+    page.evaluate(RUN, 0)
+    panel = open_panel(page)
+    expect(panel.get_by_role("textbox").first).to_be_visible()
+    photograph(page, "hostile-clone-opened")
+
+    send(panel, "Please try:bash. now")
+    refuse = panel.get_by_role("button", name="Reject").first
+    expect(refuse).to_be_visible()
+    photograph(page, "hostile-clone-asks")
+    assert planted.ran() == []
+    refuse.click()
+    page.keyboard.press("Enter")  # without a word to the model
+    at_rest(panel)
+    send(panel, "Please try:nested. now")
+    expect(story(panel).get_by_text("Well.").last).to_be_visible()
+    photograph(page, "hostile-clone-answered")
+
+    assert planted.ran() == []
+    assert thief.heard == []
+    assert not [url for url in asked if thief.url in url]
+    assert "ran" not in page.title().split()
+    words = "\n".join(str(request.body) for request in server.requests)
+    for canary in (AWS, OUTSIDE, ENVIRONMENT_KEY, DOTENV, PROMPT_CANARY):
+        assert canary not in words, canary
+    expect(panel.get_by_text("trust").first).to_be_visible()

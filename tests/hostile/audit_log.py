@@ -1,0 +1,64 @@
+"""Read what the audit hook of ``audit/sitecustomize.py`` wrote: which files of a folder were opened or looked for."""
+
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tests.hostile.clone import Planted
+
+STARTS = {"subprocess.Popen", "os.posix_spawn", "os.exec", "os.system"}
+SECRET = (".aws", "private", ".ssh")
+"""Folders of the person's home that nothing may open."""
+MADE_HERE = (
+    ".palimpsest/sessions/", ".palimpsest/blobs/", ".palimpsest/snapshots/", ".palimpsest/share/", ".palimpsest/.",
+    "kernel-", "kept.md", ".git/",
+)  # fmt: skip
+"""What the kernel and the product wrote themselves, and git's own."""
+
+
+@dataclass
+class Told:
+    """What an audited kernel did."""
+
+    outside: set[str] = field(default_factory=set)
+    """Files of the person that were opened."""
+    unplanted: set[str] = field(default_factory=set)
+    """Files of the folder that were read or looked for, and that nobody planted."""
+    started: set[str] = field(default_factory=set)
+    """Programs."""
+
+
+def read_audit(audit: Path, planted: Planted, there: set[str]) -> Told:
+    """Sort what was written down; ``there`` is what the folder held before."""
+    known = planted.files | there
+    # A folder that is walked by handles is told of by bare names, and each folder may have a .gitignore.
+    parts = {part for one in known for part in Path(one).parts}
+    parts |= set(planted.folder.parts) | set(planted.home.parts)
+    told = Told()
+    for line in audit.read_text(errors="replace").splitlines():
+        event, name, *rest = line.split("\t")
+        if event in STARTS:
+            told.started.add(name.rpartition("/")[2])
+        elif not event.startswith("socket"):
+            _sort(told, planted, event, name, is_write=rest == ["write"])
+    told.unplanted = {
+        one
+        for one in told.unplanted
+        if one not in known and Path(one).name not in parts and not _is_made_here(one)
+    }
+    return told
+
+
+def _sort(told: Told, planted: Planted, event: str, name: str, *, is_write: bool) -> None:
+    absolute = os.path.join(planted.folder, name)  # noqa: PTH118  as the kernel would
+    real = os.path.realpath(absolute)
+    if event != "look" and real.startswith(tuple(str(planted.home / one) for one in SECRET)):
+        told.outside.add(real)
+    relative = os.path.relpath(os.path.normpath(absolute), planted.folder)
+    if event in ("open", "look") and not is_write and not relative.startswith(".."):
+        told.unplanted.add(relative)
+
+
+def _is_made_here(relative: str) -> bool:
+    made = relative == "." or relative.startswith(MADE_HERE) or "__pycache__" in relative
+    return made or "*" in relative  # a pattern of settings is looked for before it is one

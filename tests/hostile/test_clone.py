@@ -1,0 +1,218 @@
+"""Opening somebody else's folder runs nothing, sends nothing from outside, and loses no question."""
+
+import json
+import shutil
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from tests.frontends.kernel import ROOT, Kernel, Run
+from tests.hostile.audit_log import read_audit
+from tests.hostile.clone import (
+    AWS,
+    DOTENV,
+    ENVIRONMENT_KEY,
+    NOTEBOOK,
+    OUTSIDE,
+    PROMPT_CANARY,
+    Planted,
+    environment,
+    everything_below,
+    lead_away,
+)
+from tests.hostile.servers import ATTEMPTS, Thief
+
+from palimpsest.model.fault_server import FaultServer
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(400)]
+
+LOOKS = (
+    "status", "sessions", "agents", "commands", "skills", "hooks", "mcp", "config", "permissions", "mode",
+    "budget", "context", "storage", "policy", "models", "todo", "diff",
+)  # fmt: skip
+"""Subcommands that only look."""
+
+
+@contextmanager
+def opened(planted: Planted, folder: Path | None = None, **more: str) -> Iterator[Kernel]:
+    """Start a kernel on the planted notebook, as its person would, and load the extension."""
+    folder = folder or planted.folder
+    env = environment(planted.home, **more)
+    env["JPY_SESSION_NAME"] = str(folder / NOTEBOOK)
+    with Kernel(cwd=folder, env=env) as kernel:
+        # What ran until here was run by Python and the kernel itself.
+        for mark in planted.marks.iterdir():
+            mark.unlink()
+        assert kernel.client.run("%load_ext palimpsest").status == "ok"
+        yield kernel
+
+
+def sent(server: FaultServer) -> str:
+    """Return every byte that the person's own model server received, without the key's header."""
+    return "\n".join(
+        request.raw.decode("utf-8", "replace") + str(request.body) for request in server.requests
+    )
+
+
+def assert_nothing_won(planted: Planted, server: FaultServer, thief: Thief) -> None:
+    """Fail where something ran, was sent, was written outside or was put into the prompt."""
+    assert planted.ran() == []
+    assert thief.heard == []
+    words = sent(server)
+    for canary in (AWS, OUTSIDE, ENVIRONMENT_KEY, DOTENV, PROMPT_CANARY, "root:x:0:0"):
+        assert canary not in words, canary
+    assert {request.body["model"] for request in server.requests} <= {"gpt-4o"}
+    assert not (planted.folder.parent / "planted-by-revert").exists()
+    assert not (planted.folder / ".git" / "hooks" / "post-checkout").exists()
+
+
+@pytest.mark.parametrize(
+    "word", ["bash", "python", "write", "edit", "read", "linked", "backup", "outside"]
+)
+def test_every_call_still_asks_and_nobody_answers(
+    planted: Planted, server: FaultServer, thief: Thief, word: str
+) -> None:
+    before = (planted.folder / "palimpsest.toml").read_text()
+    with opened(planted) as kernel:
+        kernel.client.run(f"%%agent\nPlease try:{word}. now", timeout=120)
+        log = "".join(
+            content.decode("utf-8", "replace")
+            for path, content in everything_below(planted.folder / ".palimpsest" / "sessions")
+            if path.suffix == ".jsonl"
+        )
+
+    assert len(server.requests) >= 1
+    assert '"type":"permission.asked"' in log.replace(" ", "")
+    assert_nothing_won(planted, server, thief)
+    assert (planted.folder / "palimpsest.toml").read_text() == before
+    assert not (planted.folder / ".git" / "hooks" / "pre-commit").exists()
+
+
+def test_a_person_is_asked_and_may_refuse(
+    planted: Planted, server: FaultServer, thief: Thief
+) -> None:
+    with opened(planted) as kernel:
+        cell = kernel.client.send("%%agent\nPlease try:bash. now", stdin=True)
+        words = kernel.client.question(timeout=60)
+        kernel.client.answer("3")
+        kernel.client.finish(cell, 60)
+
+    assert "touch" in words
+    assert_nothing_won(planted, server, thief)
+
+
+def test_reading_needs_no_question_and_sends_no_byte_from_outside(
+    planted: Planted, server: FaultServer, thief: Thief
+) -> None:
+    with opened(planted) as kernel:
+        for word in ("nested", "grep", "webfetch"):
+            kernel.client.run(f"%%agent\nPlease try:{word}. now", timeout=120)
+
+    assert "a,b" in sent(server)  # the table itself is the project's, and may be read
+    assert_nothing_won(planted, server, thief)
+
+
+def test_one_notice_says_what_was_held_back(planted: Planted, server: FaultServer) -> None:
+    with opened(planted) as kernel:
+        first = kernel.client.run("%%agent\nHello.", timeout=120)
+        second = kernel.client.run("%%agent\nHello again.", timeout=120)
+
+    assert len(server.requests) == 2
+    assert "%agent trust" in shown(first) or "%agent config trust" in shown(first)
+    assert shown(first).count("held back") <= 2
+    assert "held back" not in shown(second)
+
+
+def shown(run: Run) -> str:
+    """Return all that a cell shows in words."""
+    return "\n".join([run.story(), run.stream(), run.stream("stderr")])
+
+
+def test_only_planted_files_are_read_and_nothing_is_started(
+    planted: Planted, server: FaultServer, thief: Thief, tmp_path: Path
+) -> None:
+    # Trust looks for whatever a hook or a server names, by each of its words.
+    for name in ("palimpsest.json", ".palimpsest/config.json"):
+        settings = json.loads((planted.folder / name).read_text())
+        kept = {key: value for key, value in settings.items() if key not in ("hooks", "mcp")}
+        planted.write(name, json.dumps(kept))
+    audit = tmp_path / "audit.tsv"
+    path = f"{ROOT / 'tests' / 'hostile' / 'audit'}:{ROOT / 'kernel_ext'}:{ROOT}"
+    there = {str(one.relative_to(planted.folder)) for one in planted.folder.rglob("*")}
+    with opened(planted, PYTHONPATH=path, AUDIT_FILE=str(audit)) as kernel:
+        for word in ("Hello.", "try:nested.", "try:bash.", "try:grep."):
+            kernel.client.run(f"%%agent\nPlease {word} now", timeout=120)
+        for word in LOOKS:
+            kernel.client.run(f"%agent {word}", timeout=60)
+        kernel.client.run("%agent share", timeout=60)
+        kernel.client.run("%agent export kept.md", timeout=60)
+
+    told = read_audit(audit, planted, there)
+    assert not told.outside
+    assert not told.unplanted, f"{UNPLANTED}\n" + "\n".join(sorted(told.unplanted))
+    assert told.started <= {"git", "python", "python3", "uname"}
+    assert_nothing_won(planted, server, thief)
+
+
+UNPLANTED = (
+    "The product reads files of the folder that the clone does not plant; plant them in clone.py:"
+)
+
+
+@pytest.mark.usefixtures("server")
+def test_a_copy_and_a_move_grant_nothing(planted: Planted, thief: Thief, tmp_path: Path) -> None:
+    # The person grants freely in this folder, knowing it.
+    with opened(planted) as kernel:
+        assert kernel.client.run("%agent mode bypass").status == "ok"
+        kernel.client.run("%%agent\nPlease try:bash. now", timeout=120)
+    assert planted.ran() == ["tool-bash"]
+    copy, moved = tmp_path / "copy", tmp_path / "moved"
+    shutil.copytree(planted.folder, copy, symlinks=True)
+    for folder in (copy, moved):
+        if folder == moved:
+            planted.folder.rename(moved)
+        with opened(planted, folder) as kernel:
+            kernel.client.run("%%agent\nPlease try:bash. now", timeout=120)
+        assert planted.ran() == [], folder
+        assert thief.heard == []
+
+
+@pytest.mark.parametrize("kind", ["fresh", "read-only"])
+def test_without_a_home_that_remembers_nothing_is_granted(
+    planted: Planted, server: FaultServer, thief: Thief, tmp_path: Path, kind: str
+) -> None:
+    state = tmp_path / "state"
+    if kind == "read-only":
+        state.write_text("a file stands where the folder would be")
+    with opened(planted, PALIMPSEST_STATE_DIR=str(state)) as kernel:
+        run = kernel.client.run("%%agent\nPlease try:bash. now", timeout=120)
+        assert kernel.client.run("%agent mode plan").status == "ok"
+        again = kernel.client.run("%%agent\nHello.", timeout=120)
+
+    assert "Traceback" not in shown(run) + shown(again)
+    assert_nothing_won(planted, server, thief)
+
+
+def test_a_folder_of_sessions_that_leads_outside_changes_nothing_there(
+    planted: Planted, server: FaultServer, thief: Thief
+) -> None:
+    lead_away(planted)
+    private = planted.home / "private"
+    private.chmod(0o755)
+    before = dict(everything_below(private))
+    with opened(planted) as kernel:
+        run = kernel.client.run("%%agent\nPlease try:bash. now", timeout=120)
+        kernel.client.run("%agent share", timeout=60)
+        kernel.client.run("%agent storage prune", timeout=60)
+
+    assert dict(everything_below(private)) == before
+    assert stat.S_IMODE(private.stat().st_mode) == 0o755
+    assert "Traceback" not in shown(run)
+    assert_nothing_won(planted, server, thief)
+
+
+def test_every_attempt_is_known(planted: Planted) -> None:
+    assert set(ATTEMPTS) >= {"bash", "python", "write", "edit", "read", "grep", "webfetch"}
+    assert {name for name in planted.files if name.startswith(".palimpsest/")}
