@@ -4,7 +4,7 @@ import json
 import shutil
 import stat
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
@@ -23,6 +23,7 @@ from tests.hostile.clone import (
     lead_away,
 )
 from tests.hostile.servers import ATTEMPTS, Thief
+from tests.store.test_faults import mounted
 
 from palimpsest.model.fault_server import FaultServer
 
@@ -179,14 +180,18 @@ def test_a_copy_and_a_move_grant_nothing(planted: Planted, thief: Thief, tmp_pat
         assert thief.heard == []
 
 
-@pytest.mark.parametrize("kind", ["fresh", "read-only"])
+@pytest.mark.parametrize("kind", ["fresh", "a file in its place", "read-only"])
 def test_without_a_home_that_remembers_nothing_is_granted(
     planted: Planted, server: FaultServer, thief: Thief, tmp_path: Path, kind: str
 ) -> None:
     state = tmp_path / "state"
-    if kind == "read-only":
-        state.write_text("a file stands where the folder would be")
-    with opened(planted, PALIMPSEST_STATE_DIR=str(state)) as kernel:
+    with ExitStack() as stack:
+        if kind == "read-only":
+            state.mkdir()
+            stack.enter_context(mounted(state, "-t", "tmpfs", "-o", "ro", "none"))
+        elif kind == "a file in its place":
+            state.write_text("no folder")
+        kernel = stack.enter_context(opened(planted, PALIMPSEST_STATE_DIR=str(state)))
         run = kernel.client.run("%%agent\nPlease try:bash. now", timeout=120)
         assert kernel.client.run("%agent mode plan").status == "ok"
         again = kernel.client.run("%%agent\nHello.", timeout=120)

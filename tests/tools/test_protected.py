@@ -57,6 +57,7 @@ palimpsest.toml PALIMPSEST.json sub/palimpsest.jsonc .palimpsest/agents/a.md .Pa
 tests/conftest.py setup.py pyproject.toml package.json Makefile GNUmakefile .pre-commit-config.yaml .husky/pre-push
 .jupyter/jupyter_server_config.py .ipython/profile_default/startup/00.py ipython_config.py kernel.json
 .venv/lib/python3.12/site-packages/numpy/__init__.py /home/ada/.ssh/authorized_keys.d
+/home/ada/.local/state/palimpsest/trusted.json /srv/state/palimpsest/grants/0a1b.json
 """)
 
 PLAIN = words("""

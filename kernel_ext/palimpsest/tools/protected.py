@@ -86,6 +86,7 @@ CONTROL_PLACES = """
     .agents/* .claude/* .opencode/* .codex/* .gemini/* .config/opencode/* .config/palimpsest/*
     .config/fish/* .config/autostart/* .config/systemd/* .config/git/* .local/bin/* launchagents/*
     .jupyter/* .ipython/* etc/jupyter/* etc/ipython/* share/jupyter/* site-packages/* dist-packages/*
+    .local/state/palimpsest/* palimpsest/grants/* palimpsest/trusted.json
     .julia/config/* .emacs.d/* .vim/* .config/nvim/*
 """
 """Folders of the same kind, all that lies below them."""
