@@ -47,7 +47,7 @@ _HOMES = {
         "palimpsest.project",
     ),
     "tool": "palimpsest.app",
-    "AgentTurnFailed": "palimpsest.frontends.failing",
+    "AgentTurnFailed": "palimpsest.frontends.cell_failure",
     "hook": "palimpsest.session.hooks",
     "unhook": "palimpsest.session.hooks",
     "Refuse": "palimpsest.transcript.hooks",

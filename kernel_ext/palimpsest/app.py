@@ -47,11 +47,11 @@ from palimpsest.session.hooks import close_book, open_book
 from palimpsest.session.kernel_secrets import KernelSecrets
 from palimpsest.session.library import Library, Sources, equip, skill_rules
 from palimpsest.session.locks import Locks
-from palimpsest.session.moving import Moving
 from palimpsest.session.naming import small_model
 from palimpsest.session.permits import configure
 from palimpsest.session.permitting import Permitting
 from palimpsest.session.policies import DEFAULT
+from palimpsest.session.project_move import Moving
 from palimpsest.session.services import Services
 from palimpsest.session.state_folder import name_state_folder
 from palimpsest.session.windows import windowed
@@ -59,7 +59,7 @@ from palimpsest.session.workspace import Workspace
 from palimpsest.store.jsonl import JsonlStore
 from palimpsest.store.lease import this_owner
 from palimpsest.store.opening import find_project, open_store
-from palimpsest.store.projects import ProjectNumber
+from palimpsest.store.project_number import ProjectNumber
 from palimpsest.store.snapshots import Snapshots
 from palimpsest.store.store import Store
 from palimpsest.tools.functions import FunctionTool

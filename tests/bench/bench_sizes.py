@@ -158,8 +158,8 @@ async def _talk(folder: Path) -> dict[str, float]:
     took: list[float] = []
     for number in range(PROMPTS):
         studio.clock.now += 61_000
-        # A turn asks twice; a summary now and then takes one more.
-        model._answers = [says(words(20)).calls("read", path="penguins.csv")]
+        # A turn asks twice, or thrice with a summary, which may come first and needs its length.
+        model._answers = [says(words(60)).calls("read", path="penguins.csv")]
         model.script(*[says(words(150)) for _ in range(4)])
         begun = time.process_time()
         await session.prompt(f"Question {number}: {words(30)}", PromptOptions())

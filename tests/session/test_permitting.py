@@ -14,7 +14,7 @@ from palimpsest.session.grants import Grants
 from palimpsest.session.live import LiveSession
 from palimpsest.session.permitting import Permitting
 from palimpsest.session.purse import NO_PRICE, spent_words
-from palimpsest.store.projects import ProjectNumber
+from palimpsest.store.project_number import ProjectNumber
 from palimpsest.transcript.budgets import Budget, Spent
 from palimpsest.transcript.errors import ConfigError, NotFound, UnknownError
 from palimpsest.transcript.events import PermissionAsked, SessionError

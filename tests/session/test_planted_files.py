@@ -12,7 +12,7 @@ from palimpsest.model.script import Answer, calls, says
 from palimpsest.model.scripted import ScriptedModel
 from palimpsest.public import Session
 from palimpsest.session.surroundings import read_files, read_instructions
-from palimpsest.tools.opening import LeftOut, read_for_prompt
+from palimpsest.tools.safe_open import LeftOut, read_for_prompt
 from palimpsest.transcript.notices import notice_of
 
 

@@ -10,7 +10,7 @@ from palimpsest.store.snapshots import Snapshots
 from palimpsest.store.trees import Entry, Tree, UnsafeTree, encode, encode_root
 from palimpsest.tools.ignore import ALWAYS_LEFT_OUT, Ignore
 from palimpsest.tools.protected import protection_of
-from palimpsest.transcript.relative import problem_of
+from palimpsest.transcript.relative_paths import problem_of
 
 CONTENT = b"#!/bin/sh\necho planted\n"
 

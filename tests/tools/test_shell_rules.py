@@ -10,7 +10,7 @@ from palimpsest.tools.permissions import (
     decide,
     from_config,
 )
-from palimpsest.tools.plain import plain_commands
+from palimpsest.tools.plain_shell import plain_commands
 from palimpsest.tools.shell_rules import always_patterns
 from palimpsest.transcript.values import Rule
 

@@ -11,9 +11,9 @@ from palimpsest.tools import mcp_servers
 from palimpsest.tools.mcp_servers import Servers
 from palimpsest.tools.mcp_tools import key_of, owner_of, resource_tools
 from palimpsest.tools.mcp_values import ServerSpec
-from palimpsest.tools.names import OWN_NAMES, is_own_name
 from palimpsest.tools.permissions import DEFAULT_RULES
 from palimpsest.tools.registry import Registry, builtin_tools
+from palimpsest.tools.reserved_names import OWN_NAMES, is_own_name
 from palimpsest.tools.skill import SkillTool
 from palimpsest.tools.task import TaskTool
 from palimpsest.transcript.errors import UserError

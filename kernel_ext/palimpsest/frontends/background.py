@@ -13,7 +13,7 @@ from concurrent.futures import Future
 
 from IPython.core.error import UsageError
 
-from palimpsest.frontends import failing
+from palimpsest.frontends import cell_failure
 from palimpsest.frontends.answer import AgentAnswer
 from palimpsest.frontends.options import Options, Request
 from palimpsest.frontends.pump import CellWait, Pump
@@ -100,7 +100,7 @@ class Waiting:
 
     def checked(self, made: AgentAnswer) -> AgentAnswer:
         """Return an answer; raises AgentTurnFailed as the cell that asked would have."""
-        failing.check(made, self._services, self._pump.shell, scrubber())
+        cell_failure.check(made, self._services, self._pump.shell, scrubber())
         return made
 
     def wait(self, session: LiveSession, future: "Future[Answer]") -> AgentAnswer:
@@ -178,7 +178,7 @@ def send(
     services: Services, pump: Pump, pages: Pages, request: Request, place: Place
 ) -> Background:
     """Send a prompt and return at once; raises UsageError for one that is refused."""
-    typed = failing.may_type(pump.shell)
+    typed = cell_failure.may_type(pump.shell)
     begun = services.engine.submit(_begin(services, pump, pages, request, place, typed=typed))
     try:
         session, future = begun.result()

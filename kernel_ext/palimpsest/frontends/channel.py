@@ -22,7 +22,7 @@ from palimpsest.frontends.giving_channel import GivingChannel
 from palimpsest.frontends.guests_channel import GuestsChannel
 from palimpsest.frontends.magic import current_notebook, rename_notebook
 from palimpsest.frontends.notices import choices_of, head_of, in_batches, pictures, records_since
-from palimpsest.frontends.presence import Presence
+from palimpsest.frontends.page_presence import Presence
 from palimpsest.frontends.project_channel import ProjectChannel
 from palimpsest.frontends.protocol import (
     COMMAND_TYPES,

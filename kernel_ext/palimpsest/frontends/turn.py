@@ -17,7 +17,7 @@ from typing import Any, Protocol
 
 from IPython.core.error import UsageError
 
-from palimpsest.frontends import failing
+from palimpsest.frontends import cell_failure
 from palimpsest.frontends.answer import AgentAnswer
 from palimpsest.frontends.cell import CellStory
 from palimpsest.frontends.execute import flush_figures
@@ -288,7 +288,7 @@ class CellTurn:
         if answer.error is not None and answer.error.type == "aborted":
             raise TurnStopped
         made = AgentAnswer(answer, self._pump.shell)
-        failing.check(made, self._services, self._pump.shell, self._scrub)
+        cell_failure.check(made, self._services, self._pump.shell, self._scrub)
         return made
 
     def _new_story(self) -> "CellStory | TerminalStory":

@@ -20,7 +20,6 @@ from palimpsest.loop.request import Assembled, facts_for
 from palimpsest.loop.seen import view_of
 from palimpsest.loop.stage import Setup, Stage
 from palimpsest.model.wire import message_hash, prompt_text, request_hash, without_marks
-from palimpsest.transcript.cleaned import cleaned
 from palimpsest.transcript.decisions import ContextItem, Decision, Facts
 from palimpsest.transcript.events import DecisionMade, PartUpdated
 from palimpsest.transcript.hooks import CompactingEvent, DecideEvent, Wanted
@@ -28,6 +27,7 @@ from palimpsest.transcript.messages import AssistantMessage, Message
 from palimpsest.transcript.notices import notice
 from palimpsest.transcript.parts import CompactionPart, Part, ToolCompleted, ToolPart
 from palimpsest.transcript.piles import Standing
+from palimpsest.transcript.secret_removal import cleaned
 
 JSON = "application/json"
 OPAQUE_KIND = "user"

@@ -7,7 +7,6 @@ those the provider ran or that were left interrupted.
 
 from palimpsest.context.guard import refusal
 from palimpsest.loop.compaction import asked, begin, possible, run_compaction
-from palimpsest.loop.ending import refused_unasked
 from palimpsest.loop.filesteps import tell_changes
 from palimpsest.loop.reminding import say_last_step
 from palimpsest.loop.room import (
@@ -21,6 +20,7 @@ from palimpsest.loop.saying import refuse
 from palimpsest.loop.stage import Setup, Stage
 from palimpsest.loop.step import StepResult, run_step
 from palimpsest.loop.subtask import pending, run_subtasks
+from palimpsest.loop.turn_end import refused_unasked
 from palimpsest.transcript.errors import (
     Aborted,
     ContextOverflowError,

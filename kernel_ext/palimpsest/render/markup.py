@@ -9,7 +9,7 @@ import html
 import re
 from collections.abc import Iterator
 
-from palimpsest.render.allowed import may_lead
+from palimpsest.render.allowed_elements import may_lead
 from palimpsest.render.escape import clean, in_html
 from palimpsest.render.prose import read_by_browser
 

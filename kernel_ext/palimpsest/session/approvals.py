@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from palimpsest.render.escape import one_line
+from palimpsest.session.effective_rights import granted_rules, ruled
 from palimpsest.session.grants import Grant, Grants
-from palimpsest.session.holding import granted_rules, ruled
 from palimpsest.tools.permissions import Rules
 from palimpsest.transcript.values import Rule
 

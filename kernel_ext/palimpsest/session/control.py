@@ -10,11 +10,11 @@ from typing import Any, Literal, TypeVar
 
 from palimpsest.session.approvals import Approval
 from palimpsest.session.asks import Asks
-from palimpsest.session.holding import forgotten
+from palimpsest.session.effective_rights import forgotten
 from palimpsest.session.log import SessionLog
 from palimpsest.session.permitting import Permitting
 from palimpsest.session.purse import Purse
-from palimpsest.session.settling import claimed_names, grant_claims, is_named_whole
+from palimpsest.session.withheld_claims import claimed_names, grant_claims, is_named_whole
 from palimpsest.tools.modes import Mode, answered_by, denied_by, mode_of
 from palimpsest.tools.permissions import DEFAULT_RULES, Rules
 from palimpsest.transcript.budgets import Budget, Spent

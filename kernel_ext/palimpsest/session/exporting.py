@@ -33,7 +33,7 @@ from palimpsest.tools.protected import protection_of
 from palimpsest.transcript.errors import NotFound, StorageFailed, UserError
 from palimpsest.transcript.messages import Message
 from palimpsest.transcript.parts import FilePart, ToolCompleted, ToolPart
-from palimpsest.transcript.relative import RECORDS, folded_names
+from palimpsest.transcript.relative_paths import RECORDS, folded_names
 from palimpsest.transcript.scrub import scrub, secret_values
 from palimpsest.transcript.sessions import Session
 

@@ -5,7 +5,7 @@ A log, an index or a file in the project may say what it likes: it is history. W
 project's own number as well, so neither a copy nor another project at the same place has any of
 it. Where that folder cannot be written or is not to be believed, grants hold for this kernel.
 
-Border: keeps records and hands them out; what they mean is told by ``holding``.
+Border: keeps records and hands them out; what they mean is told by ``effective_rights``.
 """
 
 import contextlib
@@ -21,7 +21,7 @@ from typing import Any
 
 from palimpsest.session.state_folder import distrusted, distrusted_status, state_folder
 from palimpsest.store.layout import write_atomically
-from palimpsest.store.projects import ProjectNumber
+from palimpsest.store.project_number import ProjectNumber
 
 try:
     import fcntl

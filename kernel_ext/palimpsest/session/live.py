@@ -28,18 +28,18 @@ from palimpsest.session.family import is_child, writable
 from palimpsest.session.giving import AutoShare
 from palimpsest.session.granting import grant
 from palimpsest.session.log import SessionLog
-from palimpsest.session.moving import PERMISSION, Move, Moving
 from palimpsest.session.naming import Naming
 from palimpsest.session.outfit import Outfit
 from palimpsest.session.pictures import picture
 from palimpsest.session.policies import Configured
+from palimpsest.session.project_move import PERMISSION, Move, Moving
 from palimpsest.session.purse import Purse
 from palimpsest.session.questioning import JournaledTodos, Questioning
 from palimpsest.session.runner import Run, Runner
 from palimpsest.session.services import Services
-from palimpsest.session.settling import settled
 from palimpsest.session.undoing import live_undoing
 from palimpsest.session.wishes import Wish, WishAction
+from palimpsest.session.withheld_claims import settled
 from palimpsest.store.journal import Journal
 from palimpsest.tools.question import Interview
 from palimpsest.tools.tool import Abort

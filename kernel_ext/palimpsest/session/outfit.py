@@ -29,12 +29,12 @@ from palimpsest.store.journal import Journal
 from palimpsest.tools.recall import RECALL
 from palimpsest.tools.registry import Registry
 from palimpsest.tools.tool import Namespace, Tool
-from palimpsest.transcript.cleaned import cleaned
 from palimpsest.transcript.decisions import Facts
 from palimpsest.transcript.errors import ConfigError, UserError
 from palimpsest.transcript.events import SessionUpdated
 from palimpsest.transcript.messages import Messages, MessageTime, UserMessage
 from palimpsest.transcript.policies import Policy, RecoveryPolicy
+from palimpsest.transcript.secret_removal import cleaned
 from palimpsest.transcript.values import ModelInfo, ModelRef, ToolSpec
 
 VARIABLES = "variables"

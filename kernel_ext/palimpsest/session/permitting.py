@@ -4,7 +4,7 @@ Border: puts together what the configuration, the session and a person said; ``t
 decides. What it reads may change while a kernel runs (a mode, an approval, a project that was
 trusted), so it is read at each call. A child session is in its parent's mode and has its approvals;
 a parent counts only if this kernel had the child work for it. What a session's record claims holds
-where it tightens, and for the rest where it was granted (``holding``).
+where it tightens, and for the rest where it was granted (``effective_rights``).
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -12,9 +12,9 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 
 from palimpsest.session.approvals import Approvals
+from palimpsest.session.effective_rights import held_budget, held_mode, held_rules
 from palimpsest.session.grants import Grants
-from palimpsest.session.holding import held_budget, held_mode, held_rules
-from palimpsest.session.moving import Moving
+from palimpsest.session.project_move import Moving
 from palimpsest.tools.modes import Mode, answered_by, denied_by
 from palimpsest.tools.permissions import Rules
 from palimpsest.transcript.budgets import Budget

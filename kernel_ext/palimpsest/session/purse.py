@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from palimpsest.render.words import count, money
 from palimpsest.session.asks import Asks
-from palimpsest.session.holding import forgotten, sane
+from palimpsest.session.effective_rights import forgotten, sane
 from palimpsest.session.log import SessionLog
 from palimpsest.session.permitting import Permitting
 from palimpsest.tools.tool import Abort

@@ -14,10 +14,10 @@ from palimpsest.context.fold import marker
 from palimpsest.loop.compaction import begin, possible
 from palimpsest.loop.compaction_state import CompactionState
 from palimpsest.loop.deadline import watch
-from palimpsest.loop.ending import journal_end
 from palimpsest.loop.saying import refuse
 from palimpsest.loop.stage import Log, Stage
 from palimpsest.loop.turn import failure, newest_user, run_turn
+from palimpsest.loop.turn_end import journal_end
 from palimpsest.session.answers import (
     answers_after,
     collected,

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from palimpsest.context.system import Surroundings
 from palimpsest.tools.instructions import NAMES
-from palimpsest.tools.opening import LeftOut, read_for_prompt
+from palimpsest.tools.safe_open import LeftOut, read_for_prompt
 
 INSTRUCTION_BYTES = 40_000
 """A longer instruction file is cut: it would fill the window of a small model by itself."""

@@ -27,9 +27,9 @@ from palimpsest.session.live import LiveSession
 from palimpsest.session.notebooks import in_project
 from palimpsest.session.retention import Family, Limits, Plan, holds_pins, plan
 from palimpsest.session.services import Services
-from palimpsest.session.settling import settled, withheld
 from palimpsest.session.sharing import remove_page
 from palimpsest.session.titles import default_title, title_from
+from palimpsest.session.withheld_claims import settled, withheld
 from palimpsest.store.journal import Journal
 from palimpsest.store.jsonl import JsonlStore
 from palimpsest.store.layout import Layout

@@ -15,7 +15,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from palimpsest.store.layout import write_fully
-from palimpsest.store.regular import NOFOLLOW, is_regular
+from palimpsest.store.regular_files import NOFOLLOW, is_regular
 from palimpsest.store.segments import Segments, epochs, header_line, segment_name
 from palimpsest.store.store import Owner
 

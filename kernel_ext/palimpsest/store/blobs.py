@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Protocol
 
 from palimpsest.store.layout import scratch_file
-from palimpsest.store.regular import opened
+from palimpsest.store.regular_files import opened
 from palimpsest.transcript.errors import NotFound, StorageFailed
 from palimpsest.transcript.values import BlobRef
 

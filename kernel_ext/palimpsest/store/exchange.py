@@ -31,7 +31,6 @@ from palimpsest.store.opencode import (
 from palimpsest.store.sources import Found, Given, sessions_at
 from palimpsest.store.state import State, fold
 from palimpsest.store.store import Problem, Store
-from palimpsest.transcript.cleaned import cleaned_event
 from palimpsest.transcript.errors import NotFound, SessionHeld, UserError
 from palimpsest.transcript.events import (
     Event,
@@ -47,6 +46,7 @@ from palimpsest.transcript.events import (
 from palimpsest.transcript.messages import Message
 from palimpsest.transcript.parts import Part
 from palimpsest.transcript.scrub import scrub
+from palimpsest.transcript.secret_removal import cleaned_event
 from palimpsest.transcript.sessions import Session
 from palimpsest.transcript.values import Todo
 

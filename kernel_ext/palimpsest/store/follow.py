@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Sequence
 
 from palimpsest.store.jsonl import JsonlStore
 from palimpsest.store.lines import Unreadable, record_of
-from palimpsest.store.numbers import Numbered
+from palimpsest.store.record_numbers import Numbered
 from palimpsest.store.segments import Piece, forward, locate, longhand
 from palimpsest.store.shorthand import Longhand
 from palimpsest.transcript.events import Record

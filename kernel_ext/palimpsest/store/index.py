@@ -20,7 +20,7 @@ from pydantic import TypeAdapter
 
 from palimpsest.store.layout import SAFE_NAME, Layout, write_atomically
 from palimpsest.store.lines import INFO, OTHER, head_of, is_intact, load_line
-from palimpsest.store.regular import read_small
+from palimpsest.store.regular_files import read_small
 from palimpsest.store.segments import SEGMENT_NAME, Piece, Segments, backward, forward, segment_name
 from palimpsest.store.store import SessionSummary
 from palimpsest.transcript.errors import NotFound

@@ -33,8 +33,8 @@ from palimpsest.store.lease import (
 )
 from palimpsest.store.lines import Unreadable, is_intact, record_of, seq_of, type_of
 from palimpsest.store.live import live_state, whole_state
-from palimpsest.store.numbers import Numbered
 from palimpsest.store.pause import collector_paused
+from palimpsest.store.record_numbers import Numbered
 from palimpsest.store.refused import refused_records
 from palimpsest.store.segments import (
     Piece,

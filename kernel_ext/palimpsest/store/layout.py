@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from uuid import uuid4
 
-from palimpsest.store.regular import NoFile, TooLarge, read_json
+from palimpsest.store.regular_files import NoFile, TooLarge, read_json
 from palimpsest.transcript.errors import LayoutTooNew, NotFound
 
 FOLDER = ".palimpsest"

@@ -18,7 +18,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from palimpsest.store.layout import scratch_file, write_atomically
-from palimpsest.store.regular import NOFOLLOW, read_json
+from palimpsest.store.regular_files import NOFOLLOW, read_json
 from palimpsest.store.store import Owner
 
 HEARTBEAT_SECONDS = 1.0

@@ -17,7 +17,7 @@ from uuid import uuid4
 
 from palimpsest.store.blobs import HASH
 from palimpsest.store.layout import scratch_file
-from palimpsest.store.regular import opened
+from palimpsest.store.regular_files import opened
 from palimpsest.transcript.errors import NotFound
 
 TAIL_BYTES = 8

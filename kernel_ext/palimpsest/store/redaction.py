@@ -6,7 +6,6 @@ was cleaned, and requests are made from the state, so that what stands in the lo
 
 from collections.abc import Callable, Iterable
 
-from palimpsest.transcript.cleaned import cleaned_event
 from palimpsest.transcript.events import Event, PartUpdated
 from palimpsest.transcript.parts import (
     Part,
@@ -17,6 +16,7 @@ from palimpsest.transcript.parts import (
     ToolRunning,
 )
 from palimpsest.transcript.scrub import scrub
+from palimpsest.transcript.secret_removal import cleaned_event
 from palimpsest.transcript.secret_stream import SecretStream
 
 Known = Callable[[], Iterable[str]]

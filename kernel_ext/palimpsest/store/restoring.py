@@ -15,7 +15,7 @@ from palimpsest.store.layout import scratch_file
 from palimpsest.store.snapshots import Snapshots, is_work, reason
 from palimpsest.store.trees import Entry, Tree
 from palimpsest.transcript.errors import NotFound
-from palimpsest.transcript.relative import problem_of
+from palimpsest.transcript.relative_paths import problem_of
 
 Action = Literal["write", "delete", "nothing", "conflict", "impossible"]
 

@@ -17,7 +17,7 @@ from typing import Any
 
 from palimpsest.store.layout import Layout
 from palimpsest.store.lines import HEAD, checked, is_intact, load_line, seq_of
-from palimpsest.store.regular import is_regular, opened
+from palimpsest.store.regular_files import is_regular, opened
 from palimpsest.store.shorthand import Longhand
 from palimpsest.transcript.errors import NotFound
 from palimpsest.transcript.sessions import ForkedFrom

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from palimpsest.store.layout import SAFE_NAME
-from palimpsest.store.regular import opened
+from palimpsest.store.regular_files import opened
 from palimpsest.store.store import Problem
 from palimpsest.transcript.errors import NotFound, UserError
 

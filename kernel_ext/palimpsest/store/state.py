@@ -22,7 +22,7 @@ from palimpsest.store.lines import (
     seq_of,
 )
 from palimpsest.store.messagelist import MessageList
-from palimpsest.store.numbers import Numbered
+from palimpsest.store.record_numbers import Numbered
 from palimpsest.store.requests import Requests
 from palimpsest.store.slots import Latest, MessageSlot, event_of
 from palimpsest.store.values import Snapshot, Summary

@@ -17,7 +17,7 @@ from uuid import uuid4
 
 from palimpsest.store.blobs import HASH
 from palimpsest.store.layout import Layout, scratch_file
-from palimpsest.store.regular import opened, read_json
+from palimpsest.store.regular_files import opened, read_json
 
 DAY = 86_400.0
 LEAST_SECONDS = DAY

@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple
 
 from palimpsest.store.packs import Objects
 from palimpsest.transcript.errors import NotFound
-from palimpsest.transcript.relative import problem_of
+from palimpsest.transcript.relative_paths import problem_of
 
 TREE_VERSION = 1
 _PLAIN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")

@@ -21,7 +21,7 @@ from palimpsest.store.beginning import HEADER_WAIT_SECONDS, POLL_SECONDS, settle
 from palimpsest.store.faults import reason
 from palimpsest.store.layout import write_fully
 from palimpsest.store.lines import checked, load_line
-from palimpsest.store.regular import NOFOLLOW
+from palimpsest.store.regular_files import NOFOLLOW
 from palimpsest.store.segments import Piece, Segments, locate, segment_name
 from palimpsest.store.shorthand import REFRESH, shortened
 from palimpsest.store.store import TakenOver, WriteFailed

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import SplitResult, urljoin, urlsplit, urlunsplit
 
-from palimpsest.tools.addresses import Number, is_local_name, is_public, number_of
+from palimpsest.tools.public_addresses import Number, is_local_name, is_public, number_of
 
 if TYPE_CHECKING:
     import httpx

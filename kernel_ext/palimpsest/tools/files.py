@@ -14,8 +14,8 @@ from pydantic import BaseModel, Field, model_validator
 
 from palimpsest.tools import redact
 from palimpsest.tools.matching import Found, Span, closest, find, line_of
-from palimpsest.tools.opening import read_real, replace_real
 from palimpsest.tools.paths import Place, missing, reach
+from palimpsest.tools.safe_open import read_real, replace_real
 from palimpsest.tools.textfile import TextFile, is_binary
 from palimpsest.tools.tool import ToolContext, ToolOutcome
 from palimpsest.transcript.errors import UserError

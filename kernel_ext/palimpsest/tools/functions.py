@@ -18,7 +18,7 @@ from pydantic.fields import FieldInfo
 
 from palimpsest.tools import redact
 from palimpsest.tools.contained import Escaped, awaited
-from palimpsest.tools.names import is_own_name
+from palimpsest.tools.reserved_names import is_own_name
 from palimpsest.tools.threads import in_thread
 from palimpsest.tools.tool import ToolContext, ToolOutcome
 from palimpsest.transcript.errors import Aborted, PalimpsestError, UserError

@@ -8,7 +8,7 @@ a compaction has hidden may be shown again.
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from palimpsest.tools.opening import LeftOut, read_for_prompt
+from palimpsest.tools.safe_open import LeftOut, read_for_prompt
 from palimpsest.tools.tool import ToolContext, ToolOutcome
 from palimpsest.transcript.messages import AssistantMessage, Messages
 from palimpsest.transcript.parts import ToolCompleted, ToolPart

@@ -23,8 +23,8 @@ from palimpsest.tools.mcp_values import (
     ServerFailed,
     ServerSpec,
 )
-from palimpsest.tools.names import is_own_name
 from palimpsest.tools.registry import Registry
+from palimpsest.tools.reserved_names import is_own_name
 
 T = TypeVar("T")
 

@@ -17,7 +17,7 @@ from palimpsest.tools import shell_rules
 from palimpsest.tools.protected import is_protected
 from palimpsest.tools.wildcard import beginning, compiled, matches
 from palimpsest.transcript.errors import ConfigError, PermissionDenied
-from palimpsest.transcript.relative import folded
+from palimpsest.transcript.relative_paths import folded
 from palimpsest.transcript.values import Action, Ask, Reply, Rule
 
 Rules = tuple[Rule, ...]

@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import BaseModel, Field
 
 from palimpsest.tools import redact
-from palimpsest.tools.escapes import shell_commands
+from palimpsest.tools.ipython_shell import shell_commands
 from palimpsest.tools.progress import PREVIEW_CHARS, Progress
 from palimpsest.tools.tool import PythonOutcome, ToolContext, ToolOutcome
 from palimpsest.transcript.errors import Aborted, UserError

@@ -14,9 +14,9 @@ from palimpsest.tools import redact
 from palimpsest.tools.ignore import Ignore, scan
 from palimpsest.tools.instructions import Shown, nested, with_instructions
 from palimpsest.tools.listing import name_of
-from palimpsest.tools.opening import read_real
 from palimpsest.tools.paths import Place, missing, reach
 from palimpsest.tools.pictures import fitted, kind_of
+from palimpsest.tools.safe_open import read_real
 from palimpsest.tools.textfile import TextFile, is_binary
 from palimpsest.tools.threads import in_thread
 from palimpsest.tools.tool import ToolContext, ToolOutcome

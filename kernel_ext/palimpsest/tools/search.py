@@ -18,9 +18,9 @@ from palimpsest.tools import redact
 from palimpsest.tools.globs import compile_glob, split_base
 from palimpsest.tools.ignore import walk
 from palimpsest.tools.listing import reach_folder
-from palimpsest.tools.opening import read_real
 from palimpsest.tools.paths import Place, missing, reach
 from palimpsest.tools.protected import is_key_file
+from palimpsest.tools.safe_open import read_real
 from palimpsest.tools.textfile import TextFile, is_binary
 from palimpsest.tools.threads import in_thread
 from palimpsest.tools.tool import Abort, ToolContext, ToolOutcome

@@ -1,8 +1,8 @@
 """Which rules answer for a shell text, and what an "always" to it would allow.
 
 A rule that denies or asks holds for every command that a text might run. A rule that allows answers
-for a text word by word; one with ``*`` or ``?`` in it answers for plain texts only (``plain.py``), and one
-that came of an "always" only for harmless commands (``harmless.py``). ``*`` alone is everything.
+for a text word by word; one with ``*`` or ``?`` in it answers for plain texts only (``plain_shell``), and one
+that came of an "always" only for harmless commands (``harmless_programs``). ``*`` alone is everything.
 Border: pure text; the order of rules is the work of ``permissions.py``.
 """
 
@@ -10,8 +10,8 @@ from collections.abc import Callable
 from functools import lru_cache
 
 from palimpsest.tools.commands import hidden_commands, simple_commands
-from palimpsest.tools.harmless import widened
-from palimpsest.tools.plain import PlainCommand, plain_commands
+from palimpsest.tools.harmless_programs import widened
+from palimpsest.tools.plain_shell import PlainCommand, plain_commands
 from palimpsest.tools.wildcard import compiled
 from palimpsest.transcript.values import Rule
 

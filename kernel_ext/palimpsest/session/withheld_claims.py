@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from palimpsest.render.escape import one_line
-from palimpsest.session.holding import (
+from palimpsest.session.effective_rights import (
     at_least,
     granted_rules,
     limit_words,

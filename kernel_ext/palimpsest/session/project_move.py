@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from palimpsest.render.escape import one_line
+from palimpsest.session.effective_rights import granted_budget, granted_rules, limit_words
 from palimpsest.session.engine import off_loop
 from palimpsest.session.grants import (
     Grant,
@@ -22,7 +23,6 @@ from palimpsest.session.grants import (
     grants_of,
     read_grants,
 )
-from palimpsest.session.holding import granted_budget, granted_rules, limit_words
 from palimpsest.transcript.values import Reply
 
 MOST_FILES = 2_000

@@ -8,7 +8,7 @@ import pytest
 from tests.frontends.kernel import Kernel
 from tests.loop.studio import Studio, ask, until
 
-from palimpsest.frontends.presence import FORGOTTEN_SECONDS, PING_SECONDS, Presence
+from palimpsest.frontends.page_presence import FORGOTTEN_SECONDS, PING_SECONDS, Presence
 from palimpsest.model.script import calls, says
 from palimpsest.model.scripted import ScriptedModel
 from palimpsest.session.unattended import refuse_unattended

@@ -2,13 +2,13 @@
 
 A program stands here when, with these options, it neither writes a file nor runs another program,
 whatever its other words are; what does not stand here is allowed word by word only. Border: reads the
-words of a plain command (``plain.py``) and knows no file.
+words of a plain command (``plain_shell``) and knows no file.
 """
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from palimpsest.tools.plain import PlainCommand, Word
+from palimpsest.tools.plain_shell import PlainCommand, Word
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from tests.loop.studio import Studio, ask
 
 from palimpsest.model.script import fails, says
 from palimpsest.model.scripted import ScriptedModel
-from palimpsest.session.holding import (
+from palimpsest.session.effective_rights import (
     FREEDOM,
     held_budget,
     held_mode,
@@ -20,7 +20,7 @@ from palimpsest.session.holding import (
 )
 from palimpsest.session.permitting import Permitting
 from palimpsest.session.purse import spent_by
-from palimpsest.session.settling import grant_claims, settled
+from palimpsest.session.withheld_claims import grant_claims, settled
 from palimpsest.tools.modes import MODES
 from palimpsest.transcript.budgets import Budget, Spent
 from palimpsest.transcript.messages import AssistantMessage, MessagePath, MessageTime
