@@ -10,12 +10,19 @@ import re
 import string
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 MOST_GROWING = 16_384
 """Characters: the longest private key in use takes 6,400; what is longer is no key."""
 
 LONGEST_NAMED = 2_000
 """Characters of a name, what stands between, and its value."""
+
+SHORTEST_TEXT = 7
+"""Characters; the shortest secret with its name is an address with one letter as password."""
+
+LONGEST_REMEMBERED = 500
+"""Characters of a text whose secrets are looked for once."""
 
 CONTEXT = 200
 """Characters before a piece of text that may hold the beginning of what it goes on with."""
@@ -198,6 +205,18 @@ Span = tuple[int, int]
 
 def secret_spans(text: str) -> list[Span]:
     """Return where secrets stand, in order and apart from one another."""
+    if len(text) < SHORTEST_TEXT:
+        return []
+    # Names, paths and descriptions of tools come again with every request.
+    return list(_remembered(text)) if len(text) <= LONGEST_REMEMBERED else _found(text)
+
+
+@lru_cache(maxsize=4_096)
+def _remembered(text: str) -> tuple[Span, ...]:
+    return tuple(_found(text))
+
+
+def _found(text: str) -> list[Span]:
     found: list[Span] = []
     for form in TOKENS:
         for head in form.heads:
