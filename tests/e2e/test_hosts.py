@@ -15,7 +15,7 @@ import pexpect
 import pytest
 from nbclient.exceptions import CellExecutionError
 from tests.frontends.kernel import ROOT, Kernel
-from tests.frontends.unattended import always, as_text, settings
+from tests.frontends.unattended import MANY, always, as_text, settings, summary_fails, writes_anew
 
 from palimpsest.model.fault_server import FaultServer
 from palimpsest.model.script import calls, fails
@@ -169,6 +169,39 @@ class TestFailedTurn:
         (error,) = [output for output in made.cells[1].outputs if output.output_type == "error"]
         assert f"({case.partition(',')[0].partition(' ')[0]})" in error.evalue
         assert error.traceback == [f"AgentTurnFailed: {error.evalue}"]
+
+    def test_nbclient_stops_where_every_call_was_refused(
+        self, environment: Path, served: Serve
+    ) -> None:
+        server = served([writes_anew(number) for number in range(MANY)])
+
+        error = self.failed(environment, "%%agent\ngo")
+
+        assert len(server.requests) == 3
+        assert "(rejected)" in error.evalue
+        assert not list(environment.glob("*.txt"))
+
+    def test_nbclient_stops_where_a_summary_fails(self, environment: Path, served: Serve) -> None:
+        answers, limits = summary_fails()
+        server = served(answers, limits=limits)
+
+        error = self.failed(
+            environment, "%%agent -y\nWrite much.", f"%%agent -y\nAnd on? {'word ' * 8_000}"
+        )
+
+        assert len(server.requests) <= 6
+        assert "(compaction)" in error.evalue
+
+    def failed(self, folder: Path, *cells: str) -> Any:
+        """Run cells as nbclient does; return the error of the last one, behind which nothing ran."""
+        made = notebook("%load_ext palimpsest", *cells, "print('went on')")
+        with pytest.raises(CellExecutionError, match="AgentTurnFailed"):
+            nbclient.NotebookClient(
+                made, timeout=60, resources={"metadata": {"path": folder}}
+            ).execute()
+        assert made.cells[-1].outputs == []
+        (error,) = [output for output in made.cells[-2].outputs if output.output_type == "error"]
+        return error
 
     @pytest.mark.parametrize(
         ("form", "setting"), [(FORMS[0], "auto"), (FORMS[1], "show"), (FORMS[2], "auto")]

@@ -8,7 +8,16 @@ from typing import Any
 
 import pytest
 from tests.frontends.kernel import Kernel
-from tests.frontends.unattended import MANY, always, as_text, ends, script, settings, writes_anew
+from tests.frontends.unattended import (
+    MANY,
+    always,
+    as_text,
+    ends,
+    script,
+    settings,
+    summary_fails,
+    writes_anew,
+)
 
 from palimpsest.model.fault_server import FaultServer
 from palimpsest.model.script import calls, fails, says
@@ -111,9 +120,8 @@ class TestScript:
             assert answer.error is not None
 
     def test_a_summary_that_fails_names_itself(self, tmp_path: Path) -> None:
-        long = says("word " * 14_000)
-        refused = [fails(400, message="no")] * MANY
-        with script(tmp_path, long, *refused, limits={"window": 24_000}) as (session, server):
+        answers, limits = summary_fails()
+        with script(tmp_path, *answers, limits=limits) as (session, server):
             first = session.prompt("Write much.", yes=True)
             answer = session.prompt("And on? " + "word " * 8_000, yes=True)
 
@@ -207,6 +215,15 @@ class TestKernel:
 
             assert len(server.requests) == most
             assert (run.status, f"({guard})" in run.reply["content"]["evalue"]) == ("error", True)
+
+    def test_a_summary_that_fails_ends_the_turn_and_the_cell(self, tmp_path: Path) -> None:
+        answers, limits = summary_fails()
+        with kernel_with(tmp_path, *answers, limits=limits) as (kernel, server):
+            assert kernel.run("%%agent -y\nWrite much.").status == "ok"
+            run = kernel.run(f"%%agent -y\nAnd on? {'word ' * 8_000}")
+
+            assert len(server.requests) <= 6
+            assert (run.status, "(compaction)" in run.reply["content"]["evalue"]) == ("error", True)
 
     def test_who_can_type_is_asked_about_a_circle_and_keeps_a_green_cell(
         self, tmp_path: Path

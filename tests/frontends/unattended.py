@@ -8,7 +8,7 @@ from typing import Any
 
 from palimpsest.app import App
 from palimpsest.model.fault_server import FaultServer
-from palimpsest.model.script import Answer, calls
+from palimpsest.model.script import Answer, calls, fails, says
 from palimpsest.public import Session, open_session
 
 MODEL = "openai/gpt-test"
@@ -24,6 +24,12 @@ def always(*answers: Answer) -> list[Answer]:
 def writes_anew(number: int) -> Answer:
     """Return a call that was not made before, and that needs a permission."""
     return calls("write", path=f"{number}.txt", content="x").reports(input=1_000)
+
+
+def summary_fails() -> tuple[list[Answer], dict[str, int]]:
+    """Return a long answer and the refusal of everything behind it, and limits that need a summary."""
+    refused = [fails(400, message="no")] * MANY
+    return [says("word " * 14_000), *refused], {"window": 24_000}
 
 
 def settings(server: FaultServer, **more: Any) -> dict[str, Any]:
