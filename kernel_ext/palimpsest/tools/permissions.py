@@ -115,7 +115,12 @@ def limiting(rules: Iterable[Rule], force: Force = "limit") -> Rules:
 
 def _apart(rules: Iterable[Rule]) -> tuple[Rules, Rules, Rules]:
     """Return the rules that are neither, then the limits, then the locks."""
-    rules = tuple(rules)
+    return _parted(_Same(tuple(rules)))
+
+
+@lru_cache(maxsize=64)
+def _parted(same: "_Same") -> tuple[Rules, Rules, Rules]:
+    rules = same.rules
     if all(rule.force is None for rule in rules):
         return rules, (), ()  # the same object, by which what was looked up is remembered
     plain, limits, locks = (
@@ -198,7 +203,8 @@ def _found(
     names: tuple[str, ...], pattern: str, rules: Rules, counts: Callable[[Rule], bool] = _always
 ) -> Rule | None:
     text = pattern.replace("\\", "/")
-    for head, whole, rule in _about(names, _Same(rules)):
+    about = _about(names, _Same(rules))
+    for head, whole, rule in about.get(text[:1], about[""]):
         if text.startswith(head) and whole.fullmatch(text) and counts(rule):
             return rule
     return None
@@ -219,14 +225,25 @@ class _Same:
         return isinstance(other, _Same) and other.rules is self.rules
 
 
+Matcher = tuple[str, "re.Pattern[str]", Rule]
+"""How what a rule matches begins, what it matches, and the rule."""
+
+
 @lru_cache(maxsize=256)
-def _about(names: tuple[str, ...], same: _Same) -> tuple[tuple[str, re.Pattern[str], Rule], ...]:
-    """Return the rules about a permission, the last first, with how what they match begins."""
-    return tuple(
+def _about(names: tuple[str, ...], same: _Same) -> Mapping[str, tuple[Matcher, ...]]:
+    """Return the rules about a permission, the last first, by the first letter of what they match.
+
+    Behind the empty text stand those that match whatever its first letter is.
+    """
+    matchers = [
         (beginning(rule.pattern), compiled(rule.pattern), rule)
         for rule in reversed(same.rules)
         if _names(rule, names)
-    )
+    ]
+    letters = {"", *(head[:1] for head, _, _ in matchers)}
+    return {
+        letter: tuple(one for one in matchers if one[0][:1] in ("", letter)) for letter in letters
+    }
 
 
 def _names(rule: Rule, names: Sequence[str]) -> bool:
@@ -286,6 +303,8 @@ def decide(
     plain, limits, locks = _apart(rules)
     approved = tuple(approved)
     verdicts = [_decide(permission, patterns, plain, approved)]
+    if not limits and not locks:
+        return verdicts[0]
     if limits:
         verdicts.append(_decide(permission, patterns, limits, approved))
     locked: Verdict = _decide(permission, patterns, locks, ()) if locks else Allowed()

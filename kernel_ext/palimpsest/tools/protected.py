@@ -101,6 +101,7 @@ BACKUP_BEGINNINGS = ("#", ".#", "~$", "._", "copy of ")
 MOST_ENDS = 4
 
 
+@lru_cache(maxsize=4096)
 def protection_of(path: str) -> Protection | None:
     """Return how a file is protected; ``path`` is real, absolute or below the project."""
     return _protection("/".join(folded_names(path)))

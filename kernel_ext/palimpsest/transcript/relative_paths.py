@@ -23,8 +23,14 @@ def folded(path: str) -> str:
 
 def folded_names(path: str) -> list[str]:
     """Return the names of a path, so compared."""
-    text = unicodedata.normalize("NFC", unicodedata.normalize("NFC", path).casefold())
-    names = (_plain(name) for name in IGNORED.sub("", text.replace("\\", "/")).split("/"))
+    if path.isascii():  # nothing to compose, and nothing that is left out: most paths
+        text = path.lower()
+    else:
+        text = unicodedata.normalize("NFC", unicodedata.normalize("NFC", path).casefold())
+        text = IGNORED.sub("", text)
+    names = text.replace("\\", "/").split("/")
+    if ":" in text or ". " in text or "./" in text or text.endswith((".", " ")) or " /" in text:
+        names = [_plain(name) for name in names]
     return [name for name in names if name and name != "."]
 
 
