@@ -236,3 +236,30 @@ def test_a_fast_answer_is_drawn_while_it_comes(page: Page, lab: Lab) -> None:
     assert not ended
     assert written > 5_000
     expect(notebook.cell(2).locator("mjx-container").first).to_be_attached()
+
+
+def test_run_all_goes_on_over_a_turn_that_failed_where_somebody_watches(
+    page: Page, lab: Lab
+) -> None:
+    notebook = begin(
+        page,
+        lab,
+        "run-all",
+        "from palimpsest.model.script import fails\nroom.script(fails(401))",
+        "%%agent\nGo.",
+        "print('went on')",
+    )
+    page.evaluate(
+        """async () => {
+          const { content } = window.jupyterapp.shell.currentWidget;
+          content.deselectAll();
+          content.activeCellIndex = 1;
+          await window.jupyterapp.commands.execute('notebook:run-all-below');
+        }"""
+    )
+
+    expect(notebook.cell(3).get_by_text("went on", exact=True)).to_be_visible()
+    expect(notebook.cell(2).locator(".plm-Segment")).to_be_visible()
+    expect(page.locator(".jp-RenderedText[data-mime-type*='stderr'], .jp-mod-error")).to_have_count(
+        0
+    )
