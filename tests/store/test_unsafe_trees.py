@@ -1,5 +1,6 @@
 """A snapshot that somebody planted brings back nothing outside of the project."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -7,9 +8,10 @@ import pytest
 from palimpsest.store.filediffs import diffs
 from palimpsest.store.restoring import perform, plan_moves, wanted
 from palimpsest.store.snapshots import Snapshots
-from palimpsest.store.trees import Entry, Tree, UnsafeTree, encode, encode_root
+from palimpsest.store.trees import Entry, Tree, UnsafeTree, encode, encode_root, reachable
 from palimpsest.tools.ignore import ALWAYS_LEFT_OUT, Ignore
 from palimpsest.tools.protected import protection_of
+from palimpsest.transcript.errors import NotFound
 from palimpsest.transcript.relative_paths import problem_of
 
 CONTENT = b"#!/bin/sh\necho planted\n"
@@ -158,3 +160,59 @@ def test_no_file_comes_back_that_runs_as_its_owner(root: Path) -> None:
 @pytest.mark.parametrize("name", ["a.txt", "sub/b c.py", ".gitignore", "..a", "a..", "C:x", "ä/ö"])
 def test_other_names_are_good(name: str) -> None:
     assert problem_of(name, ALWAYS_LEFT_OUT) is None
+
+
+FILE = ["file", 420, "0" * 64, 3]
+NO_TREES: list[tuple[object, object]] = [
+    ([], {"a": FILE}), ("x", {"a": FILE}), (7, {"a": FILE}), ({}, {"a": FILE}), ({"tree": None}, {"a": FILE}),
+    ({"tree": "T", "ignored": 3, "cut": []}, {"a": FILE}), ("T", []), ("T", "x"), ("T", None), ("T", {"a": 5}),
+    ("T", {"a": []}), ("T", {"a": ["file"]}), ("T", {"a": [1, 2, 3, 4]}), ("T", {"a": [*FILE, 5]}),
+    ("T", {"a": ["door", 420, "0" * 64, 3]}), ("T", {"a": ["file", "rwx", "0" * 64, 3]}),
+    ("T", {"a": ["file", 420, None, 3]}), ("T", {"a": ["folder", 0, "../../x", 0]}), ("T", {"a": {"kind": "file"}}),
+    ("T", {"a": ["file", 10**400, "0" * 64, -3]}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("head", "body"), NO_TREES)
+def test_what_is_no_tree_is_refused_in_a_sentence(root: Path, head: object, body: object) -> None:
+    made = shots(root)
+    made.objects.begin()
+    tree = made.objects.put(json.dumps(body).encode())
+    wrapped = {"v": 1, "tree": tree, "ignored": [], "cut": False}
+    if isinstance(head, dict):
+        wrapped = head | ({"tree": tree} if head.get("tree") == "T" else {})
+    snapshot = made.objects.put(
+        json.dumps(wrapped if head == "T" or isinstance(head, dict) else head).encode()
+    )
+    made.objects.commit()
+
+    with pytest.raises(NotFound):
+        made.read(snapshot)
+    needed: set[str] = set()
+    reachable(made.objects, snapshot, needed)
+    assert snapshot in needed
+
+
+@pytest.mark.parametrize("content", [b"[" * 100_000, b'{"a":' * 100_000, b"\xff\xfe", b""])
+def test_bytes_that_are_no_tree_are_refused_in_a_sentence(root: Path, content: bytes) -> None:
+    made = shots(root)
+    made.objects.begin()
+    snapshot = made.objects.put(encode_root(made.objects.put(content), [], cut=False))
+    made.objects.commit()
+
+    with pytest.raises(NotFound):
+        made.read(snapshot)
+    reachable(made.objects, snapshot, set())
+
+
+def test_a_tree_that_unfolds_without_end_is_refused_at_once(root: Path) -> None:
+    made = shots(root)
+    made.objects.begin()
+    inner = made.objects.put(encode({"a": Entry("file", 420, made.objects.put(CONTENT), 3)}))
+    for _ in range(40):
+        inner = made.objects.put(encode({n: Entry("folder", 0, inner) for n in ("a", "b")}))
+    snapshot = made.objects.put(encode_root(inner, [], cut=False))
+    made.objects.commit()
+
+    with pytest.raises(UnsafeTree, match="more"):
+        made.read(snapshot)

@@ -9,7 +9,7 @@ import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 from palimpsest.store.packs import Objects
 from palimpsest.transcript.errors import NotFound
@@ -19,6 +19,12 @@ TREE_VERSION = 1
 _PLAIN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
 
 Kind = Literal["file", "link", "folder", "unkept"]
+KINDS: Mapping[str, Kind] = {one: one for one in get_args(Kind)}
+MOST_ENTRIES = 200_000
+"""Ten times as many files as a snapshot of ours takes; a small planted tree can unfold without end."""
+LARGEST = 1 << 63
+"""Bytes; no file is as large."""
+NO_SNAPSHOT = "the snapshot {name} is not used: it is none"
 
 
 class Entry(NamedTuple):
@@ -85,13 +91,12 @@ def read_tree(objects: Objects, snapshot: str, never: Collection[str] = ()) -> T
 
     ``never`` are names that no snapshot holds.
     """
-    root = json.loads(objects.get(snapshot))
+    tree, ignored, cut = _root(objects, snapshot)
     found: dict[str, Entry] = {}
-    waiting = [("", str(root["tree"]))]
+    waiting = [("", tree)]
     while waiting:
         prefix, sha256 = waiting.pop()
-        for name, fields in json.loads(objects.get(sha256)).items():
-            entry = Entry(*fields)
+        for name, entry in _folder(objects, sha256).items():
             problem = None if _is_plain(name, never) else problem_of(name, never)
             if problem or "/" in name:
                 raise UnsafeTree(
@@ -101,7 +106,50 @@ def read_tree(objects: Objects, snapshot: str, never: Collection[str] = ()) -> T
             found[prefix + name] = entry
             if entry.kind == "folder":
                 waiting.append((f"{prefix}{name}/", entry.key))
-    return Tree(snapshot, found, tuple(root["ignored"]), bool(root["cut"]))
+        if len(found) > MOST_ENTRIES:
+            raise UnsafeTree(
+                f"the snapshot {snapshot[:12]} is not used: it names more than {MOST_ENTRIES:,} files"
+            )
+    return Tree(snapshot, found, ignored, cut)
+
+
+def _root(objects: Objects, snapshot: str) -> tuple[str, tuple[str, ...], bool]:
+    """Return the tree of a snapshot, what was left out, and whether more was; raises NotFound."""
+    fields = _table(objects, snapshot)
+    tree, ignored = fields.get("tree"), fields.get("ignored", [])
+    if (
+        not isinstance(tree, str)
+        or not isinstance(ignored, list)
+        or not all(isinstance(one, str) for one in ignored)
+    ):
+        raise UnsafeTree(NO_SNAPSHOT.format(name=snapshot[:12]))
+    return tree, tuple(ignored), bool(fields.get("cut"))
+
+
+def _folder(objects: Objects, sha256: str) -> dict[str, Entry]:
+    """Return what one folder held; raises NotFound."""
+    return {name: _entry(fields, sha256) for name, fields in _table(objects, sha256).items()}
+
+
+def _entry(fields: Any, sha256: str) -> Entry:
+    if not isinstance(fields, list) or len(fields) not in (3, 4):
+        raise UnsafeTree(NO_SNAPSHOT.format(name=sha256[:12]))
+    word, mode, key, size = (*fields, 0)[:4]
+    kind = KINDS.get(word) if isinstance(word, str) else None
+    numbers = all(isinstance(one, int) and 0 <= one < LARGEST for one in (mode, size))
+    if kind is None or not isinstance(key, str) or not numbers:
+        raise UnsafeTree(NO_SNAPSHOT.format(name=sha256[:12]))
+    return Entry(kind, mode, key, size)
+
+
+def _table(objects: Objects, sha256: str) -> dict[str, Any]:
+    try:
+        fields = json.loads(objects.get(sha256))
+    except (ValueError, RecursionError):
+        fields = None
+    if not isinstance(fields, dict):
+        raise UnsafeTree(NO_SNAPSHOT.format(name=sha256[:12]))
+    return fields
 
 
 def _is_plain(name: str, never: Collection[str]) -> bool:
@@ -118,13 +166,13 @@ def reachable(objects: Objects, snapshot: str, known: set[str]) -> None:
             continue
         known.add(sha256)
         try:
-            fields = json.loads(objects.get(sha256))
-        except (NotFound, ValueError):
+            if is_root:
+                waiting.append((_root(objects, sha256)[0], False))
+                continue
+            entries = _folder(objects, sha256).values()
+        except NotFound:
             continue
-        if is_root:
-            waiting.append((str(fields.get("tree", "")), False))
-            continue
-        for entry in (Entry(*one) for one in fields.values()):
+        for entry in entries:
             if entry.kind == "folder":
                 waiting.append((entry.key, False))
             elif entry.kind == "file":
