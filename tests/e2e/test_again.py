@@ -71,7 +71,7 @@ def test_the_panel_tries_again_and_says_what_else_helps(page: Page, lab: Lab, se
 
     send(panel, "And now?")
     # The first failure says nearly the same, and stays.
-    expect(panel.get_by_text("Or choose another model")).to_be_visible()
+    expect(panel.locator(".plm-Failure-advice")).to_have_text("Or choose another model.")
     at_rest(panel)
     expect(panel.get_by_role("button", name="Retry")).to_have_count(0)
     photograph(page, "again-key")
