@@ -63,11 +63,6 @@ def guard_imports() -> None:
         sys.meta_path.insert(0, InstalledOnly())
 
 
-def unguard_imports() -> None:
-    """Take the finder out again."""
-    sys.meta_path[:] = [one for one in sys.meta_path if not isinstance(one, InstalledOnly)]
-
-
 def is_in_current_folder(path: str | Path) -> bool:
     """Tell whether a file lies directly in the current folder, as a planted package's files do."""
     return _is_current(str(Path(path).parent), 0)
