@@ -19,8 +19,12 @@ FRONT := $(EXTENSION)/dist/.built
 FRONT_SOURCES := $(shell find $(EXTENSION)/src $(EXTENSION)/style $(EXTENSION)/schema -type f 2>/dev/null) \
 	$(wildcard $(EXTENSION)/tsconfig*.json) $(wildcard $(EXTENSION)/vite.*.mts) $(EXTENSION)/package.json
 PYTEST_ARGS ?=
-# Two processes: one has the browser, the other begins with the rest.
-BESIDE := -n 2 --no-loadscope-reorder
+# What a run means: vitest and a built front end where nothing or the front end is named, pytest unless
+# only labextension is, and processes for more than one file: one more than cores, since tests wait for kernels and pages.
+MEANS_FRONT := $(if $(PYTEST_ARGS),$(filter labextension% tests/e2e% tests/packaging%,$(PYTEST_ARGS)),all)
+PYTEST_MEANT := $(filter-out labextension%,$(PYTEST_ARGS))
+ONE_FILE := $(and $(filter 1,$(words $(filter tests%,$(PYTEST_MEANT)))),$(findstring .py,$(PYTEST_MEANT)))
+BESIDE := $(if $(ONE_FILE),,-n 3 --no-loadscope-reorder)
 
 # The environment's own Node and tools come first, whatever else is on the machine.
 export PATH := $(BIN):$(PATH)
@@ -35,9 +39,9 @@ help: ## Say what can be done here
 lab: $(VENV)/.installed $(FRONT) ## Open JupyterLab on notebooks/00-start.ipynb (LAB_ARGS="--port 9999" are passed on)
 	@$(PYTHON) scripts/lab.py $(LAB_ARGS)
 
-test: $(VENV)/.installed $(FRONT) ## Run all tests that take seconds: vitest, then pytest
-	@cd $(EXTENSION) && jlpm test
-	@$(PYTHON) -m pytest $(BESIDE) $(PYTEST_ARGS)
+test: $(VENV)/.installed $(if $(MEANS_FRONT),$(FRONT)) ## Run all tests that take seconds: vitest, then pytest
+	$(if $(MEANS_FRONT),@cd $(EXTENSION) && jlpm test)
+	$(if $(PYTEST_MEANT)$(filter all,$(MEANS_FRONT)),@$(PYTHON) -m pytest $(BESIDE) $(PYTEST_MEANT))
 
 check: $(VENV)/.installed $(NODE_MODULES) ## Format, lint, types, layers, spelling, protocol; changes nothing
 	@bash scripts/check.sh
@@ -50,9 +54,9 @@ fix: $(VENV)/.installed $(NODE_MODULES) ## Format, and mend what the linters can
 bench: $(VENV)/.installed $(FRONT) ## Measure the promised figures and print them beside their targets
 	@$(PYTHON) -m tests.bench
 
-soak: $(VENV)/.installed $(FRONT) ## Run everything, the tests that take hours too
+soak: $(VENV)/.installed $(FRONT) ## Run all tests with all they could try, which takes about an hour
 	@cd $(EXTENSION) && jlpm test
-	@PALIMPSEST_SOAK=1 PALIMPSEST_KILLS=$${PALIMPSEST_KILLS:-10000} $(PYTHON) -m pytest -m "" --timeout 0 $(PYTEST_ARGS)
+	@PALIMPSEST_SOAK=1 $(PYTHON) -m pytest $(BESIDE) -m "" --timeout 0 $(PYTEST_ARGS)
 
 hosts: $(VENV)/.installed $(FRONT) ## Test the built wheel in older releases of JupyterLab and Notebook
 	@$(PYTHON) -m pytest -m soak --timeout 0 tests/packaging/test_older_hosts.py $(PYTEST_ARGS)

@@ -27,6 +27,11 @@ export default tseslint.config(
       curly: 'error',
       eqeqeq: 'error',
       'no-console': 'error',
+      // A kind that is added to a union is handled, or passed over by name.
+      '@typescript-eslint/switch-exhaustiveness-check': [
+        'error',
+        { considerDefaultExhaustiveForUnions: true }
+      ],
       '@typescript-eslint/naming-convention': [
         'error',
         {

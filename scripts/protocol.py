@@ -178,11 +178,23 @@ def typescript(described: dict[str, Any]) -> str:
     return done.stdout
 
 
+def part_types() -> str:
+    """Write the names of the part types as a value: a page passes over what is not among them."""
+    parts = importlib.import_module("palimpsest.transcript.parts")
+    members = get_args(get_args(parts.Part)[0])
+    names = sorted(member.model_fields["type"].default for member in members)
+    listed = "".join(f"  '{name}',\n" for name in names).rstrip(",\n")
+    return (
+        "\n/**\n * The types of parts that this version knows.\n */\n"
+        f"export const PART_TYPES: readonly Part['type'][] = [\n{listed}\n];\n"
+    )
+
+
 def main() -> int:
     """Write the file, or compare it with what it should be."""
     parser = argparse.ArgumentParser(description="TypeScript types from the pydantic values.")
     parser.add_argument("--check", action="store_true", help="only say whether they are current")
-    text = typescript(schema())
+    text = typescript(schema()) + part_types()
     if not parser.parse_args().check:
         TARGET.write_text(text, encoding="utf-8")
         return 0

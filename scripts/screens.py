@@ -33,8 +33,8 @@ from tests.e2e.lab import (
     running,
 )
 
-from palimpsest.model.fault_server import FaultServer
 from palimpsest.model.script import fails, says
+from palimpsest.testing import FaultServer
 
 START = "notebooks/00-start.ipynb"
 STATES = "states.ipynb"

@@ -2,6 +2,7 @@
 
 import ast
 import re
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -9,27 +10,81 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "kernel_ext" / "palimpsest"
 MODULES = sorted(PACKAGE.rglob("*.py"))
-FOLDERS = [path for path in MODULES if path.name == "__init__.py" and path.parent != PACKAGE]
+INITS = [path for path in MODULES if path.name == "__init__.py" and path.parent != PACKAGE]
+PUBLIC = {"testing"}
+"""Folders that people import from; their ``__init__`` lists what is public."""
+Look = Callable[[str], Iterator[str]]
 TREE = re.compile(r"```\n(kernel_ext/palimpsest/\n.*?)```", re.DOTALL)
 
 
-def name_of(path: Path) -> str:
-    return path.relative_to(PACKAGE).as_posix()
+def unsaid(source: str) -> Iterator[str]:
+    """Say what is missing in a module's docstring."""
+    said = ast.get_docstring(ast.parse(source))
+    if not said:
+        yield "has no docstring"
+    elif not said.splitlines()[0].endswith((".", ":")):
+        yield "begins with a line that is no sentence"
 
 
-@pytest.mark.parametrize("path", MODULES, ids=name_of)
-def test_a_module_says_what_it_is(path: Path) -> None:
-    said = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))
-
-    assert said
-    assert said.splitlines()[0].endswith((".", ":"))
+def more_than_its_docstring(source: str) -> Iterator[str]:
+    """Say what a folder's ``__init__`` holds beside its docstring."""
+    yield from (f"holds {ast.unparse(one)!r}" for one in ast.parse(source).body[1:])
 
 
-@pytest.mark.parametrize("path", FOLDERS, ids=name_of)
-def test_the_init_of_a_folder_is_its_docstring(path: Path) -> None:
-    tree = ast.parse(path.read_text(encoding="utf-8"))
+def not_listed(source: str) -> Iterator[str]:
+    """Say what the ``__init__`` of a public folder does beside importing what it lists."""
+    _, *rest = ast.parse(source).body
+    imports = [one for one in rest if isinstance(one, ast.ImportFrom)]
+    named = sorted(alias.asname or alias.name for one in imports for alias in one.names)
+    match [one for one in rest if one not in imports]:
+        case [ast.Assign(targets=[ast.Name(id="__all__")], value=value)]:
+            if ast.literal_eval(value) != named:
+                yield f"lists other names than it imports: {named}"
+        case others:
+            yield f"holds more than imports and __all__: {[ast.unparse(one) for one in others]}"
 
-    assert len(tree.body) == 1
+
+def found_in(paths: list[Path], look: Look) -> list[str]:
+    """Return what is wrong in files, each with the file's name before it."""
+    return [
+        f"{path.relative_to(PACKAGE).as_posix()} {problem}"
+        for path in paths
+        for problem in look(path.read_text(encoding="utf-8"))
+    ]
+
+
+def test_every_module_says_what_it_is() -> None:
+    assert len(MODULES) > 400
+    assert found_in(MODULES, unsaid) == []
+
+
+def test_the_init_of_a_folder_is_its_docstring() -> None:
+    inner = [path for path in INITS if path.parent.name not in PUBLIC]
+
+    assert len(inner) > 10
+    assert found_in(inner, more_than_its_docstring) == []
+
+
+def test_the_init_of_a_public_folder_imports_what_it_lists_and_nothing_else() -> None:
+    public = [path for path in INITS if path.parent.name in PUBLIC]
+
+    assert len(public) == len(PUBLIC)
+    assert found_in(public, unsaid) == []
+    assert found_in(public, not_listed) == []
+
+
+@pytest.mark.parametrize(
+    ("look", "source"),
+    [
+        (unsaid, "x = 1\n"),
+        (unsaid, '"""No sentence"""\n'),
+        (more_than_its_docstring, '"""A folder."""\nx = 1\n'),
+        (not_listed, '"""A folder."""\nfrom a import b\n__all__ = ["c"]\n'),
+        (not_listed, '"""A folder."""\nfrom a import b\nx = 1\n__all__ = ["b"]\n'),
+    ],
+)
+def test_what_is_out_of_shape_is_found(look: Look, source: str) -> None:
+    assert list(look(source))
 
 
 def test_the_tree_for_contributors_is_the_one_on_disk() -> None:

@@ -9,8 +9,8 @@ import pytest
 
 from palimpsest.app import App
 from palimpsest.model.script import thinks
-from palimpsest.model.scripted import ScriptedModel
 from palimpsest.public import open_session
+from palimpsest.testing import ScriptedModel
 from palimpsest.transcript.values import Reply
 
 

@@ -21,6 +21,35 @@ __version__ = "0.1.0"
 # Before anything else is imported: a notebook's folder may hold a file named like a library.
 guard_imports()
 
+__all__ = [
+    "AgentTurnFailed",
+    "App",
+    "Compacting",
+    "Refuse",
+    "Session",
+    "__version__",
+    "agents",
+    "commands",
+    "config",
+    "current_session",
+    "distrust",
+    "hook",
+    "import_session",
+    "load_ipython_extension",
+    "models",
+    "new_session",
+    "open_session",
+    "problems",
+    "prune",
+    "sessions",
+    "skills",
+    "storage",
+    "tool",
+    "trust",
+    "unhook",
+    "unload_ipython_extension",
+]
+
 _HOMES = {
     "load_ipython_extension": "palimpsest.boot",
     "unload_ipython_extension": "palimpsest.boot",
@@ -54,7 +83,7 @@ _HOMES = {
     "Compacting": "palimpsest.transcript.hooks",
 }
 """Public names and where they live; they are imported when they are used, since the application
-takes a second to import and ``%load_ext`` must not."""
+takes a second to import and ``%load_ext`` must not. ``__init__.pyi`` says the same to type checkers."""
 
 
 def __getattr__(name: str) -> Any:
@@ -70,5 +99,5 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    """List the public names too."""
-    return sorted([*globals(), *_HOMES])
+    """List the public names."""
+    return sorted(__all__)

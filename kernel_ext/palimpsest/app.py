@@ -20,6 +20,7 @@ from palimpsest.context.changes import names, possible_values
 from palimpsest.context.guard import remark
 from palimpsest.context.presets import PRESETS
 from palimpsest.model import catalog, ollama
+from palimpsest.model.choice import check_model, listed_by
 from palimpsest.model.litellm_model import LitellmModel, preload
 from palimpsest.model.model import Model
 from palimpsest.model.ollama import LocalModel
@@ -40,7 +41,7 @@ from palimpsest.session.config_files import PROJECTS
 from palimpsest.session.config_merge import dotted
 from palimpsest.session.config_trust import Held, Trust
 from palimpsest.session.engine import EngineThread
-from palimpsest.session.family import Family
+from palimpsest.session.family import ChildSessionFactory
 from palimpsest.session.first_time import FirstTime
 from palimpsest.session.grants import Grants
 from palimpsest.session.hooks import close_book, open_book
@@ -52,7 +53,7 @@ from palimpsest.session.permits import configure
 from palimpsest.session.permitting import Permitting
 from palimpsest.session.policies import DEFAULT
 from palimpsest.session.project_move import Moving
-from palimpsest.session.services import Services
+from palimpsest.session.services import Services, any_model
 from palimpsest.session.state_folder import name_state_folder
 from palimpsest.session.windows import windowed
 from palimpsest.session.workspace import Workspace
@@ -64,7 +65,7 @@ from palimpsest.store.snapshots import Snapshots
 from palimpsest.store.store import Store
 from palimpsest.tools.functions import FunctionTool
 from palimpsest.tools.ignore import ALWAYS_LEFT_OUT, Ignore
-from palimpsest.tools.mcp_servers import Servers
+from palimpsest.tools.mcp_servers import CLOSE_SECONDS, Servers
 from palimpsest.tools.permissions import DEFAULT_RULES, Rules, merge
 from palimpsest.tools.protected import protection_of
 from palimpsest.tools.registry import Registry, builtin_tools
@@ -155,11 +156,12 @@ class App:
             model=model or self._model,
             info=self.info,
             default_model=self.default_model,
+            check_model=any_model if model else self._check_model,
             count=counter,
             agents=agents,
             default_agent=self.library.default_agent,
             library=self.library,
-            family=Family(depth=config.subagent_depth),
+            family=ChildSessionFactory(depth=config.subagent_depth),
             rules=merge(DEFAULT_RULES, self._config.rules("permission", config.permission)),
             permitting=self.permitting,
             locks=self.locks,
@@ -187,6 +189,7 @@ class App:
             secrets=KernelSecrets(self.environment),
             python=python,
             namespace=namespace,
+            script=not self.in_kernel,
             hooks=self.hooks,
             servers=self.servers if specs else None,
         )
@@ -234,7 +237,11 @@ class App:
     def config(self) -> LoadedConfig:
         """The settings that hold, with all that waits for a person's trust."""
         held = self.library.waiting.held
-        return replace(self._config, held=(*self._config.held, *held)) if held else self._config
+        first = tuple(one for one in self.library.problems if one.startswith("default_agent "))
+        if not held and not first:
+            return self._config
+        problems = (*self._config.problems, *first)
+        return replace(self._config, held=(*self._config.held, *held), problems=problems)
 
     def trust(self) -> Sequence[Held]:
         """Believe what this project's files say now; returns what that is.
@@ -260,8 +267,14 @@ class App:
         self.library.refresh()
 
     def preload(self) -> None:
-        """Begin to import what the first answer will need, in the background."""
-        preload()
+        """Begin to import what the first answer will need, in the background.
+
+        Not litellm where the rehearsal will answer: it takes two seconds of CPU and 100 MB.
+        """
+        named = self.config.value.model
+        rehearsed = named is not None and named.startswith(f"{catalog.REHEARSAL.provider}/")
+        if not rehearsed and (named or catalog.is_set_up(self.environment)):
+            preload()
         self.servers.preload()
 
     def info(self, model_id: str, variant: str | None = None) -> ModelInfo:
@@ -278,6 +291,10 @@ class App:
             known, config.models, config.context_tokens, self.config.policy.policy.guard
         )
 
+    def _check_model(self, info: ModelInfo) -> None:
+        """Raise ConfigError for a model that is known not to be there."""
+        check_model(info, self._config.models(), listed_by(self.environment))
+
     def default_model(self) -> str:
         """Return the id of the model that answers when nobody names one."""
         return self.config.value.model or catalog.choose(self.environment, self._ollama).id
@@ -288,11 +305,14 @@ class App:
             known.info.ref.id: (known.info, known.because)
             for known in catalog.known(self.environment, self.config.value.models, self._ollama)
         }
-        default = self.default_model()
         rows = [
             (name, f"{info.window:,}{remark(info, self.services.policy.guard)}", because)
             for name, (info, because) in found.items()
         ]
+        try:
+            default = self.default_model()
+        except ConfigError as problem:
+            return [*rows, ("(default)", "", str(problem))]
         return rows if default in found else [*rows, self._configured_model(default)]
 
     def _configured_model(self, name: str) -> tuple[str, str, str]:
@@ -318,6 +338,8 @@ class App:
         if time.monotonic() - at > OLLAMA_SECONDS:
             models = tuple(ollama.models(environment))
             self._local_models = time.monotonic(), models
+            if models:
+                preload()
         return models
 
     def known(self, field: str) -> Sequence[str]:
@@ -349,14 +371,23 @@ class App:
         self._closed = True
         atexit.unregister(self.close)
         APPS.remove(self)
-        self.engine.submit(self.workspace.close()).result(timeout)
-        close_book(self.hooks)
-        self.engine.submit(self.servers.close()).result(timeout * 2)
-        for name in self.registry.names:
-            end = getattr(self.registry.resolve(name), "end_background", None)
-            if end is not None:
-                end()
-        self.engine.stop()
+        try:
+            self.engine.submit(self.workspace.close()).result(timeout)
+        finally:
+            # Also where a disk does not answer: no program of ours is left running.
+            close_book(self.hooks)
+            self._end_programs()
+            self.engine.stop()
+
+    def _end_programs(self) -> None:
+        """End what was started for the agent: servers, and commands in the background."""
+        try:
+            self.engine.submit(self.servers.close()).result(CLOSE_SECONDS + 1)
+        finally:
+            for name in self.registry.names:
+                end = getattr(self.registry.resolve(name), "end_background", None)
+                if end is not None:
+                    end()
 
     def _model(self, _info: ModelInfo) -> Model:
         if self._litellm is None:

@@ -83,11 +83,11 @@ class Extension:
             self._loaded.set()
 
     def _place(self) -> Any:
-        from palimpsest.frontends.turn import Place
+        from palimpsest.frontends.turn import CellPlace
 
         notebook = current_notebook(self.shell)
         # IPython counts on as soon as a cell begins.
-        return Place(self.cells.cell_id, self.shell.execution_count - 1, notebook)
+        return CellPlace(self.cells.cell_id, self.shell.execution_count - 1, notebook)
 
     def _on_request(self, stream: Any, ident: Any, parent: Any) -> Any:
         """Answer a front end; on the control thread, so it only hands over."""
@@ -141,7 +141,8 @@ def current_app() -> "App":
 def current_session(session_id: str | None = None) -> "Session":
     """Return the notebook's session, or the one that begins with this id, to look at.
 
-    In a script, where no kernel loaded the extension, it belongs to the current folder.
+    In a script, where no kernel loaded the extension, it is the folder's: the one that scripts used here
+    last, or a new one where another process has that.
     """
     app = current_app()
     from palimpsest.public import open_session

@@ -14,7 +14,7 @@ from palimpsest.session.config import LoadedConfig
 from palimpsest.session.config_trust import Held
 from palimpsest.session.library import Library
 from palimpsest.session.listing import PAGE, Page, Query
-from palimpsest.session.storing import Pruned, Storage, prune_storage, weigh_storage
+from palimpsest.session.storing import Pruned, StorageUse, prune_storage, weigh_storage
 from palimpsest.store.exchange import ImportReport
 from palimpsest.tools.skill import Skill
 
@@ -154,7 +154,7 @@ def distrust() -> bool:
     return current_app().distrust()
 
 
-def storage() -> Storage:
+def storage() -> StorageUse:
     """Weigh what is kept: each session, long texts, snapshots, pages, and what nobody needs any more.
 
     >>> import palimpsest

@@ -16,29 +16,132 @@ from palimpsest.review.requests import Rebuilt, rebuild, requests
 from palimpsest.review.standins import SUMMARY_TOKENS
 from palimpsest.review.weighing import weigh, weigh_recorded
 from palimpsest.review.whatif import WhatIf, whatif
-from palimpsest.session.api import Answer, LiveSession
+from palimpsest.session.api import Answer, KernelSession, Snapshot
 from palimpsest.session.asking import PromptWords
 from palimpsest.session.control import Control
-from palimpsest.session.handing import Handing
+from palimpsest.session.forwarding import forwarded
+from palimpsest.session.handing import SessionExports
 from palimpsest.session.hooks import HookStatus
-from palimpsest.session.keeping import Keeping
+from palimpsest.session.keeping import SessionLifecycle
 from palimpsest.session.policies import policy_from
-from palimpsest.session.running import NOT_IN_A_CELL, Running
+from palimpsest.session.running import NOT_IN_A_CELL, AsyncRuns, SessionRuns
 from palimpsest.session.wishes import Wish
 from palimpsest.tools.mcp_servers import ServerStatus
 from palimpsest.transcript.decisions import StepRequest
 from palimpsest.transcript.errors import UserError
+from palimpsest.transcript.events import PromptAdmitted, QuestionAsked
+from palimpsest.transcript.messages import Messages
 from palimpsest.transcript.policies import Policy
 from palimpsest.transcript.reverts import FileDiff, RevertPreview
 from palimpsest.transcript.scrub import scrub, secret_values
+from palimpsest.transcript.sessions import Status
+from palimpsest.transcript.values import Ask, Todo
 
 
-class Session(Running, Keeping, Handing):
+def _runs_of(session: "Session") -> SessionRuns:
+    return session._runs  # noqa: SLF001  the session's own part
+
+
+def _lifecycle_of(session: "Session") -> SessionLifecycle:
+    return session._lifecycle  # noqa: SLF001  the session's own part
+
+
+def _exports_of(session: "Session") -> SessionExports:
+    return session._exports  # noqa: SLF001  the session's own part
+
+
+class Session:
     """A session in a person's hands: ask it, look at it, look at what the model saw."""
 
-    def __init__(self, app: App, live: LiveSession) -> None:
+    def __init__(self, app: App, live: KernelSession) -> None:
         self._app = app
         self._live = live
+        self._runs = SessionRuns(app, live)
+        self._lifecycle = SessionLifecycle(app, live)
+        self._exports = SessionExports(app, live)
+
+    @property
+    def id(self) -> str:
+        """The session's id.
+
+        >>> session.id[:4]
+        'ses_'
+        """
+        return self._live.id
+
+    @property
+    def snapshot(self) -> Snapshot:
+        """Everything about the session at this moment, as one immutable value.
+
+        >>> picture = session.snapshot
+        >>> len(picture.messages), picture.status.type, picture.seq > 0
+        (2, 'idle', True)
+        """
+        return self._live.snapshot()
+
+    @property
+    def messages(self) -> Messages:
+        """The transcript.
+
+        >>> [message.info.role for message in session.messages]
+        ['user', 'assistant']
+        """
+        return self._live.snapshot().messages
+
+    @property
+    def status(self) -> Status:
+        """Whether it is idle, busy, or waits to try again.
+
+        >>> session.status.type
+        'idle'
+        """
+        return self._live.snapshot().status
+
+    @property
+    def todos(self) -> tuple[Todo, ...]:
+        """The agent's todo list.
+
+        >>> session.todos
+        ()
+        """
+        return self._live.snapshot().todos
+
+    @property
+    def waiting(self) -> tuple[PromptAdmitted, ...]:
+        """The prompts that wait for their turn, in order.
+
+        >>> session.waiting
+        ()
+        """
+        return self._live.snapshot().inbox
+
+    @property
+    def asks(self) -> tuple[Ask, ...]:
+        """The permission questions that are open; ``reply`` answers them.
+
+        >>> session.asks
+        ()
+        """
+        return self._live.snapshot().asks
+
+    @property
+    def questions(self) -> tuple[QuestionAsked, ...]:
+        """What the model asks the person; ``answer`` answers it.
+
+        >>> session.questions
+        ()
+        """
+        return tuple(self._live.snapshot().questions)
+
+    @property
+    def title(self) -> str:
+        """What it is called.
+
+        >>> len(session.title) > 0
+        True
+        """
+        kept = self._live.snapshot().session
+        return kept.title if kept is not None else ""
 
     def prompt(self, text: str, **options: Unpack[PromptWords]) -> Answer:
         """Send a prompt and wait for its answer; a keyboard interrupt stops the turn.
@@ -57,6 +160,37 @@ class Session(Running, Keeping, Handing):
         if self._app.in_kernel:
             raise UserError(NOT_IN_A_CELL)
         return attended(self._live, self.start(text, **options))
+
+    @property
+    def aio(self) -> AsyncRuns:
+        """The same as coroutines, for a script that has a loop of its own.
+
+        >>> import asyncio
+        >>> asyncio.run(session.aio.prompt("Hello.")).error is None
+        True
+        """
+        return AsyncRuns(self._runs)
+
+    # Of its parts: runs, what becomes of it as a whole, what leaves it
+
+    start = forwarded(_runs_of, SessionRuns.start)
+    loop = forwarded(_runs_of, SessionRuns.loop)
+    retry = forwarded(_runs_of, SessionRuns.retry)
+    compact = forwarded(_runs_of, SessionRuns.compact)
+    wait_compaction = forwarded(_runs_of, SessionRuns.wait_compaction)
+    cancel = forwarded(_runs_of, SessionRuns.cancel)
+    withdraw = forwarded(_runs_of, SessionRuns.withdraw)
+    reply = forwarded(_runs_of, SessionRuns.reply)
+    answer = forwarded(_runs_of, SessionRuns.answer)
+    subscribe = forwarded(_runs_of, SessionRuns.subscribe)
+    retitle = forwarded(_lifecycle_of, SessionLifecycle.retitle)
+    archive = forwarded(_lifecycle_of, SessionLifecycle.archive)
+    delete = forwarded(_lifecycle_of, SessionLifecycle.delete)
+    children = forwarded(_lifecycle_of, SessionLifecycle.children)
+    problems = forwarded(_lifecycle_of, SessionLifecycle.problems)
+    share = forwarded(_exports_of, SessionExports.share)
+    unshare = forwarded(_exports_of, SessionExports.unshare)
+    export = forwarded(_exports_of, SessionExports.export)
 
     def pin(self, name: str) -> Wish:
         """Keep a part, or a whole message, in every request from the next one on.
@@ -297,6 +431,7 @@ class Session(Running, Keeping, Handing):
         journal = getattr(self._live, "journal", None)
         if journal is not None:
             journal.flush_sync()
+        self._runs.caught_up()
 
     def __repr__(self) -> str:
         picture = self._live.snapshot()

@@ -12,6 +12,8 @@ import { version } from '../package.json';
 import { Links } from './kernel/links';
 import { LiveNotebooks } from './notebook/live';
 import { segmentFactory } from './notebook/renderer';
+import { addStatusItem } from './notebook/statusItem';
+import { WaitingQuestions } from './notebook/waiting';
 import { COMMANDS } from './panel/commands';
 import { panel } from './panel/plugin';
 import { ILinks } from './tokens';
@@ -39,11 +41,14 @@ const segments: JupyterFrontEndPlugin<void> = {
     const words = (translator ?? nullTranslator).load('jupyter_palimpsest');
     // Elsewhere than in a notebook, nobody knows which kernel a segment belongs to.
     registry.addFactory(segmentFactory(registry, words, languages));
+    const waiting = new WaitingQuestions();
+    void addStatusItem(app, waiting, words);
+    const showPanel = () => {
+      void app.commands.execute(COMMANDS.open);
+    };
     app.docRegistry.addWidgetExtension(
       'Notebook',
-      new LiveNotebooks(links, words, languages, () => {
-        void app.commands.execute(COMMANDS.open);
-      })
+      new LiveNotebooks(links, words, languages, showPanel, waiting)
     );
   }
 };

@@ -30,7 +30,7 @@ describe('what is announced', () => {
 
     expect(first).toEqual([
       { kind: 'begun' },
-      { kind: 'words', text: 'It is three .' }
+      { kind: 'words', text: 'It is three.' }
     ]);
     expect(second).toEqual([]);
   });
@@ -78,5 +78,47 @@ describe('what is announced', () => {
     const [said] = hear({ ...busy(), asks: [ask] }, null);
 
     expect(said).toEqual([{ kind: 'asks', title: 'Write a.csv?' }]);
+  });
+
+  it('says prose, not Markdown', () => {
+    const words = [
+      '## What *is* there',
+      '',
+      '- [x] **three** [species](https://a.org/b_c), in `df.species`',
+      '',
+      '| island | rows |',
+      '|:--|--:|',
+      '| Biscoe | 168 |',
+      '',
+      '```python',
+      'df["a"] * 2  # not read.',
+      '```',
+      '---',
+      'See ![the plot](x.png) and <b>that</b>. snake_case stays'
+    ].join('\n');
+    const message = build.assistant([build.text(words)]);
+    const [, then] = hear(busy(), heardNothing());
+    const [said] = hear({ ...busy(message), status: { type: 'idle' } }, then);
+
+    expect(said[0]).toEqual({
+      kind: 'words',
+      text: 'What is there. three species, in df.species. island, rows. Biscoe, 168. See the plot and that. snake_case stays'
+    });
+  });
+
+  it('reads no code that came in several pieces, and cuts no link', () => {
+    const part = build.text('Look:\n```\nx = 1.\n');
+    const message = build.assistant([part]);
+    const [first, then] = hear(busy(message), heardNothing());
+    const more = `${part.text}y = 2.\n\`\`\`\nAs [e.g. here`;
+    const grown = { ...message, parts: [{ ...part, text: more }] };
+    const [second, after] = hear(busy(grown), then);
+    const whole = `${more}](https://a.org). Done`;
+    const last = { ...message, parts: [{ ...part, text: whole }] };
+    const [third] = hear(busy(last), after);
+
+    expect(first.at(-1)).toEqual({ kind: 'words', text: 'Look:' });
+    expect(second).toEqual([]);
+    expect(third).toEqual([{ kind: 'words', text: 'As e.g. here.' }]);
   });
 });

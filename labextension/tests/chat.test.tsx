@@ -10,7 +10,7 @@ import {
   within
 } from '@testing-library/react';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import type { Choices } from '../src/protocol/generated';
+import type { Choices, Part } from '../src/protocol/generated';
 import { EMPTY, type ITranscript } from '../src/state/transcript';
 import { Chat } from '../src/views/chat/chat';
 import type { IChatActions, IChatState } from '../src/views/chat/model';
@@ -534,5 +534,49 @@ describe('the text field', () => {
 
     expect(field().readOnly).toBe(true);
     expect(screen.getByText(/Another kernel writes/)).toBeTruthy();
+  });
+
+  it('folds a prompt of hundreds of words, and keeps all of it in the page', () => {
+    const words = Array.from({ length: 400 }, (_, at) => `word${at}`).join(' ');
+    const prompt = build.user([build.text(words)]);
+    const places = [{ id: prompt.info.id, message: prompt }];
+    draw({ transcript: { ...EMPTY, places } });
+    const said = screen.getByText(/word399$/);
+
+    expect(said.dataset.folded).toBe('true');
+    expect(said.dir).toBe('auto');
+
+    fireEvent.click(screen.getByRole('button', { name: 'Show all 400 words' }));
+
+    expect(said.dataset.folded).toBe('false');
+  });
+
+  it('reads what a session says aloud, and nothing of the one before', async () => {
+    const of = (id: string, ...parts: Part[]): ITranscript => {
+      const message = build.assistant(parts);
+      return {
+        ...busy(),
+        session: { id } as unknown as ITranscript['session'],
+        places: [{ id: message.info.id, message }]
+      };
+    };
+    const call = build.tool('write', {
+      status: 'error',
+      input: {},
+      error: 'No.',
+      metadata: {},
+      time: { start: 0, end: 1 }
+    });
+    const { redraw } = draw({ transcript: of('ses_1') });
+    const log = screen.getByRole('log');
+    await act(() => new Promise(done => setTimeout(done)));
+    redraw({ transcript: of('ses_1', call, build.text('Of the first. ')) });
+    await within(log).findByText(/Of the first/, {}, { timeout: 10_000 });
+
+    expect(log.textContent).toContain('write failed. ');
+
+    redraw({ transcript: of('ses_2', build.text('Of the second. ')) });
+
+    expect(log.textContent).toBe('');
   });
 });

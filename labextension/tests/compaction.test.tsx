@@ -2,12 +2,22 @@
 /** A compaction is told as it stands: one that failed has cut nothing, and nothing is to undo. */
 import { cleanup, fireEvent, render, screen } from '@testing-library/react';
 import { afterEach, expect, it } from 'vitest';
+import type { CompactionPart } from '../src/protocol/generated';
 import { Compaction } from '../src/views/compaction';
 import { HostProvider } from '../src/views/host';
 import { ChooseProvider } from '../src/views/wish';
 import { HOST } from './host';
 
 afterEach(cleanup);
+
+const MARK: CompactionPart = {
+  id: 'prt_1',
+  session_id: 'ses_1',
+  message_id: 'msg_0',
+  type: 'compaction',
+  auto: true,
+  overflow: false
+};
 
 it.each([
   ['running', /^Compacting/, false],
@@ -20,7 +30,7 @@ it.each([
         <Compaction
           summary="We plotted it."
           state={state}
-          overflow={false}
+          mark={MARK}
           written="msg_1"
           decisions={[]}
         />

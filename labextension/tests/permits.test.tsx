@@ -8,7 +8,11 @@ import {
   waitFor
 } from '@testing-library/react';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import type { Allowed, Choices, Session } from '../src/protocol/generated';
+import type {
+  AllowanceRow,
+  Choices,
+  SessionInfo
+} from '../src/protocol/generated';
 import { spending } from '../src/state/spending';
 import { ChatProvider, type IChatActions } from '../src/views/chat/model';
 import { Mode, modeOf, Waits } from '../src/views/chat/permits';
@@ -25,7 +29,7 @@ const CHOICES = {
   mode: 'ask'
 } as unknown as Choices;
 
-const GIT: Allowed = {
+const GIT: AllowanceRow = {
   number: 1,
   permission: 'bash',
   pattern: 'git *',
@@ -33,8 +37,8 @@ const GIT: Allowed = {
   where: 'this project'
 };
 
-function session(more: Partial<Session>): Session {
-  return more as Session;
+function session(more: Partial<SessionInfo>): SessionInfo {
+  return more as SessionInfo;
 }
 
 function draw(what: React.ReactNode, more: Partial<IChatActions> = {}) {

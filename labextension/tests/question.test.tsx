@@ -5,7 +5,7 @@ import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { Ask } from '../src/protocol/generated';
 import { ActionsProvider } from '../src/views/actions';
 import { HostProvider } from '../src/views/host';
-import { Question } from '../src/views/question';
+import { PermissionPrompt } from '../src/views/question';
 import { HOST } from './host';
 
 afterEach(cleanup);
@@ -24,7 +24,7 @@ function draw(ask: Ask = ASK) {
   render(
     <HostProvider value={HOST}>
       <ActionsProvider value={{ reply }}>
-        <Question ask={ask} />
+        <PermissionPrompt ask={ask} />
       </ActionsProvider>
     </HostProvider>
   );
@@ -116,7 +116,7 @@ describe('a question', () => {
   it('has no buttons where nobody listens', () => {
     render(
       <HostProvider value={HOST}>
-        <Question ask={ASK} />
+        <PermissionPrompt ask={ASK} />
       </HostProvider>
     );
 

@@ -19,7 +19,7 @@ import {
   RevertProvider,
   RevertTo,
   TakenBack,
-  type Revert
+  type RequestRevert
 } from '../src/views/chat/revert';
 import { HostProvider } from '../src/views/host';
 import { Segment } from '../src/views/segment';
@@ -58,7 +58,7 @@ const PLACES = ['u1', 'a1', 'u2', 'a2'].map(place);
 const session = (revert: Record<string, unknown>) =>
   ({ revert }) as unknown as Parameters<typeof takenBack>[0]['session'];
 
-function draw(node: React.ReactNode, revert: Revert | null) {
+function draw(node: React.ReactNode, revert: RequestRevert | null) {
   return render(
     <HostProvider value={HOST}>
       <RevertProvider value={revert}>{node}</RevertProvider>
@@ -66,8 +66,10 @@ function draw(node: React.ReactNode, revert: Revert | null) {
   );
 }
 
-function kernel(more: Partial<Awaited<ReturnType<Revert>>> = {}) {
-  return vi.fn<Revert>(() => Promise.resolve({ revert: PREVIEW, ...more }));
+function kernel(more: Partial<Awaited<ReturnType<RequestRevert>>> = {}) {
+  return vi.fn<RequestRevert>(() =>
+    Promise.resolve({ revert: PREVIEW, ...more })
+  );
 }
 
 describe('what is taken back', () => {

@@ -35,37 +35,29 @@ function draw(more: Partial<Decision>): void {
 }
 
 it.each([
-  [{}, 'cleared', 'The model no longer sees this output (15 of 4,000'],
-  [{ numbers: { used_tokens: 17_000 } }, 'cleared', 'had grown to 17,000'],
-  [{ numbers: { reason: 'read-again' } }, 'cleared', 'read again later'],
-  [{ numbers: { reason: 'changed' } }, 'cleared', 'was changed later'],
-  [{ numbers: { cold: true } }, 'cleared', 'cache was cold'],
-  [{ rule: 'prune/cache-ttl' }, 'cleared', 'cache was cold'],
-  [
-    { rule: 'prune/opencode', numbers: { protect_tokens: 40_000 } },
-    'cleared',
-    'Older than the newest 40,000 tokens'
-  ],
-  [
-    {
-      action: 'truncate' as const,
-      rule: 'truncate',
-      numbers: { max_lines: 2_000, max_bytes: 50_000 }
-    },
-    'shortened',
-    'longer than 2,000 lines or 50,000 bytes'
-  ],
-  [
-    { action: 'truncate' as const, rule: 'recover/oversized' },
-    'shortened',
-    'did not fit otherwise'
-  ],
-  [{ rule: 'somebody/else' }, 'cleared', 'by the rule somebody/else'],
-  [{ numbers: { used_tokens: 'many' } }, 'cleared', 'The whole text is kept.']
-])('%j', (decision, inRow, below) => {
-  draw(decision);
+  [{}, 'cleared'],
+  [{ action: 'truncate' as const, rule: 'truncate' }, 'shortened']
+])('%j says so in the words that came with it', (decision, inRow) => {
+  draw({ ...decision, words: 'Cleared for the model. It was old.' });
 
   expect(screen.getByText(inRow)).toBeTruthy();
+  fireEvent.click(screen.getByRole('button', { name: /read/ }));
+  expect(screen.getByText('Cleared for the model. It was old.')).toBeTruthy();
+});
+
+it.each([
+  [{}, 'Cleared for the model: 4,000 → 15 tokens, by rule prune/batch;'],
+  [
+    { action: 'truncate' as const, rule: 'recover/oversized' },
+    'Truncated for the model: 4,000 → 15 tokens, by rule recover/oversized;'
+  ],
+  [
+    { rule: 'somebody/else', numbers: { used_tokens: 'many' } },
+    'by rule somebody/else; the whole text is kept'
+  ]
+])('%j of an old notebook says what was done', (decision, below) => {
+  draw(decision);
+
   fireEvent.click(screen.getByRole('button', { name: /read/ }));
   expect(screen.getByText(text => text.includes(below))).toBeTruthy();
 });

@@ -139,7 +139,7 @@ describe('a segment', () => {
     );
     fireEvent.click(screen.getByRole('button'));
 
-    expect(screen.getByText(/12,500 of 18,000 tokens/)).toBeDefined();
+    expect(screen.getByText(/18,000 → 12,500 tokens/)).toBeDefined();
   });
 
   it('says what an open segment waits for', () => {
@@ -219,5 +219,45 @@ describe('reading a segment', () => {
     const saved = { version: 1, messages: [null, {}, build.assistant([])] };
 
     expect(readSegment(saved)?.messages).toHaveLength(1);
+  });
+
+  it('tells the time of a person apart from that of a call and a step', () => {
+    const call = build.ran('python', { code: 'df.isna().sum()' }, '3', 72_400);
+    if (call.state.status === 'completed') {
+      call.state.metadata = { waited_ms: 72_000 };
+    }
+    const step = build.step({ seconds: 1.4, waited_seconds: 72 });
+    draw(build.segment([build.assistant([call, step])]));
+
+    expect(
+      screen.getByRole('button', { name: 'done python df.isna().sum() 0.4 s' })
+    ).toBeDefined();
+    expect(screen.getByText(/step 1/).textContent).toContain(
+      '1.4\u00a0s\u00a0· 1\u00a0min\u00a012\u00a0s\u00a0for\u00a0your\u00a0answers'
+    );
+  });
+
+  it('says once that it was stopped', () => {
+    const call = build.tool('python', {
+      status: 'error',
+      input: { code: 'sleep()' },
+      error: 'Stopped.',
+      metadata: { interrupted: true, output: '12 of 90' },
+      time: { start: 0, end: 1 }
+    });
+    const error = { type: 'aborted' as const, message: 'Stopped.' };
+    draw(build.segment([build.assistant([call], { error })]));
+    fireEvent.click(screen.getByRole('button', { name: /^stopped python/ }));
+
+    expect(screen.getAllByText(/^Stopped/)).toHaveLength(1);
+    expect(screen.getByText('12 of 90')).toBeDefined();
+  });
+
+  it('gives words the direction of their script', () => {
+    draw(build.segment([build.assistant([build.text('שלום עולם')])]));
+
+    expect(
+      screen.getByText('שלום עולם').closest('[dir]')?.getAttribute('dir')
+    ).toBe('auto');
   });
 });

@@ -101,6 +101,37 @@ describe('a session', () => {
     expect(filled(stands)?.used).toBe(20);
   });
 
+  it('is as full as its summary leaves it, told live or after a reload', () => {
+    const asked = build.assistant([
+      build.step({ context_tokens: 33_500, window: 40_000 })
+    ]);
+    const summary = build.assistant([], { summary: true });
+    const decision = {
+      id: 'dec_1',
+      action: 'summarise' as const,
+      rule: 'compact',
+      message_id: summary.info.id,
+      numbers: {},
+      tokens_before: 33_029,
+      tokens_after: 6_322
+    };
+    const filling = {
+      tokens: 33_400,
+      kinds: {},
+      window: 40_000,
+      reserve: 2_000,
+      message_id: asked.info.id
+    };
+    const reloaded = { ...transcript(asked, summary), decisions: [decision] };
+    const undone = { ...decision, id: 'dec_2', rule: 'user/undo-compaction' };
+
+    expect(filled({ ...reloaded, filling })?.used).toBe(6_793);
+    expect(filled(reloaded)?.used).toBe(6_793);
+    expect(filled({ ...reloaded, decisions: [decision, undone] })?.used).toBe(
+      33_500
+    );
+  });
+
   it('names questions whose call is not in it', () => {
     const call = build.ran('write', {}, '');
     const ask = (id: string, call_id: string) => ({

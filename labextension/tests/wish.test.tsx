@@ -6,7 +6,7 @@ import type { Decision } from '../src/protocol/generated';
 import { about, isUndone, standing } from '../src/state/wishes';
 import { HostProvider } from '../src/views/host';
 import { Segment } from '../src/views/segment';
-import { ChooseProvider, type Choose } from '../src/views/wish';
+import { ChooseProvider, type EditContext } from '../src/views/wish';
 import * as build from './builders';
 import { HOST } from './host';
 
@@ -90,7 +90,7 @@ describe('what holds for a part', () => {
   });
 });
 
-function show(decisions: Decision[], choose: Choose | null) {
+function show(decisions: Decision[], choose: EditContext | null) {
   const part = { ...build.ran('read', { path: 'a.csv' }, 'x,y'), ...PART };
   const segment = build.segment([build.assistant([part])], { decisions });
   render(
@@ -105,7 +105,7 @@ function show(decisions: Decision[], choose: Choose | null) {
 
 describe('a call', () => {
   it('is pinned and left out by a button', () => {
-    const choose = vi.fn<Choose>(() => Promise.resolve(''));
+    const choose = vi.fn<EditContext>(() => Promise.resolve(''));
     show([], choose);
 
     fireEvent.click(screen.getByRole('button', { name: 'Leave out' }));
@@ -115,7 +115,7 @@ describe('a call', () => {
   });
 
   it('says that it is pinned, also while it is folded', () => {
-    show([PIN], vi.fn<Choose>());
+    show([PIN], vi.fn<EditContext>());
 
     expect(screen.getByRole('button', { name: /pinned/ })).toBeDefined();
     expect(screen.getByText(/kept in every request/)).toBeDefined();
@@ -123,12 +123,14 @@ describe('a call', () => {
   });
 
   it('comes back by Restore', () => {
-    const choose = vi.fn<Choose>(() => Promise.resolve(''));
+    const choose = vi.fn<EditContext>(() => Promise.resolve(''));
     show([DROP], choose);
 
     fireEvent.click(screen.getByRole('button', { name: 'Restore' }));
 
-    expect(screen.getByText(/Left out, as you asked/)).toBeDefined();
+    expect(
+      screen.getByText(/Left out of every request, as asked/)
+    ).toBeDefined();
     expect(choose).toHaveBeenCalledWith('restore', 'prt_a');
   });
 
@@ -145,14 +147,16 @@ describe('a call', () => {
   it('offers nothing where nobody listens, and still says what holds', () => {
     show([DROP], null);
 
-    expect(screen.getByText(/Left out, as you asked/)).toBeDefined();
+    expect(
+      screen.getByText(/Left out of every request, as asked/)
+    ).toBeDefined();
     expect(screen.queryByRole('button', { name: 'Restore' })).toBeNull();
   });
 });
 
 describe('a thought', () => {
   it('is pinned where it is read', () => {
-    const choose = vi.fn<Choose>(() => Promise.resolve(''));
+    const choose = vi.fn<EditContext>(() => Promise.resolve(''));
     const thought = { ...build.thought('It is in grams.', 2_000), ...PART };
     render(
       <HostProvider value={HOST}>
@@ -175,7 +179,7 @@ describe('a thought', () => {
 
 describe('words', () => {
   it('say that their whole message is left out, and bring it back', () => {
-    const choose = vi.fn<Choose>(() => Promise.resolve(''));
+    const choose = vi.fn<EditContext>(() => Promise.resolve(''));
     const whole = decided({
       action: 'drop',
       rule: 'user/exclude',
@@ -194,7 +198,9 @@ describe('words', () => {
 
     fireEvent.click(screen.getByRole('button', { name: 'Restore' }));
 
-    expect(screen.getByText('Left out, as you asked.')).toBeDefined();
+    expect(
+      screen.getByText('Left out of every request, as asked; it is kept here')
+    ).toBeDefined();
     expect(choose).toHaveBeenCalledWith('restore', 'msg_1');
   });
 });

@@ -11,8 +11,8 @@ from pathlib import Path
 from tests.bench.figure import Figure
 from tests.frontends.kernel import Kernel, Message
 
-from palimpsest.model.fault_server import FaultServer
 from palimpsest.model.script import says
+from palimpsest.testing import FaultServer
 
 FRESH_KERNELS = 7
 STOPS = 5
@@ -36,7 +36,7 @@ def kernel(**environment: str) -> Iterator[Kernel]:
     """Yield a kernel in a folder of its own."""
     with (
         tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder,
-        Kernel(cwd=Path(folder), env=environment) as running,
+        Kernel(cwd=Path(folder), env=environment, fresh=True) as running,
     ):
         yield running
 

@@ -31,7 +31,7 @@ LONG_MS = 50
 SCRIPT = f"""import sys; sys.path.insert(0, {str(ROOT)!r})
 import asyncio, time
 from dataclasses import replace
-from palimpsest.model.script import Answer, Say
+from palimpsest.model.script import Say
 from tests.e2e.streams import answer
 text = answer({KILOBYTES * 1000} / 3.5)[:{KILOBYTES * 1000}]
 def tokens(text, count):

@@ -23,10 +23,10 @@ from tests.bench.generate_session import TURNS, WORDS, Author, generate
 from tests.loop.studio import Studio
 
 from palimpsest.model.script import says
-from palimpsest.model.scripted import ScriptedModel
 from palimpsest.session.api import PromptOptions
 from palimpsest.store.jsonl import JsonlStore
 from palimpsest.store.layout import prepare
+from palimpsest.testing import ScriptedModel
 from palimpsest.transcript.values import ModelInfo, ModelRef
 
 SESSIONS = 10_000

@@ -16,10 +16,10 @@ from tests.loop.studio import Studio, ask
 
 from palimpsest.context.presets import PRESETS
 from palimpsest.model.script import calls, says
-from palimpsest.model.scripted import ScriptedModel
 from palimpsest.review.requests import rebuild_all
 from palimpsest.review.whatif import whatif
 from palimpsest.session.live import LiveSession
+from palimpsest.testing import ScriptedModel
 from palimpsest.transcript.values import ModelInfo, ModelRef
 
 TURNS, STEPS = 20, 10

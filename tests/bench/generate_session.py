@@ -45,7 +45,7 @@ from palimpsest.transcript.parts import (
     ToolRunning,
 )
 from palimpsest.transcript.policies import Policy
-from palimpsest.transcript.sessions import Session, SessionTime
+from palimpsest.transcript.sessions import SessionInfo, SessionTime
 from palimpsest.transcript.values import BlobRef, ModelInfo, ModelRef
 
 MEGABYTES = 68
@@ -251,7 +251,7 @@ class Author:
 
     def session(self) -> Iterator[Event]:
         """Write everything."""
-        record = Session(
+        record = SessionInfo(
             id=self.session_id,
             project_id="bench",
             directory="/home/ada/penguins",

@@ -14,11 +14,11 @@ from tests.bench.figure import Figure
 from tests.bench.generate_session import WORDS
 from tests.loop.studio import Studio
 
-from palimpsest.model.script import Answer, calls, says, thinks
-from palimpsest.model.scripted import ScriptedModel
+from palimpsest.model.script import ModelAnswer, calls, says, thinks
 from palimpsest.session.api import PromptOptions
 from palimpsest.store.jsonl import JsonlStore
 from palimpsest.store.layout import prepare
+from palimpsest.testing import ScriptedModel
 from palimpsest.transcript.values import ModelInfo, ModelRef, Price
 
 TYPE = b'"type":"step.requested"'
@@ -68,7 +68,7 @@ async def _session(folder: Path) -> list[bytes]:
     return log.read_bytes().splitlines(keepends=True)
 
 
-def _script(rng: random.Random) -> Iterator[Answer]:
+def _script(rng: random.Random) -> Iterator[ModelAnswer]:
     """Yield four answers a prompt, and the summary in the middle."""
 
     def words(length: int) -> str:

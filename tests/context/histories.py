@@ -5,7 +5,6 @@ from typing import Any, get_args
 
 from hypothesis import strategies as st
 
-from palimpsest.context.families import ProviderFamily
 from palimpsest.transcript.flat import (
     Block,
     CallBlock,
@@ -17,8 +16,20 @@ from palimpsest.transcript.flat import (
     Stop,
     TextBlock,
 )
+from palimpsest.transcript.provider import profile
+from palimpsest.transcript.provider_recorded import ProviderFamily
+from palimpsest.transcript.values import ModelRef
 
 FAMILIES: tuple[ProviderFamily, ...] = get_args(ProviderFamily)
+MODELS: dict[ProviderFamily, ModelRef] = {
+    "openai": ModelRef(provider="openai", name="gpt-test"),
+    "anthropic": ModelRef(provider="anthropic", name="claude-test"),
+    "google": ModelRef(provider="gemini", name="gemini-test"),
+    "mistral": ModelRef(provider="mistral", name="mistral-test"),
+    "compatible": ModelRef(provider="ollama", name="llama-test"),
+}
+"""A model of each family of the laws."""
+PROFILES = {name: profile(ref) for name, ref in MODELS.items()}
 PNG = "data:image/png;base64,iVBORw0KGgo="
 
 IDS = ("a", "b", "call_1", "", " ", "a ", "toolu_01", "x" * 60, "\ud800")

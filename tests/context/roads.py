@@ -11,8 +11,10 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
+from tests.strict import anthropic, gemini, mistral, openai
+from tests.strict.dialects import problems
+
 from palimpsest.context.convert import convert
-from palimpsest.context.families import provider_family
 from palimpsest.context.hygiene import clean
 from palimpsest.context.limit import limit
 from palimpsest.context.marks import marks
@@ -20,13 +22,12 @@ from palimpsest.context.presets import PRESETS
 from palimpsest.context.projection import project
 from palimpsest.context.transform import transform
 from palimpsest.context.view import View
-from palimpsest.model.fault_server import FaultServer, Request
 from palimpsest.model.litellm_model import LitellmModel
 from palimpsest.model.model import ModelRequest
 from palimpsest.model.script import says
-from palimpsest.model.strict import anthropic, gemini, mistral, openai
-from palimpsest.model.strict.dialects import Dialect
 from palimpsest.model.wire import can_think, sendable, to_provider, with_marks
+from palimpsest.testing import FaultServer, ReceivedRequest
+from palimpsest.testing.dialects import Dialect
 from palimpsest.transcript.errors import ModelFailed
 from palimpsest.transcript.flat import (
     CallBlock,
@@ -35,6 +36,7 @@ from palimpsest.transcript.flat import (
     ResultBlock,
     TextBlock,
 )
+from palimpsest.transcript.provider import profile
 from palimpsest.transcript.values import ModelInfo, ModelRef, ToolSpec
 
 POLICY = PRESETS["palimpsest"]
@@ -77,7 +79,7 @@ class Road:
             history,
             lambda messages: limit(messages, turns, POLICY.limit),
             POLICY.hygiene.rule,
-            provider_family(self.info.ref),
+            profile(self.info.ref),
         )
         return self._marked(transform(head() + flat, self.info, POLICY.transform))
 
@@ -179,10 +181,10 @@ class Road:
 
     async def sent(
         self, requests: Iterable[Iterable[Body]], tools: tuple[ToolSpec, ...] = (READ,)
-    ) -> list[Request]:
+    ) -> list[ReceivedRequest]:
         """Send requests through the adapter to a strict server, and return what arrived there."""
         asked = list(requests)
-        async with FaultServer(*(says("Hi.") for _ in asked), strict=True) as server:
+        async with FaultServer(*(says("Hi.") for _ in asked), check=problems) as server:
             base = server.base(self.dialect)
             info = self.info.model_copy(update={"api_base": base})
             for messages in asked:

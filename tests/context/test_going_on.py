@@ -3,7 +3,7 @@
 import pytest
 from tests.builders import Builder
 
-from palimpsest.context.compact import Plan
+from palimpsest.context.compact import CompactionPlan
 from palimpsest.context.going_on import going_on, work_left
 from palimpsest.context.policy import policy
 from palimpsest.transcript.messages import Message
@@ -74,14 +74,16 @@ def test_compactions_are_no_part_of_the_conversation(build: Builder) -> None:
 
 def test_a_question_that_the_summary_covers_is_quoted(build: Builder) -> None:
     question = build.user("How many?")
-    covered, kept = Plan((question,)), Plan(())
+    covered, kept = CompactionPlan((question,)), CompactionPlan(())
 
     assert "How many?" in going_on(Policy(), covered, question, "question")
     assert "How many?" not in going_on(Policy(), kept, question, "question")
 
 
 def test_what_is_open_on_the_todo_list_is_named(build: Builder) -> None:
-    said = going_on(Policy(), Plan(()), build.user("How many?"), "todo", (DONE, OPEN, RUNS))
+    said = going_on(
+        Policy(), CompactionPlan(()), build.user("How many?"), "todo", (DONE, OPEN, RUNS)
+    )
 
     assert said.endswith("- Plot the masses\n- Clean the data")
 
@@ -89,6 +91,6 @@ def test_what_is_open_on_the_todo_list_is_named(build: Builder) -> None:
 def test_the_words_of_a_preset_are_its_own(build: Builder) -> None:
     chosen = policy("opencode-1.1")
 
-    assert going_on(chosen, Plan(()), build.user("x"), "todo", (OPEN,)) == (
+    assert going_on(chosen, CompactionPlan(()), build.user("x"), "todo", (OPEN,)) == (
         chosen.compact.continue_text
     )

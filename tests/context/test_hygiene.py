@@ -5,11 +5,10 @@ from typing import Any, get_args
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.context.histories import FAMILIES, histories
+from tests.context.histories import FAMILIES, MODELS, PROFILES, histories
+from tests.context.laws import laws
 
-from palimpsest.context.families import ProviderFamily, provider_family
 from palimpsest.context.hygiene import CLOSING, OPENING, clean
-from palimpsest.context.laws import laws
 from palimpsest.context.pairing import MISSING
 from palimpsest.model.wire import to_provider
 from palimpsest.transcript.flat import (
@@ -21,16 +20,11 @@ from palimpsest.transcript.flat import (
     TextBlock,
 )
 from palimpsest.transcript.policies import HygieneRule
+from palimpsest.transcript.provider import profile
+from palimpsest.transcript.provider_recorded import ProviderFamily, openclaw_family
 from palimpsest.transcript.values import ModelInfo, ModelRef
 
 RULES: tuple[HygieneRule, ...] = get_args(HygieneRule)
-MODELS: dict[ProviderFamily, ModelRef] = {
-    "openai": ModelRef(provider="openai", name="gpt-test"),
-    "anthropic": ModelRef(provider="anthropic", name="claude-test"),
-    "google": ModelRef(provider="gemini", name="gemini-test"),
-    "mistral": ModelRef(provider="mistral", name="mistral-test"),
-    "compatible": ModelRef(provider="ollama", name="llama-test"),
-}
 
 
 def says(role: Any, *words: str, **more: Any) -> FlatMessage:
@@ -57,7 +51,7 @@ def all_of(messages: FlatMessages) -> FlatMessages:
 
 
 def mend(*messages: FlatMessage, family: ProviderFamily = "openai") -> FlatMessages:
-    return clean(messages, all_of, "palimpsest", family)
+    return clean(messages, all_of, "palimpsest", PROFILES[family])
 
 
 def words(messages: FlatMessages, role: str) -> list[str]:
@@ -99,9 +93,9 @@ def test_no_rule_stumbles_over_a_history(
 ) -> None:
     model = ModelInfo(ref=MODELS[family], window=8_000, output_limit=1_000, vision=True)
 
-    sent = to_provider(clean(history, all_of, rule, family), model)
+    sent = to_provider(clean(history, all_of, rule, PROFILES[family]), model)
 
-    assert sent == to_provider(clean(history, all_of, rule, family), model)
+    assert sent == to_provider(clean(history, all_of, rule, PROFILES[family]), model)
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -118,13 +112,11 @@ def test_a_valid_history_stays_the_very_same(family: ProviderFamily) -> None:
 
 
 def test_a_model_belongs_to_one_family() -> None:
-    assert {family: provider_family(ref) for family, ref in MODELS.items()} == {
+    assert {family: openclaw_family(ref.provider, ref.name) for family, ref in MODELS.items()} == {
         family: family for family in FAMILIES
     }
-    assert (
-        provider_family(ModelRef(provider="openrouter", name="anthropic/claude-x")) == "anthropic"
-    )
-    assert provider_family(ModelRef(provider="ollama", name="mixtral:8x7b")) == "mistral"
+    assert profile(ModelRef(provider="openrouter", name="anthropic/claude-x")).family == "anthropic"
+    assert profile(ModelRef(provider="ollama", name="mixtral:8x7b")).family == "mistral"
 
 
 def test_a_late_result_finds_its_call_past_words_of_the_assistant() -> None:
@@ -195,5 +187,5 @@ def test_a_recorded_agent_limits_first_and_pairs_what_the_limit_cut() -> None:
     def newest(messages: FlatMessages) -> FlatMessages:
         return messages[-1:]
 
-    assert clean(history, newest, "openclaw-2026.9", "mistral")[0].role == "user"
-    assert clean(history, newest, "palimpsest", "openai") == ()
+    assert clean(history, newest, "openclaw-2026.9", PROFILES["mistral"])[0].role == "user"
+    assert clean(history, newest, "palimpsest", PROFILES["openai"]) == ()

@@ -3,9 +3,7 @@
 from typing import Any
 
 import pytest
-
-from palimpsest.context.families import ProviderFamily
-from palimpsest.context.laws import (
+from tests.context.laws import (
     CallsHaveResults,
     NoOrphans,
     NothingEmpty,
@@ -13,7 +11,9 @@ from palimpsest.context.laws import (
     SystemFirst,
     TurnOrder,
 )
+
 from palimpsest.transcript.flat import CallBlock, FlatMessage, ResultBlock, TextBlock
+from palimpsest.transcript.provider_recorded import ProviderFamily
 
 CALL = CallBlock(call_id="a", tool="read", input={})
 RESULT = ResultBlock(call_id="a", tool="read", text="1")

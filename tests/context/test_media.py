@@ -2,7 +2,8 @@
 
 import pytest
 
-from palimpsest.context.media import PDF, is_media, takes_in_results
+from palimpsest.context.media import is_media, takes_in_results
+from palimpsest.transcript.provider_rows import PDF
 from palimpsest.transcript.values import ModelRef
 
 

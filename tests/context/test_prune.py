@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.builders import Builder
+from tests.golden.prune_settings import prune_settings
 
 from palimpsest.context.apply import apply
 from palimpsest.context.policy import policy
 from palimpsest.context.prune import prune
 from palimpsest.context.prune_cache import prunable
-from palimpsest.context.prune_settings import prune_settings
 from palimpsest.context.superseded import superseded
 from palimpsest.context.view import View
 from palimpsest.transcript.decisions import Decision, Facts

@@ -18,10 +18,10 @@ from palimpsest.context.policy import policy
 from palimpsest.context.reminders import STEERED, last_step, remind, wrapped
 from palimpsest.context.view import View
 from palimpsest.model.script import calls, says
-from palimpsest.model.scripted import ScriptedModel
 from palimpsest.render.reasons import reason
 from palimpsest.review.redecide import redecide
 from palimpsest.review.requests import rebuild_all
+from palimpsest.testing import ScriptedModel
 from palimpsest.transcript.decisions import Decision
 from palimpsest.transcript.messages import Messages
 from palimpsest.transcript.parts import TextPart, ToolPart

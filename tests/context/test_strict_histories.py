@@ -5,10 +5,11 @@ litellm's translation. A seed names each of them, so a failure can be looked at 
 """
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import pytest
+from tests.amount import amount, seeds
 from tests.context.roads import Body, Road
 from tests.context.wild_histories import flat_history
 from tests.context.wild_sessions import session
@@ -26,9 +27,8 @@ ROADS = (
     Road("gemini", "gemini-3-pro-preview"),
     Road("mistral", "mistral-large-latest"),
 )
-SAMPLE = 100
-ALL = 10_000
-EACH_SESSION = 4
+SEEDS = seeds(40, 10_000)
+EACH_SESSION = amount(1, 4)
 """Every fourth seed of the long run makes a session, too: they hold more."""
 EACH_LIMITED = 4
 """A history limit of one to three turns cuts all but every fourth history."""
@@ -70,44 +70,26 @@ class Tally:
         return self.refused_before / self.count
 
 
-def walk(road: Road, seeds: range) -> tuple[Tally, Tally]:
+def walk(road: Road, seeds: Sequence[int]) -> tuple[Tally, Tally]:
     """Walk with flat histories, and with sessions."""
     flat, sessions = Tally(), Tally()
     for seed in seeds:
         history = flat_history(seed)
         mended = road.mended(history, seed % EACH_LIMITED or None)
         flat.add(road, f"flat {seed}", mended, road.unmended(history))
-        if len(seeds) == SAMPLE or seed % EACH_SESSION == 0:
+        if seed % EACH_SESSION == 0:
             view = session(seed)
             sessions.add(road, f"session {seed}", road.projected(view), road.unprojected(view))
     return flat, sessions
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(amount(60, 3_600))
 @pytest.mark.parametrize("road", ROADS, ids=repr)
 @pytest.mark.usefixtures("learned")
 def test_a_strict_provider_takes_every_history(road: Road) -> None:
-    flat, sessions = walk(road, range(SAMPLE))
+    flat, sessions = walk(road, SEEDS)
 
-    assert flat.refused | sessions.refused == {}
-    assert flat.share > REFUSED_SHARE
-
-
-@pytest.mark.soak
-@pytest.mark.timeout(1_800)
-@pytest.mark.parametrize("road", ROADS, ids=repr)
-@pytest.mark.usefixtures("learned")
-def test_a_strict_provider_takes_ten_thousand_histories(
-    road: Road, capsys: pytest.CaptureFixture[str]
-) -> None:
-    flat, sessions = walk(road, range(ALL))
-
-    with capsys.disabled():
-        print(  # noqa: T201 - a number to be told
-            f"\n{road}: of {flat.count} flat histories {flat.share:.0%} were refused before, of "
-            f"{sessions.count} sessions {sessions.share:.0%}; after the projection "
-            f"{len(flat.refused | sessions.refused)}."
-        )
     assert flat.refused | sessions.refused == {}
     assert flat.share > REFUSED_SHARE
 

@@ -8,7 +8,7 @@ from tests.loop.studio import Studio, ask, requested
 from palimpsest.context.manners import MANNERS, manner
 from palimpsest.context.system import HEADER, header
 from palimpsest.model.script import calls, says
-from palimpsest.model.scripted import ScriptedModel
+from palimpsest.testing import ScriptedModel
 
 
 @pytest.mark.parametrize(

@@ -3,9 +3,9 @@
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.context.histories import FAMILIES, MEDIA, TEXTS, THOUGHTS, histories
+from tests.amount import amount
+from tests.context.histories import FAMILIES, MEDIA, PROFILES, TEXTS, THOUGHTS, histories
 
-from palimpsest.context.families import ProviderFamily
 from palimpsest.context.hygiene import mended
 from palimpsest.context.valid import is_valid
 from palimpsest.transcript.flat import (
@@ -16,6 +16,7 @@ from palimpsest.transcript.flat import (
     ResultBlock,
     TextBlock,
 )
+from palimpsest.transcript.provider_recorded import ProviderFamily
 
 NAMES = ("read", "python", "web.search", " read", "n" * 64, "n" * 65)
 ASKS = FlatMessage(role="user", blocks=(TextBlock(text="How many?"),))
@@ -68,18 +69,18 @@ def nearly_valid(draw: st.DrawFn) -> FlatMessages:
     return tuple(found)
 
 
-@settings(max_examples=300)
+@settings(max_examples=amount(100, 6_000))
 @given(messages=st.one_of(nearly_valid(), histories()), family=st.sampled_from(FAMILIES))
 def test_no_rule_changes_what_is_called_valid(
     messages: FlatMessages, family: ProviderFamily
 ) -> None:
-    if is_valid(messages, family):
-        assert mended(messages, family) == messages
+    if is_valid(messages, PROFILES[family]):
+        assert mended(messages, PROFILES[family]) == messages
 
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_a_turn_with_tools_is_valid_everywhere(family: ProviderFamily) -> None:
-    assert is_valid((ASKS, *step("a", "b", first=1), *step("c"), SAYS, ASKS), family)
+    assert is_valid((ASKS, *step("a", "b", first=1), *step("c"), SAYS, ASKS), PROFILES[family])
 
 
 @pytest.mark.parametrize(
@@ -98,13 +99,13 @@ def test_a_turn_with_tools_is_valid_everywhere(family: ProviderFamily) -> None:
     ],
 )
 def test_what_a_rule_would_change_is_not_valid_for_anybody(messages: FlatMessages) -> None:
-    assert not any(is_valid(messages, family) for family in FAMILIES)
+    assert not any(is_valid(messages, PROFILES[family]) for family in FAMILIES)
 
 
 def test_what_a_provider_merges_is_valid_for_the_others_only() -> None:
     twice = (ASKS, ASKS, *step("a"))
 
-    assert [family for family in FAMILIES if not is_valid(twice, family)] == ["google"]
-    assert [family for family in FAMILIES if is_valid((ASKS, SAYS, SAYS, ASKS), family)] == [
-        "openai"
-    ]
+    assert [family for family in FAMILIES if not is_valid(twice, PROFILES[family])] == ["google"]
+    assert [
+        family for family in FAMILIES if is_valid((ASKS, SAYS, SAYS, ASKS), PROFILES[family])
+    ] == ["openai"]

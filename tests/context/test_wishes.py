@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.amount import amount
 from tests.builders import INFO, SESSION, Builder
+from tests.context.laws import laws
 
-from palimpsest.context.families import ProviderFamily
-from palimpsest.context.laws import laws
 from palimpsest.context.policy import POLICIES
 from palimpsest.context.projection import project
 from palimpsest.context.view import View
@@ -21,6 +21,7 @@ from palimpsest.transcript.flat import FlatMessages
 from palimpsest.transcript.messages import Message, Messages
 from palimpsest.transcript.parts import CompactionPart, ReasoningPart, TextPart, ToolPart
 from palimpsest.transcript.policies import Policy
+from palimpsest.transcript.provider_recorded import ProviderFamily
 from palimpsest.transcript.values import ModelRef
 
 DEFAULT = POLICIES["palimpsest"]
@@ -112,7 +113,7 @@ POLICIES_TRIED = (
 )
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=amount(100, 2_400), deadline=None)
 @given(
     turns=st.lists(TURN, min_size=1, max_size=5),
     compacted=st.none() | st.integers(1, 4),
@@ -150,7 +151,7 @@ def test_pins_are_in_every_request_exclusions_in_none_and_restoring_gives_what_w
     assert request(view, policy, family) == before
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=amount(60, 1_200), deadline=None)
 @given(
     turns=st.lists(TURN, min_size=1, max_size=4),
     gone=st.lists(st.integers(0, 12), min_size=1, max_size=20),

@@ -2,15 +2,51 @@
 
 The server is the one that ``make lab`` starts, with folders of its own for settings, workspaces
 and kernels, so that neither a developer's JupyterLab nor an installed extension plays a part.
+Server and browser serve all tests of a process, the page too where a test asks for none of its own;
+the kernels that a test started end with it.
 """
 
+import os
 import subprocess
-from collections.abc import Iterator
+import sys
+import tempfile
+from collections.abc import Generator, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, expect, sync_playwright
-from tests.e2e.lab import BUILT, FLAGS, ROOT, Lab, Seen, browser_path, needed, running
+from playwright.sync_api import Browser, BrowserContext, Page, expect
+from tests.e2e import forked_kernels
+from tests.e2e.browser import OneBrowser, leave, new_page, waiting_page
+from tests.e2e.lab import BUILT, ROOT, Lab, Seen, browser_path, needed, running
+
+BROWSER = OneBrowser()
+FAILED = pytest.StashKey[bool]()
+
+# Longer than a kernel takes to start on a machine that has much else to do.
+expect.set_options(timeout=60_000)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(nextitem: pytest.Item | None) -> Generator[None]:
+    """End the browser before a test that uses none.
+
+    While it lives, playwright's event loop counts as running, and async tests could not begin.
+    """
+    yield
+    if "window" not in getattr(nextitem, "fixturenames", ()):
+        BROWSER.close()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item,
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Note which tests fail: their page serves nobody else."""
+    report = yield
+    if report.failed:
+        item.stash[FAILED] = True
+    return report
 
 
 @pytest.fixture(scope="session")
@@ -31,33 +67,68 @@ def program() -> str:
 
 
 @pytest.fixture(scope="session")
+def forks() -> Iterator[Path | None]:
+    """Where kernels are forked; nowhere on a system that cannot wait for them."""
+    if not hasattr(os, "pidfd_open"):
+        yield None
+        return
+    # The address of a socket has room for a hundred letters, fewer than pytest's folders take.
+    with tempfile.TemporaryDirectory(prefix="forks-") as folder:
+        address = Path(folder, "s")
+        command = [sys.executable, forked_kernels.__file__, "serve", str(address)]
+        with subprocess.Popen(command, stdin=subprocess.PIPE, start_new_session=True):
+            yield address
+
+
+@pytest.fixture(scope="session")
 def lab(
     program: str,  # noqa: ARG001  # asked first: without a browser no server is needed
     tmp_path_factory: pytest.TempPathFactory,
     front_end: Path,
+    forks: Path | None,
 ) -> Iterator[Lab]:
     """JupyterLab as ``make lab`` starts it, on a copy of the notebooks."""
-    with running(tmp_path_factory.mktemp("lab"), front_end) as lab:
+    with running(tmp_path_factory.mktemp("lab"), front_end, forks=forks) as lab:
         yield lab
 
 
-@pytest.fixture(scope="module")
-def browser(program: str) -> Iterator[Browser]:
-    """A headless browser.
+@pytest.fixture(scope="session")
+def bare(
+    program: str,  # noqa: ARG001  # as above
+    tmp_path_factory: pytest.TempPathFactory,
+    front_end: Path,
+    forks: Path | None,
+) -> Iterator[Lab]:
+    """A JupyterLab in which our extension is switched off."""
+    home = tmp_path_factory.mktemp("bare")
+    with running(home, front_end, ours=False, forks=forks) as lab:
+        yield lab
 
-    It lives as long as its module: while it does, playwright's event loop counts as running, and
-    async tests of other folders could not begin.
-    """
-    with sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=program, args=[*FLAGS])
-        yield started
-        started.close()
+
+@pytest.fixture(scope="session")
+def profile(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the browser of this process keeps what it loaded."""
+    return tmp_path_factory.mktemp("profile")
+
+
+@pytest.fixture(scope="session")
+def ends() -> Iterator[ThreadPoolExecutor]:
+    """Waits for kernels to end while the next test begins."""
+    with ThreadPoolExecutor(4) as ends:
+        yield ends
 
 
 @pytest.fixture
-def patient() -> None:
-    """Wait longer than a kernel takes to start on a busy machine."""
-    expect.set_options(timeout=20_000)
+def window(program: str, profile: Path) -> BrowserContext:
+    """The window of the browser."""
+    return BROWSER.window(program, profile)
+
+
+@pytest.fixture
+def browser(window: BrowserContext) -> Browser:
+    """The browser, for tests that need a window of their own."""
+    assert window.browser is not None
+    return window.browser
 
 
 @pytest.fixture
@@ -67,11 +138,18 @@ def seen() -> Seen:
 
 
 @pytest.fixture
-def page(browser: Browser, seen: Seen) -> Iterator[Page]:
-    """A fresh page with nothing remembered."""
-    context = browser.new_context(viewport={"width": 1280, "height": 900})
-    context.set_default_timeout(30_000)
-    opened = context.new_page()
-    seen.watch(opened)
-    yield opened
-    context.close()
+def own_page() -> None:
+    """Asks for a page that served no other test, and serves none after."""
+
+
+@pytest.fixture
+def page(
+    window: BrowserContext, seen: Seen, ends: ThreadPoolExecutor, request: pytest.FixtureRequest
+) -> Iterator[Page]:
+    """A page with nothing remembered."""
+    is_own = "own_page" in request.fixturenames
+    opened = new_page(window) if is_own else waiting_page(window)
+    with seen.watching(opened):
+        yield opened
+    failed = request.node.stash.get(FAILED, default=False)
+    leave(window, opened, ends, keep=not is_own and not failed)

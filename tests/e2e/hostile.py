@@ -9,7 +9,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
-from playwright.sync_api import Page
+from playwright.sync_api import Page, Request
+from tests.e2e.lab import wait_until_drawn
 
 PAYLOADS = Path(__file__).parent.parent / "fixtures" / "payloads.json"
 RUN = "top.ran=1"
@@ -163,7 +164,12 @@ class Watch:
         session = page.context.new_cdp_session(page)
         session.send("Network.enable")
         session.on("Network.requestWillBeSent", self._on_request)
-        page.context.on("request", lambda request: self.sent.append(request.url))
+        # What the page opens is heard too.
+        page.context.on("request", self._on_sent)
+        page.on("close", lambda: page.context.remove_listener("request", self._on_sent))
+
+    def _on_sent(self, request: Request) -> None:
+        self.sent.append(request.url)
 
     def _on_request(self, event: dict[str, Any]) -> None:
         self.sent.append(event["request"]["url"])
@@ -207,7 +213,7 @@ def harmless(page: Page, watch: Watch, where: str, content: str) -> None:
     page.evaluate(AT_REST)
     found = page.evaluate(FOUND, [where, content])
     commands = page.evaluate(CLICKS, [where, content])
-    page.wait_for_timeout(300)
+    wait_until_drawn(page)
     report = {
         "drawn": found,
         "commands": commands,

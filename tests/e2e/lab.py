@@ -8,19 +8,20 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 import urllib.request
 from collections.abc import Iterator
-from contextlib import contextmanager
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from http.client import HTTPException
 from pathlib import Path
-from typing import ClassVar
-from urllib.error import URLError
+from threading import Event, Thread
+from typing import IO, Any, ClassVar
 
 import nbformat
 import pytest
-from playwright.sync_api import ConsoleMessage, Page
+from playwright.sync_api import ConsoleMessage, Error, Page
+from tests.e2e.forked_kernels import kernel_specs
+from tests.waiting import eventually
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 BUILT = ROOT / "labextension" / "dist"
@@ -43,6 +44,37 @@ READY = """async () => {
   await sessionContext.session.kernel.info;
 }"""
 """Resolves when the open notebook has its kernel."""
+
+DRAWN = """async () => {
+  const loads = [...document.images].filter(one => !one.complete && one.loading !== 'lazy');
+  await Promise.all(loads.map(one => new Promise(done => {
+    one.addEventListener('load', done);
+    one.addEventListener('error', done);
+  })));
+  await new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)));
+  await new Promise(done => requestIdleCallback(done));
+}"""
+"""Resolves when two frames were painted and nothing waits to be done."""
+
+RECORD = """where => {
+  const told = window.told = new Set();
+  const note = () => document.querySelectorAll(where).forEach(one => told.add(one.textContent));
+  note();
+  new MutationObserver(note).observe(document.body, {
+    subtree: true, childList: true, characterData: true
+  });
+}"""
+
+LATER = """() => {
+  const now = performance.now.bind(performance);
+  performance.now = () => now() + 600;
+}"""
+
+OPEN = """async path => {
+  const widget = await window.jupyterapp.commands.execute('docmanager:open', { path });
+  await widget.context.ready;
+  await widget.revealed;
+}"""
 
 OVERRIDES = {
     "@jupyterlab/apputils-extension:notification": {"fetchNews": "false", "checkForUpdates": False}
@@ -69,12 +101,33 @@ class Lab:
     url: str
     token: str
     folder: Path
+    waiting: Page | None = None
+    """The page in which it waits, with nothing open."""
 
     START: ClassVar[tuple[str, ...]] = (str(ROOT / "scripts" / "lab.py"),)
+    RUNNING: ClassVar[list["Lab"]] = []
+    """The servers of this process."""
 
     def page_of(self, notebook: str) -> str:
         """Return the address that opens a notebook alone, without the side bars."""
         return f"{self.url}/doc/workspaces/test/tree/{notebook}?token={self.token}&reset"
+
+    def forget(self, ends: ThreadPoolExecutor) -> None:
+        """End the kernels, and forget the settings that a test chose; kernels end meanwhile."""
+        for one in self._ask("sessions"):
+            ends.submit(self._ask, f"sessions/{one['id']}", "DELETE")
+        shutil.rmtree(self.folder.parent / "config" / "lab" / "user-settings", ignore_errors=True)
+
+    def _ask(self, what: str, method: str = "GET") -> Any:
+        """Ask the server by its own interface."""
+        request = urllib.request.Request(
+            f"{self.url}/api/{what}",
+            method=method,
+            headers={"Authorization": f"token {self.token}"},
+        )
+        with suppress(OSError), urllib.request.urlopen(request, timeout=30) as answer:
+            return json.loads(answer.read() or "[]")
+        return []
 
 
 @dataclass
@@ -94,10 +147,17 @@ class Seen:
 
     errors: list[str] = field(default_factory=list)
 
-    def watch(self, page: Page) -> None:
-        """Note every error that the page reports from now on."""
+    @contextmanager
+    def watching(self, page: Page) -> Iterator[None]:
+        """Note every error that the page reports meanwhile."""
         page.on("console", self._on_console)
-        page.on("pageerror", lambda error: self.errors.append(str(error)))
+        page.on("pageerror", self._on_error)
+        yield
+        page.remove_listener("console", self._on_console)
+        page.remove_listener("pageerror", self._on_error)
+
+    def _on_error(self, error: Error) -> None:
+        self.errors.append(str(error))
 
     def _on_console(self, message: ConsoleMessage) -> None:
         if message.type == "error":
@@ -113,19 +173,20 @@ def free_port() -> int:
         return port
 
 
-def wait_until_up(url: str, server: subprocess.Popen[bytes], log: Path) -> None:
-    """Wait for the server's first answer."""
-    end = time.monotonic() + START_SECONDS
-    while time.monotonic() < end:
-        if server.poll() is not None:
-            break
-        try:
-            with urllib.request.urlopen(f"{url}/api", timeout=2):
-                return
-        except (URLError, OSError, HTTPException):  # another program may have taken the port
-            time.sleep(0.1)
-    server.kill()
-    pytest.fail(f"The server did not start:\n{log.read_text()[-4000:]}")
+def accepts(port: int) -> bool:
+    """Say whether somebody listens on a port."""
+    with socket.socket() as asks:
+        return asks.connect_ex(("127.0.0.1", port)) == 0
+
+
+def follow(said: IO[bytes], log: Path, up: Event) -> None:
+    """Keep what a server says, and tell when it says that it can be asked."""
+    with log.open("wb", buffering=0) as kept:
+        for line in said:
+            kept.write(line)
+            if b" is running at:" in line:
+                up.set()
+    up.set()  # it has ended: nobody needs to wait
 
 
 def copy_notebooks(folder: Path) -> None:
@@ -142,17 +203,24 @@ def copy_notebooks(folder: Path) -> None:
 
 @contextmanager
 def running(
-    home: Path, front_end: Path, kind: type[Lab] = Lab, *, ours: bool = True
+    home: Path,
+    front_end: Path,
+    kind: type[Lab] = Lab,
+    *,
+    ours: bool = True,
+    forks: Path | None = None,
 ) -> Iterator[Lab]:
     """Run JupyterLab as ``make lab`` starts it, or Notebook 7, on a copy of the notebooks.
 
-    Without ``ours`` our own extension is switched off, as a person does it in the manager.
+    Without ``ours`` our own extension is switched off, as a person does it in the manager; with
+    ``forks`` its kernels are forked by who listens there.
     """
     folder = home / "work"
     copy_notebooks(folder / "notebooks")
     extensions = home / "share" / "labextensions"
     extensions.mkdir(parents=True)
     (extensions / "jupyter-palimpsest").symlink_to(front_end)
+    kernel_specs(home / "share", forks)
     settings = home / "config" / "labconfig"
     settings.mkdir(parents=True)
     (settings / "default_setting_overrides.json").write_text(json.dumps(OVERRIDES))
@@ -172,21 +240,67 @@ def running(
     command = [sys.executable, *kind.START, "--no-browser"]
     command += [f"--ServerApp.root_dir={folder}", f"--port={port}", "--ip=127.0.0.1"]
     command.append("--expose-app-in-browser")  # how the tests choose a theme
-    with log.open("wb") as said:
-        server = subprocess.Popen(command, stdout=said, stderr=said, env=environment)
-    with server:
-        wait_until_up(url := f"http://127.0.0.1:{port}", server, log)
-        try:
-            yield kind(url, token, folder)
-        finally:
-            # A server that has no terminal asks nothing at SIGTERM; its kernels end with it.
-            server.send_signal(signal.SIGTERM)
+    command.append("--KernelRestarter.time_to_dead=0.5")  # seconds, instead of three
+    server = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=environment
+    )
+    assert server.stdout is not None
+    said = Thread(target=follow, args=(server.stdout, log, up := Event()), daemon=True)
+    said.start()
+    lab = kind(f"http://127.0.0.1:{port}", token, folder)
+    try:
+        if not up.wait(START_SECONDS) or server.poll() is not None:
+            pytest.fail(f"The server did not start:\n{log.read_text()[-4000:]}")
+        eventually(lambda: accepts(port))  # it says so a moment before it listens
+        Lab.RUNNING.append(lab)
+        yield lab
+        Lab.RUNNING.remove(lab)
+    finally:
+        # A server that has no terminal asks nothing at SIGTERM; its kernels end with it.
+        server.send_signal(signal.SIGTERM)
+        server.wait()
+        said.join()
+        server.stdout.close()
 
 
 def open_notebook(page: Page, lab: Lab, notebook: str) -> None:
     """Open a notebook and wait until its cells are drawn."""
-    page.goto(lab.page_of(notebook))
+    waits = lab.waiting is page
+    for one in Lab.RUNNING:
+        one.waiting = None
+    if waits:
+        page.evaluate(OPEN, notebook)
+    else:
+        page.goto(lab.page_of(notebook))
     page.locator(".jp-Notebook .jp-Cell").first.wait_for()
+
+
+def wait_until_drawn(page: Page) -> None:
+    """Wait until the page has drawn what it was told, and its pictures came or failed."""
+    page.evaluate(DRAWN)
+
+
+def record(page: Page, where: str) -> None:
+    """Keep all that is told in these places from now on: what stands there for a moment only, too."""
+    page.evaluate(RECORD, where)
+
+
+def recorded(page: Page) -> list[str]:
+    """Return every text that stood in the places that are recorded."""
+    told: list[str] = page.evaluate("[...window.told]")
+    return told
+
+
+def seen_for_a_while(page: Page) -> None:
+    """Let the page believe that a question has been in sight long enough to be answered by a key."""
+    page.evaluate(LATER)
+
+
+def into_command_mode(page: Page) -> None:
+    """Put the focus into the notebook, where a person who ran a cell has it, and leave the editor."""
+    page.evaluate("window.jupyterapp.shell.currentWidget.content.activate()")
+    page.wait_for_function("document.activeElement?.closest('.jp-Notebook')")
+    page.keyboard.press("Escape")
 
 
 def choose_theme(page: Page, theme: str) -> None:

@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any
 
 import nbformat
-import pytest
 from nbformat.v4 import new_code_cell, new_notebook
 from playwright.sync_api import Locator, Page
 from tests.e2e.lab import READY, ROOT, Lab, open_notebook
@@ -22,6 +21,13 @@ RUN = """cell => {
   void window.jupyterapp.commands.execute('notebook:run-cell').then(() => { window.ended = true; });
 }"""
 
+TELLS = """([cell, words]) => {
+  const { model } = window.jupyterapp.shell.currentWidget.content;
+  const [first] = model.cells.get(cell).toJSON().outputs;
+  return [first?.data['text/markdown'] ?? ''].flat().join('').includes(words);
+}"""
+"""Says whether the first output of a cell tells these words in Markdown."""
+
 
 @dataclass
 class Notebook:
@@ -36,9 +42,9 @@ class Notebook:
         if wait:
             self.ended()
 
-    def ended(self, seconds: float = 30) -> None:
+    def ended(self) -> None:
         """Wait for the end of the cell that runs."""
-        self.page.wait_for_function("window.ended", timeout=seconds * 1000)
+        self.page.wait_for_function("window.ended")
 
     def cell(self, number: int) -> Locator:
         """Return a cell as it is drawn."""
@@ -51,16 +57,12 @@ class Notebook:
         return saved
 
     def kept(self, cell: int, words: str) -> dict[str, Any]:
-        """Save until the file tells these words in Markdown; return what the cell's output holds.
+        """Save once the notebook tells these words in Markdown; return what the cell's output holds.
 
         A page that did not run the cell writes the end once it knows that nobody goes on.
         """
-        for _ in range(40):
-            outputs = self.save()["cells"][cell]["outputs"]
-            if outputs and words in (data := outputs[0]["data"])["text/markdown"]:
-                return dict(data)
-            self.page.wait_for_timeout(250)
-        pytest.fail(f"The saved notebook does not tell {words!r}: {outputs}")
+        self.page.wait_for_function(TELLS, arg=[cell, words])
+        return dict(self.save()["cells"][cell]["outputs"][0]["data"])
 
     def beside(self, lab: Lab) -> "Notebook":
         """Open the same notebook in a second page."""
@@ -69,10 +71,10 @@ class Notebook:
         return Notebook(page, self.path)
 
 
-def begin(page: Page, lab: Lab, name: str, *cells: str) -> Notebook:
+def begin(page: Page, lab: Lab, name: str, *cells: str, kernel: str = "python3") -> Notebook:
     """Write a notebook, open it, and load the agent."""
     made = new_notebook(cells=[new_code_cell(code) for code in (SETUP, *cells)])
-    made.metadata.kernelspec = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    made.metadata.kernelspec = {"name": kernel, "display_name": "Python 3", "language": "python"}
     path = lab.folder / f"{name}.ipynb"
     nbformat.write(made, path)
     open_notebook(page, lab, path.name)

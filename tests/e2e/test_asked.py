@@ -2,12 +2,12 @@
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
-from tests.e2e.lab import Lab, Seen, choose_theme, photograph
+from tests.e2e.lab import Lab, Seen, choose_theme, into_command_mode, photograph, seen_for_a_while
 from tests.e2e.live import begin
 from tests.e2e.test_panel import AXE, BEGIN, VIOLATIONS, at_rest, composer, room, send, story
 from tests.e2e.test_saved import POOR_CONTRAST
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(300), pytest.mark.usefixtures("patient")]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
 COLOUR = {
     "question": "Which colour should the bars of the chart have?",
@@ -52,7 +52,7 @@ def test_a_question_is_answered_in_its_cell(page: Page, lab: Lab, seen: Seen, wa
     notebook.run(2, wait=False)
     card = interview(notebook.cell(2))
     expect(card).to_be_visible()
-    page.wait_for_timeout(600)
+    seen_for_a_while(page)
     option = card.get_by_role("button", name="Grey")
     assert option.evaluate("node => getComputedStyle(node).borderRadius") == "6px"
     for theme in ("JupyterLab Dark", "JupyterLab Light"):
@@ -62,7 +62,7 @@ def test_a_question_is_answered_in_its_cell(page: Page, lab: Lab, seen: Seen, wa
     if way == "mouse":
         card.get_by_role("button", name="By species").click()
     elif way == "keys":
-        page.keyboard.press("Escape")
+        into_command_mode(page)
         page.keyboard.press("2")
     else:
         field = card.get_by_role("textbox")

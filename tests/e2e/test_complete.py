@@ -15,7 +15,7 @@ from tests.e2e.test_panel import (
     story,
 )
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(300), pytest.mark.usefixtures("patient")]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
 
 def test_an_agent_is_completed_and_a_prompt_is_forked(page: Page, lab: Lab, seen: Seen) -> None:

@@ -2,7 +2,15 @@
 
 import pytest
 from playwright.sync_api import Page, expect
-from tests.e2e.lab import READY, Lab, Seen, choose_theme, open_notebook, photograph
+from tests.e2e.lab import (
+    READY,
+    Lab,
+    Seen,
+    choose_theme,
+    open_notebook,
+    photograph,
+    wait_until_drawn,
+)
 from tests.e2e.test_panel import (
     AXE,
     BEGIN,
@@ -18,7 +26,7 @@ from tests.e2e.test_panel import (
     story,
 )
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(300), pytest.mark.usefixtures("patient")]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
 FOCUS_EARLY = """() => new Promise(resolve => {
   const wait = setInterval(() => {
@@ -94,7 +102,7 @@ def test_agent_and_model_are_chosen_for_a_prompt(page: Page, lab: Lab, seen: See
     expect(panel.get_by_role("textbox", name="Find or write one")).to_be_focused()
     photograph(page, "composing-models")
     assert violations(page) == []
-    page.keyboard.press("Escape")
+    panel.get_by_role("textbox", name="Find or write one").press("Escape")
     send(panel, "calculate 6*7")
 
     expect(story(panel).locator(".plm-Text").first).to_be_visible()
@@ -156,20 +164,20 @@ def test_it_stays_at_the_newest_when_its_size_or_theme_changes(
         assert violations(page) == []
     choose_theme(page, THEMES[0])
     transcript = story(panel)
-    page.wait_for_timeout(300)
-    assert transcript.evaluate(AT_END)
+    at_end = transcript.element_handle()
+    page.wait_for_function(AT_END, arg=at_end)
     transcript.hover()
     page.mouse.wheel(0, -600)
     expect(panel.get_by_role("button", name="To the newest")).to_be_visible()
     page.set_viewport_size({"width": 1280, "height": 800})
-    page.wait_for_timeout(300)
+    wait_until_drawn(page)
     assert not transcript.evaluate(AT_END), "a person who looks above stays there"
     panel.get_by_role("button", name="To the newest").click()
-    page.wait_for_timeout(300)
-    assert transcript.evaluate(AT_END)
+    page.wait_for_function(AT_END, arg=at_end)
     assert seen.errors == []
 
 
+@pytest.mark.usefixtures("own_page")
 def test_the_panel_opens_at_start_where_a_person_set_so(page: Page, lab: Lab) -> None:
     folder = lab.folder.parent / "config" / "lab" / "user-settings" / "jupyter-palimpsest"
     folder.mkdir(parents=True, exist_ok=True)

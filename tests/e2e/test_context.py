@@ -7,13 +7,13 @@ import nbformat
 import pytest
 from nbformat.v4 import new_markdown_cell
 from playwright.sync_api import Locator, Page, expect
-from tests.e2e.lab import Lab, Seen, choose_theme, open_notebook, photograph
+from tests.e2e.lab import Lab, Seen, choose_theme, open_notebook, photograph, wait_until_drawn
 from tests.e2e.live import Notebook, begin
 from tests.e2e.segments import XSS
 from tests.e2e.test_panel import AXE, VIOLATIONS
 from tests.e2e.test_saved import RUNS, THEMES
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(300), pytest.mark.usefixtures("patient")]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
 SETUP = f"""from pathlib import Path
 from palimpsest.model.script import thinks
@@ -79,7 +79,7 @@ def test_draws_the_window_in_every_theme_and_width(page: Page, lab: Lab, seen: S
     photograph(page, "context-open")
     for width in (700, 480):
         page.set_viewport_size({"width": width, "height": 1300})
-        page.wait_for_timeout(200)
+        wait_until_drawn(page)
         drawn.evaluate("node => node.scrollIntoView({ block: 'start' })")
         photograph(page, f"context-{width}")
         over = drawn.evaluate("node => node.scrollWidth - node.clientWidth")
@@ -96,7 +96,7 @@ def test_is_still_drawn_where_nobody_trusts_the_notebook(page: Page, lab: Lab, s
 
     drawn = window(notebook)
     expect(drawn).to_be_visible()
-    page.wait_for_timeout(1_000)  # what stands above is still being drawn
+    wait_until_drawn(page)
     drawn.evaluate("node => node.scrollIntoView({ block: 'start' })")
     photograph(page, "context-untrusted")
     assert drawn.locator("style").count() == 0, "it is trusted"
@@ -111,11 +111,12 @@ def test_is_still_drawn_where_nobody_trusts_the_notebook(page: Page, lab: Lab, s
     assert seen.errors == []
 
 
+@pytest.mark.usefixtures("own_page")
 def test_runs_nothing_of_what_was_said(page: Page, lab: Lab) -> None:
     notebook = asked(page, lab, "context-hostile")
     drawn = window(notebook)
     drawn.get_by_text("Everything in it").click()
-    page.wait_for_timeout(300)
+    wait_until_drawn(page)
 
     words = XSS.splitlines()[0]
     expect(drawn).to_contain_text(words[:20])

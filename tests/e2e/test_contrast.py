@@ -10,10 +10,10 @@ from playwright.sync_api import Locator, Page, expect
 from tests.e2e.lab import READY, Lab, choose_theme, open_notebook, photograph
 from tests.e2e.test_panel import AXE, BEGIN, RUN, VIOLATIONS, at_rest, book, composer, open_panel
 
-from palimpsest.model.fault_server import FaultServer
 from palimpsest.model.script import fails, thinks
+from palimpsest.testing import FaultServer
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(300), pytest.mark.usefixtures("patient")]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
 THEMES = ("JupyterLab Light", "JupyterLab Dark", "JupyterLab Dark High Contrast")
 CELL, PANEL = ".jp-Notebook .plm-SegmentWidget", "#jupyter-palimpsest-panel"
@@ -102,6 +102,7 @@ def test_a_question_a_wait_and_an_error_can_be_read_in_every_theme(
     )
 
 
+@pytest.mark.usefixtures("own_page")
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_what_a_colour_says_is_said_by_lines_where_the_system_paints(
     page: Page, lab: Lab, server: FaultServer, scheme: str

@@ -9,7 +9,7 @@ import pytest
 from nbformat.sign import NotebookNotary
 from playwright.sync_api import Page, expect
 from tests.e2e.hostile import AT_REST, Watch, harmless, watching
-from tests.e2e.lab import BUILT, Lab, open_notebook, photograph, running
+from tests.e2e.lab import Lab, open_notebook, photograph
 from tests.e2e.live import begin
 from tests.e2e.segments import Story, segment, write
 from tests.e2e.test_panel import at_rest, open_panel
@@ -26,7 +26,7 @@ from palimpsest.store.memory import MemoryStore
 from palimpsest.transcript.events import TodoUpdated
 from palimpsest.transcript.values import Todo
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(300), pytest.mark.usefixtures("patient")]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300), pytest.mark.usefixtures("own_page")]
 
 CONTENT = ".plm-Rendered .jp-RenderedHTMLCommon, .plm-Rendered .jp-RenderedText"
 """Where our views let a host draw what others wrote; all else is text of React's."""
@@ -185,13 +185,6 @@ def test_a_page_of_a_session(page: Page, watch: Watch, tmp_path: Path, form: str
 
     harmless(page, watch, "body", SAID)
     photograph(page, f"drawn-{form}")
-
-
-@pytest.fixture(scope="module")
-def bare(program: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:  # noqa: ARG001
-    """A JupyterLab in which our extension is switched off."""
-    with running(tmp_path_factory.mktemp("bare"), BUILT, ours=False) as lab:
-        yield lab
 
 
 def plain(lab: Lab, name: str, payloads: dict[str, str]) -> Path:

@@ -2,21 +2,15 @@
 
 import pytest
 from playwright.sync_api import Page, expect
-from tests.e2e.lab import Lab, Seen, photograph
+from tests.e2e.lab import Lab, Seen, photograph, wait_until_drawn
 from tests.e2e.segments import XSS
 from tests.e2e.test_panel import AXE, BEGIN, BLOCKS, VIOLATIONS, at_rest, room, send, story
 from tests.e2e.test_saved import RUNS
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300), pytest.mark.usefixtures("own_page")]
 
 NAME = "<img src=x onerror=document.title='ran'>.csv"
 LINE = XSS.splitlines()[0]
-
-
-@pytest.fixture(autouse=True)
-def patient() -> None:
-    """Wait longer than a kernel takes to start on a busy machine."""
-    expect.set_options(timeout=20_000)
 
 
 def test_nothing_runs_from_prompts_titles_queues_file_names_or_errors(
@@ -48,7 +42,7 @@ def test_nothing_runs_from_prompts_titles_queues_file_names_or_errors(
         closed.first.click()
     panel.locator(".plm-Panel-choose").click()
     expect(panel.locator(".plm-Sessions-row")).to_have_count(1)
-    page.wait_for_timeout(500)
+    wait_until_drawn(page)
     photograph(page, "hostile-panel")
 
     assert "ran" not in page.title().split()
@@ -88,8 +82,7 @@ def test_what_is_live_can_be_used_by_everybody(page: Page, lab: Lab, motion: str
         "one.effect.target.closest('.plm-Segment, .plm-Panel')).length"
     )
     assert moving == 0 if motion == "reduce" else moving > 0
-    cell.get_by_role("button", name="Stop").focus()
-    page.keyboard.press("Enter")
+    cell.get_by_role("button", name="Stop").press("Enter")
     expect(cell.get_by_text("Stopped.").first).to_be_visible()
     accessible("stopped")
     page.evaluate(BEGIN, 2)

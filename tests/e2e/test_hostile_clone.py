@@ -20,9 +20,9 @@ from tests.hostile.clone import (
 )
 from tests.hostile.servers import Thief, model_that_tries
 
-from palimpsest.model.fault_server import FaultServer
+from palimpsest.testing import FaultServer
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(300), pytest.mark.usefixtures("patient")]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300), pytest.mark.usefixtures("own_page")]
 
 
 @pytest.fixture
@@ -81,7 +81,7 @@ def test_opening_it_runs_nothing_and_every_call_asks(
     photograph(page, "hostile-clone-asks")
     assert planted.ran() == []
     refuse.click()
-    page.keyboard.press("Enter")  # without a word to the model
+    panel.get_by_role("textbox", name="What should it do instead?").press("Enter")
     at_rest(panel)
     send(panel, "Please try:nested. now")
     expect(story(panel).get_by_text("Well.").last).to_be_visible()

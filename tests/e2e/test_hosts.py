@@ -1,6 +1,7 @@
 """The magics work in every host: nbclient, Papermill, a terminal, and the oldest ipykernel we support."""
 
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -17,8 +18,8 @@ from nbclient.exceptions import CellExecutionError
 from tests.frontends.kernel import ROOT, Kernel
 from tests.frontends.unattended import MANY, always, as_text, settings, summary_fails, writes_anew
 
-from palimpsest.model.fault_server import FaultServer
 from palimpsest.model.script import calls, fails
+from palimpsest.testing import FaultServer
 
 Serve = Callable[..., FaultServer]
 
@@ -244,7 +245,10 @@ class TestTerminal:
             child.sendline(line)
             child.expect(r"In \[\d+\]: ")
         yield child
-        child.close(force=True)
+        # pexpect's own end gives up where a killed process is not gone within a tenth of a second.
+        child.kill(signal.SIGKILL)
+        child.wait()
+        child.close()
 
     def script(self, terminal: "pexpect.spawn[str]", answers: str) -> None:
         terminal.sendline(f"room.script({answers})")
@@ -296,7 +300,7 @@ class TestTerminal:
 
 
 def test_loads_by_itself_where_the_magic_is_declared_lazily(tmp_path: Path) -> None:
-    with Kernel(cwd=tmp_path) as kernel:
+    with Kernel(cwd=tmp_path, fresh=True) as kernel:
         kernel.run("get_ipython().magics_manager.lazy_magics['agent'] = 'tests.frontends.lazy'")
         assert "So lazy." in kernel.run("%agent hi").story()
         assert "So lazy." in kernel.run("%%agent\nhi").story()
@@ -308,7 +312,7 @@ def test_the_oldest_ipykernel_runs_the_blocking_magic_and_asks(tmp_path: Path) -
     install = [sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--target", str(old)]
     subprocess.run([*install, "ipykernel==6.31.0"], check=True)
     path = f"{old}:{ROOT / 'kernel_ext'}:{ROOT}"
-    with Kernel(cwd=tmp_path, env={"PYTHONPATH": path}) as kernel:
+    with Kernel(cwd=tmp_path, env={"PYTHONPATH": path}, fresh=True) as kernel:
         assert kernel.value("__import__('ipykernel').__version__") == "'6.31.0'"
         kernel.load_room()
         kernel.script("calls('python', code='6 * 7').says('')", "says('Done.').drips(0.2)")

@@ -2,9 +2,20 @@
 
 import pytest
 from playwright.sync_api import Page, expect
-from tests.e2e.lab import ROOT, Lab, Seen, choose_theme, photograph
+from tests.e2e.forked_kernels import STARTED
+from tests.e2e.lab import (
+    ROOT,
+    Lab,
+    Seen,
+    choose_theme,
+    into_command_mode,
+    photograph,
+    seen_for_a_while,
+    wait_until_drawn,
+)
 from tests.e2e.live import begin
 from tests.e2e.segments import XSS
+from tests.e2e.test_panel import BLOCKS
 from tests.e2e.test_saved import POOR_CONTRAST, RUNS
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
@@ -49,7 +60,7 @@ def test_a_question_is_answered_in_its_card(
     notebook.run(2, wait=False)
     card = notebook.cell(2).locator(".plm-Question")
     expect(card).to_be_visible()
-    page.wait_for_timeout(600)
+    seen_for_a_while(page)
     for theme in ("JupyterLab Dark", "JupyterLab Light"):
         choose_theme(page, theme)
         photograph(page, f"live-asks-{theme.rpartition(' ')[2].lower()}")
@@ -57,7 +68,7 @@ def test_a_question_is_answered_in_its_card(
     if way == "mouse":
         card.get_by_role("button", name="Allow once").click()
     else:
-        page.keyboard.press("Escape")
+        into_command_mode(page)
         page.keyboard.press("1")
     notebook.ended()
 
@@ -69,7 +80,7 @@ def test_a_question_is_answered_in_its_card(
 
 
 def test_an_answer_goes_on_after_a_reload_and_its_end_is_saved(page: Page, lab: Lab) -> None:
-    slow = "import time\nfor _ in range(150): time.sleep(0.1)"
+    slow = BLOCKS.format(flag="live.flag")
     notebook = begin(
         page,
         lab,
@@ -86,17 +97,18 @@ def test_an_answer_goes_on_after_a_reload_and_its_end_is_saved(page: Page, lab: 
     shown.wait_for()  # an older JupyterLab takes its time to open
     expect(shown.locator(".plm-Foot")).to_be_visible()
     photograph(page, "live-reloaded")
+    (lab.folder / "live.flag").touch()
 
-    expect(shown.locator("strong", has_text="all")).to_be_visible(timeout=40_000)
+    expect(shown.locator("strong", has_text="all")).to_be_visible()
     expect(shown.locator(".plm-Foot")).to_have_count(0)
     data = notebook.kept(2, "After **all**.")
     assert data["application/vnd.palimpsest.segment+json"]["open"] is False
 
 
 def test_a_restart_ends_the_answer(page: Page, lab: Lab) -> None:
-    notebook = begin(
-        page, lab, "restarted", "room.script(says('I begin').stalls())", "%%agent\nGo."
-    )
+    # A fork is there so soon that the page may not hear the last words of the kernel before it.
+    script = "room.script(says('I begin').stalls())"
+    notebook = begin(page, lab, "restarted", script, "%%agent\nGo.", kernel=STARTED)
     notebook.run(1)
     notebook.run(2, wait=False)
     shown = notebook.cell(2).locator(".plm-Segment")
@@ -110,16 +122,19 @@ def test_a_restart_ends_the_answer(page: Page, lab: Lab) -> None:
 
 
 def test_a_kernel_that_dies_leaves_the_answer_marked_as_interrupted(page: Page, lab: Lab) -> None:
+    code = BLOCKS.format(flag="died.flag") + "\nos.kill(os.getpid(), 9)"
     notebook = begin(
         page,
         lab,
         "died",
-        "room.script(says('I begin').calls('python', code='import os, time\\ntime.sleep(0.5)\\nos.kill(os.getpid(), 9)'))",
+        f"room.script(says('I begin').calls('python', code={code!r}))",
         "%%agent -y\nGo.",
     )
     notebook.run(1)
     notebook.run(2, wait=False)
     shown = notebook.cell(2).locator(".plm-Segment")
+    expect(shown.get_by_text("I begin")).to_be_visible()
+    (lab.folder / "died.flag").touch()
 
     expect(shown.get_by_text("Interrupted: the kernel ended")).to_be_visible()
     expect(shown.locator(".plm-Tool [data-state='stopped']").first).to_be_attached()
@@ -156,7 +171,7 @@ def test_a_second_page_sees_the_same(page: Page, lab: Lab) -> None:
 
 
 def test_figures_stand_between_the_parts_of_a_live_answer(page: Page, lab: Lab) -> None:
-    plot = "import matplotlib.pyplot as plt\nplt.plot([1, 3, 2])\nplt.show()\nprint('drawn')"
+    plot = "import matplotlib.pyplot as plt\nplt.plot([1, 3, 2])\nplt.show()\nprint('wait_until_drawn')"
     notebook = begin(
         page,
         lab,
@@ -181,6 +196,7 @@ def test_figures_stand_between_the_parts_of_a_live_answer(page: Page, lab: Lab) 
     notebook.ended()
 
 
+@pytest.mark.usefixtures("own_page")
 def test_nothing_that_a_model_writes_live_runs(page: Page, lab: Lab, seen: Seen) -> None:
     notebook = begin(
         page,
@@ -201,7 +217,7 @@ def test_nothing_that_a_model_writes_live_runs(page: Page, lab: Lab, seen: Seen)
     closed = shown.locator("button[aria-expanded='false']")
     while closed.count():
         closed.first.click()
-    page.wait_for_timeout(500)
+    wait_until_drawn(page)
     photograph(page, "live-evil")
 
     assert "ran" not in page.title().split()
@@ -228,13 +244,14 @@ def test_a_fast_answer_is_drawn_while_it_comes(page: Page, lab: Lab) -> None:
     notebook.run(2, wait=False)
     shown = notebook.cell(2).locator(".plm-Segment").first
     shown.wait_for()
-    page.wait_for_timeout(3_500)
-    written, ended = len(shown.inner_text()), page.evaluate("window.ended")
+    page.wait_for_function(
+        "node => window.ended || node.innerText.length > 5000", arg=shown.element_handle()
+    )
+    ended = page.evaluate("window.ended")
     photograph(page, "live-fast")
-    notebook.ended(60)
+    notebook.ended()
 
     assert not ended
-    assert written > 5_000
     expect(notebook.cell(2).locator("mjx-container").first).to_be_attached()
 
 

@@ -8,7 +8,17 @@ from pathlib import Path
 import nbformat
 import pytest
 from playwright.sync_api import Page, expect
-from tests.e2e.lab import READY, Classic, Seen, needed, open_notebook, photograph, running
+from tests.e2e.lab import (
+    READY,
+    Classic,
+    Seen,
+    into_command_mode,
+    needed,
+    open_notebook,
+    photograph,
+    running,
+    seen_for_a_while,
+)
 from tests.e2e.live import SETUP, begin
 from tests.e2e.segments import MIME
 from tests.e2e.test_panel import (
@@ -24,7 +34,9 @@ from tests.e2e.test_panel import (
     story,
 )
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(300), pytest.mark.usefixtures("patient")]
+from palimpsest.frontends.channel import GREETING_SECONDS
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
 ASKS = "room.script(calls('python', code='6 * 7').says('I compute.'), says('It is 42.'))"
 GO = "%%agent\nGo."
@@ -39,7 +51,8 @@ def classic(
     """A running Notebook 7 with a folder, settings and kernels of its own."""
     if importlib.util.find_spec("notebook") is None:
         needed("Notebook 7 is not installed: pip install notebook.")
-    with running(tmp_path_factory.mktemp("classic"), front_end, Classic) as classic:
+    home = tmp_path_factory.mktemp("classic")
+    with running(home, front_end, Classic) as classic:
         yield classic
 
 
@@ -114,8 +127,8 @@ def test_a_question_is_answered_while_its_cell_runs(
     notebook.run(3, wait=False)
     expect(notebook.cell(3).locator(".plm-Question")).to_be_visible()
     photograph(page, "notebook7-asks")
-    page.wait_for_timeout(600)  # keys count once the question has been in sight
-    page.keyboard.press("Escape")
+    seen_for_a_while(page)
+    into_command_mode(page)
     page.keyboard.press("1")
     notebook.ended()
 
@@ -132,7 +145,12 @@ def test_run_all_asks_in_the_card_only(page: Page, classic: Classic) -> None:
     choose(page, "Run", "Run All Cells")
     cell = page.locator(".jp-CodeCell").nth(1)
     expect(cell.locator(".plm-Question")).to_be_visible()
-    page.wait_for_timeout(1_200)  # so long a kernel waits for a page that was just loaded
+    # Past the moment until which the kernel expects a page that was just loaded.
+    seconds = GREETING_SECONDS + 0.2
+    page.wait_for_function(
+        "([asked, seconds]) => performance.now() > asked + seconds * 1000",
+        arg=[page.evaluate("performance.now()"), seconds],
+    )
     assert page.locator("input.jp-Stdin-input").count() == 0
     cell.get_by_role("button", name="Allow once").click()
 
@@ -236,6 +254,7 @@ def test_a_notebook_without_a_kernel_shows_what_it_saved_and_gets_one(
     notebook.ended()
     notebook.kept(2, "It is 42.")
     choose(page, "Kernel", "Shut Down Kernel")
+    page.wait_for_function("!window.jupyterapp.shell.currentWidget.sessionContext.session")
     saved = nbformat.read(notebook.path, as_version=4)
     saved.metadata = {"kernelspec": {"name": "elsewhere", "display_name": "Of another machine"}}
     nbformat.write(saved, notebook.path)

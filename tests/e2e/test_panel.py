@@ -8,7 +8,7 @@ from nbformat.v4 import new_code_cell, new_notebook
 from playwright.sync_api import Locator, Page, expect
 from tests.e2e.lab import READY, ROOT, Lab, Seen, choose_theme, open_notebook, photograph
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(300), pytest.mark.usefixtures("patient")]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
 RUN = """async index => {
   const { content } = window.jupyterapp.shell.currentWidget;
@@ -31,6 +31,12 @@ sys.path.insert(0, {str(ROOT)!r})
 from palimpsest.model.script import calls, fails, says, stalls, thinks
 from tests.frontends.room import load
 room = load(get_ipython(), {{answers}})"""
+LINES = """all => all.map(one => {
+  const words = document.createRange();
+  words.selectNodeContents(one);
+  return new Set([...words.getClientRects()].map(({ top }) => Math.round(top))).size;
+})"""
+"""Counts the lines that the words of each element take."""
 BLOCKS = "import os, time\nwhile not os.path.exists('{flag}'):\n    time.sleep(0.05)"
 """Python of the agent that blocks its cell until the test makes a file."""
 MARKDOWN = (
@@ -191,10 +197,13 @@ def test_sessions_are_begun_and_switched(page: Page, lab: Lab, seen: Seen) -> No
 
 def test_it_is_back_after_a_reload_in_mid_cell(page: Page, lab: Lab) -> None:
     code = BLOCKS.format(flag="reload.flag")
-    answers = f"says('Before. ').calls('python', code={code!r}), says('After.')"
+    # Told in several pieces, over two connections until the cell has ended.
+    long = "".join(f"calls('python', code='print({at}, 25_000 * chr(120))'), " for at in range(10))
+    answers = f"{long}says('Before. ').calls('python', code={code!r}), says('After.')"
     panel = room(page, lab, "panel-reload.ipynb", answers, "%%agent -y\nwork")
     page.evaluate(BEGIN, 1)
     expect(story(panel).get_by_text("Before.")).to_be_visible()
+    expect(story(panel).locator(".plm-Tool")).to_have_count(11)
 
     page.goto(page.url.replace("reset", ""))
     page.locator(".jp-Notebook .jp-Cell").first.wait_for()
@@ -202,9 +211,56 @@ def test_it_is_back_after_a_reload_in_mid_cell(page: Page, lab: Lab) -> None:
 
     expect(story(panel).get_by_text("Before.")).to_be_visible()
     expect(panel.get_by_role("button", name="Stop")).to_be_visible()
+    expect(story(panel).locator(".plm-Tool")).to_have_count(11)
     (lab.folder / "reload.flag").touch()
     expect(story(panel).get_by_text("After.")).to_be_visible()
     at_rest(panel)
+
+
+def test_a_question_below_the_fold_is_scrolled_to_and_told_in_tab_and_status_bar(
+    page: Page, lab: Lab, seen: Seen
+) -> None:
+    above = "\n".join(f"# line {number}" for number in range(80))
+    answers = "calls('python', code='6 * 7').says(''), says('Done.')"
+    panel = room(page, lab, "panel-waits.ipynb", answers, above, "%%agent\nask")
+    told = page.get_by_role("button", name="The agent waits for you")
+    tab = page.locator(".lm-TabBar-tab[data-plm-waits='true']")
+    expect(told).to_have_count(0)
+
+    page.evaluate(BEGIN, 2)
+
+    question = page.locator(".jp-Notebook [data-ask]")
+    expect(question).to_be_in_viewport()
+    expect(told).to_be_visible()
+    expect(tab.first).to_be_attached()
+    question.get_by_role("button", name="Allow once").click()
+    at_rest(panel)
+    expect(told).to_have_count(0)
+    expect(tab).to_have_count(0)
+    assert seen.errors == []
+
+
+def test_tables_keep_numbers_whole_and_what_is_wide_scrolls(page: Page, lab: Lab) -> None:
+    names = "bill_length_mm | bill_depth_mm | flipper_length_mm | body_mass_g | station"
+    table = f"| {names} |\n|--:|--:|--:|--:|--:|\n| 47.504878 | 14.98 | 115.2 | 5076.01 | Palmer |"
+    sum_ = " + ".join(f"a_{{{number}}}" for number in range(40))
+    code = f"total = {' + '.join(f'a{number}' for number in range(40))}"
+    words = f"{table}\n\n$${sum_}$$\n\n```python\n{code}\n```"
+    panel = room(page, lab, "panel-wide.ipynb", f"says({words!r})", "%%agent\nshow")
+    page.evaluate(RUN, 1)
+    at_rest(panel)
+    expect(page.locator(".plm-Text mjx-container")).to_have_count(2)
+
+    for width in (560, 900, 1600):
+        page.set_viewport_size({"width": width, "height": 900})
+        photograph(page, f"panel-wide-{width}")
+        lines = page.locator(".plm-Text :is(td, th)").evaluate_all(LINES)
+        assert set(lines) == {1}
+        boxes = page.locator(".plm-Text :is(table, pre, mjx-container)").evaluate_all(
+            "all => all.map(one => one.clientWidth - one.parentElement.clientWidth)"
+        )
+        assert len(boxes) == 6
+        assert all(over <= 0 for over in boxes)
 
 
 def test_it_follows_the_notebook_in_front_also_by_another_name(page: Page, lab: Lab) -> None:

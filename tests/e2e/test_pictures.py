@@ -8,7 +8,7 @@ from playwright.sync_api import Page, expect
 from tests.e2e.lab import Lab, Seen, photograph
 from tests.e2e.test_panel import at_rest, room, send, story
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(300), pytest.mark.usefixtures("patient")]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
 
 def test_a_picture_that_was_read_is_shown(page: Page, lab: Lab, seen: Seen) -> None:

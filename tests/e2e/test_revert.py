@@ -4,6 +4,7 @@ import nbformat
 import pytest
 from playwright.sync_api import Locator, Page, expect
 from tests.e2e.lab import Lab, Seen, choose_theme, photograph
+from tests.e2e.live import TELLS
 from tests.e2e.test_panel import (
     AXE,
     RUN,
@@ -15,7 +16,7 @@ from tests.e2e.test_panel import (
     story,
 )
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(300), pytest.mark.usefixtures("patient")]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
 ANSWERS = (
     "calls('write', path='poem.txt', content='Roses are red.\\nViolets are blue.\\n'), says('Written.'),"
@@ -114,14 +115,9 @@ def test_a_cell_says_for_good_what_was_taken_back(page: Page, lab: Lab, seen: Se
     page.add_script_tag(path=AXE)
     assert page.evaluate(VIOLATIONS, ".jp-Notebook .plm-Segment") == []
 
-    def told() -> str:
-        page.evaluate("window.jupyterapp.shell.currentWidget.context.save()")
-        saved = nbformat.read(lab.folder / "cell-revert.ipynb", as_version=4)
-        return str(saved.cells[1].outputs[0].data["text/markdown"])
-
-    words, tries = told(), 40
-    while not words.startswith("*Taken") and tries > 0:
-        page.wait_for_timeout(250)
-        words, tries = told(), tries - 1
+    page.wait_for_function(TELLS, arg=[1, "*Taken back for good*"])
+    page.evaluate("window.jupyterapp.shell.currentWidget.context.save()")
+    saved = nbformat.read(lab.folder / "cell-revert.ipynb", as_version=4)
+    words = saved.cells[1].outputs[0].data["text/markdown"]
     assert words.startswith("*Taken back for good*\n\nRoses are red.")
     assert seen.errors == []

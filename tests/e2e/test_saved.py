@@ -2,7 +2,7 @@
 
 import pytest
 from playwright.sync_api import Page, expect
-from tests.e2e.lab import Lab, Seen, choose_theme, open_notebook, photograph
+from tests.e2e.lab import Lab, Seen, choose_theme, open_notebook, photograph, wait_until_drawn
 from tests.e2e.segments import TABLE, XSS, Story, segment, write
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
@@ -128,13 +128,13 @@ def test_an_answer_holds_together_when_narrow(page: Page, lab: Lab) -> None:
 def test_a_fold_opens_by_keys(page: Page, lab: Lab) -> None:
     open_notebook(page, lab, write_story(lab))
     button = page.get_by_role("button", name="Thought for 3.2 s")
-    button.focus()
-    page.keyboard.press("Enter")
+    button.press("Enter")
 
     expect(button).to_have_attribute("aria-expanded", "true")
     expect(page.get_by_text("The user asks for")).to_be_visible()
 
 
+@pytest.mark.usefixtures("own_page")
 def test_nothing_that_a_model_or_a_tool_wrote_runs(page: Page, lab: Lab, seen: Seen) -> None:
     evil = (
         Story()
@@ -152,7 +152,7 @@ def test_nothing_that_a_model_or_a_tool_wrote_runs(page: Page, lab: Lab, seen: S
     closed.first.wait_for()
     while closed.count():
         closed.first.click()
-    page.wait_for_timeout(500)
+    wait_until_drawn(page)
 
     shown = page.locator(".plm-Segment")
     assert "ran" not in page.title().split()

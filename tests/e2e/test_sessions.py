@@ -7,7 +7,7 @@ from playwright.sync_api import Locator, Page, expect
 from tests.e2e.lab import Lab, Seen, choose_theme, photograph
 from tests.e2e.test_panel import AXE, VIOLATIONS, at_rest, room, send, story
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(300), pytest.mark.usefixtures("patient")]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
 ANSWERS = ", ".join(f"says('Answer {n}.')" for n in range(9))
 

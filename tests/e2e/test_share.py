@@ -92,7 +92,6 @@ def test_its_text_is_printed_also_where_it_is_folded(quiet: Page, path: Path) ->
     assert ground == "rgb(255, 255, 255)", "paper is white"
 
 
-@pytest.mark.usefixtures("patient")
 def test_the_panel_makes_a_page_and_takes_it_back(page: Page, lab: Lab, seen: Seen) -> None:
     setting = "%env PALIMPSEST_REHEARSAL_DELAY=0\n%load_ext palimpsest"
     open_notebook(page, lab, book(lab, "share.ipynb", setting))

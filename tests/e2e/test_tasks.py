@@ -7,7 +7,7 @@ from tests.e2e.live import begin
 from tests.e2e.test_panel import composer, story
 from tests.e2e.test_saved import POOR_CONTRAST
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(300), pytest.mark.usefixtures("patient")]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
 SCRIPT = """from palimpsest.tools.task import TaskTool
 room.services.registry.register(TaskTool(lambda: [("explore", "Finds things.")]))

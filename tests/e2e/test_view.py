@@ -1,6 +1,5 @@
 """``session.view()`` where our own extension is missing: alive beside a kernel, words without one."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -13,14 +12,17 @@ from tests.e2e.lab import (
     choose_theme,
     open_notebook,
     photograph,
+    record,
+    recorded,
     running,
+    wait_until_drawn,
 )
 from tests.e2e.live import Notebook, begin
 from tests.e2e.segments import XSS
 from tests.e2e.test_panel import AXE, VIOLATIONS
 from tests.e2e.test_saved import RUNS
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(300), pytest.mark.usefixtures("patient")]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
 VIEW = """from palimpsest.model.script import thinks
 from palimpsest.frontends.magic import current_notebook
@@ -29,7 +31,7 @@ views = {}
 def view():
     live = room.engine.submit(room.workspace.current(current_notebook(get_ipython()))).result()
     return view_of(live, room.engine, views)"""
-STREAMS = "says('word word').pauses(3).says(' and then the end.')"
+STREAMS = "says('word word').pauses(1).says(' and then the end.')"
 BLOCKS = (
     "import pathlib, time\nwhile not pathlib.Path('{flag}').exists(): time.sleep(0.02)\n'went on'"
 )
@@ -44,13 +46,6 @@ LOOK = """() => {
   return ['.plm-ForkHere', '.plm-Saved-window td', '.plm-Saved-window .title'].map(styles);
 }"""
 """How a button of the panel and the picture of a context window are drawn."""
-
-
-@pytest.fixture(scope="module")
-def bare(program: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:  # noqa: ARG001
-    """A JupyterLab in which our extension is switched off."""
-    with running(tmp_path_factory.mktemp("bare"), BUILT, ours=False) as lab:
-        yield lab
 
 
 def scripted(page: Page, lab: Lab, name: str, *cells: str, answers: str) -> Notebook:
@@ -97,11 +92,11 @@ def test_streams_while_a_cell_runs_and_is_read_whole_after_a_reload(
     answers = f"{STREAMS}.calls('python', code={code!r}), says('Over.')"
     notebook = scripted(page, bare, "view-streams", "%%agent --yes\nCount", answers=answers)
     notebook.run(1)
+    record(page, ".plm-View")
     notebook.run(2, wait=False)
     view = shown(notebook)
-    expect(view).to_contain_text("word word")
-    assert "the end." not in view.inner_text()
     expect(view).to_contain_text("and then the end.")
+    assert [told for told in recorded(page) if "word word" in told and "the end." not in told]
     expect(view).to_contain_text("running")
     # Nothing can be done from here: it is for looking.
     expect(view.get_by_role("button", name="Stop")).to_have_count(0)
@@ -165,6 +160,7 @@ def test_a_notebook_reopened_without_a_kernel_reads_as_it_did(page: Page, bare: 
     photograph(page, "view-saved")
 
 
+@pytest.mark.usefixtures("own_page")
 def test_runs_nothing_of_a_model_a_tool_or_a_title(page: Page, bare: Lab, seen: Seen) -> None:
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))
@@ -180,7 +176,7 @@ def test_runs_nothing_of_a_model_a_tool_or_a_title(page: Page, bare: Lab, seen: 
     closed = view.locator(".plm-Transcript button[aria-expanded='false']")
     while closed.count():
         closed.first.click()
-    page.wait_for_timeout(300)
+    wait_until_drawn(page)
     photograph(page, "view-hostile")
 
     words = notebook.cell(1).locator(".plm-Saved-words")
@@ -193,12 +189,13 @@ def test_runs_nothing_of_a_model_a_tool_or_a_title(page: Page, bare: Lab, seen: 
     page.evaluate("window.jupyterapp.shell.currentWidget.sessionContext.shutdown()")
     page.reload()
     expect(words).to_contain_text("Over.")
-    page.wait_for_timeout(500)
+    wait_until_drawn(page)
     assert "ran" not in page.title().split()
     assert not [url for url in asked if "example.invalid" in url]
     assert not [error for error in seen.errors if "example.invalid" in error]
 
 
+@pytest.mark.usefixtures("own_page")
 @pytest.mark.parametrize("theme", ["JupyterLab Light", "JupyterLab Dark"])
 def test_breaks_no_rule_of_accessibility(page: Page, bare: Lab, theme: str) -> None:
     answers = f"thinks('Hm.').says({MATHS!r}).calls('variables'), says('That is all.')"
@@ -210,7 +207,7 @@ def test_breaks_no_rule_of_accessibility(page: Page, bare: Lab, theme: str) -> N
     view = shown(notebook)
     expect(view).to_contain_text("That is all.")
     view.get_by_role("button", name="variables").click()
-    page.wait_for_timeout(300)
+    wait_until_drawn(page)
     photograph(page, f"view-{theme.split()[-1].lower()}")
     page.add_script_tag(path=str(AXE))
     assert page.evaluate(VIOLATIONS, [".plm-View"]) == []
@@ -266,8 +263,8 @@ def test_changes_nothing_of_the_look_of_what_stands_beside_it(page: Page, lab: L
     assert page.evaluate(LOOK) == before
 
 
-def test_is_there_in_notebook_7(page: Page, program: str, tmp_path: Path) -> None:  # noqa: ARG001
-    with running(tmp_path, BUILT, Classic, ours=False) as lab:
+def test_is_there_in_notebook_7(page: Page, tmp_path: Path, forks: Path | None) -> None:
+    with running(tmp_path, BUILT, Classic, ours=False, forks=forks) as lab:
         notebook = scripted(
             page, lab, "view-classic", "%%agent --yes\nGo on", answers="says('All.')"
         )

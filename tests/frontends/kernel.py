@@ -1,5 +1,6 @@
 """A real kernel for tests: run cells, watch iopub, answer stdin, send control requests."""
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -17,6 +18,8 @@ import psutil
 import zmq
 from jupyter_client.connect import write_connection_file
 from jupyter_client.session import Session
+from tests.frontends.nursery import nursery
+from tests.waiting import eventually
 
 ROOT = Path(__file__).resolve().parents[2]
 Message = dict[str, Any]
@@ -72,11 +75,43 @@ class Run:
         return "\n\n".join(texts)
 
 
+BLOCKING = "print('begun')\nimport threading\nthreading.Event().wait()"
+AWAITING = "print('begun')\nimport asyncio\nawait asyncio.Event().wait()"
+"""Code that ends when it is stopped, and never before."""
+
+
+class Gate:
+    """A place in a cell's code where it waits until the test lets it go on."""
+
+    def __init__(self, folder: Path) -> None:
+        self._path = folder / f"gate-{uuid.uuid4().hex[:8]}"
+        self._there = self._path.with_suffix(".there")
+        os.mkfifo(self._path)
+        self.arrive = f"open({str(self._there)!r}, 'w').close()"
+        """Only says that the code came to it."""
+        self.blocking = f"{self.arrive}\nopen({str(self._path)!r}).read()"
+        """Holds the main thread."""
+        self.awaiting = (
+            f"import asyncio\n{self.arrive}\n"
+            f"await asyncio.to_thread(lambda: open({str(self._path)!r}).read())"
+        )
+        """Leaves the main thread to others."""
+
+    def reached(self) -> None:
+        """Wait until the code stands there."""
+        eventually(self._there.exists)
+
+    def open(self) -> None:
+        """Let the code go on."""
+        self._path.open("w").close()
+
+
 class Client:
     """One client: sends requests, reads iopub in a thread, answers questions."""
 
-    def __init__(self, info: Message) -> None:
+    def __init__(self, info: Message, folder: Path) -> None:
         self.info = info
+        self._folder = folder
         self.session = Session(
             key=info["key"].encode() if isinstance(info["key"], str) else info["key"]
         )
@@ -90,6 +125,7 @@ class Client:
         self._subscriber.subscribe(b"")
         self.iopub: list[Message] = []
         self._arrived = threading.Condition()
+        self._lulls = 0
         self._open = True
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
@@ -104,7 +140,9 @@ class Client:
                 self._receive("shell", message["header"]["msg_id"], 1)
             except TimeoutError:
                 continue
-            if any(_idle(m, message["header"]["msg_id"]) for m in self._settled()):
+            name = message["header"]["msg_id"]
+            with contextlib.suppress(AssertionError):  # iopub is not connected yet: once more
+                self.wait(lambda m, name=name: _idle(m, name), timeout=0.1)
                 return
         raise AssertionError("The kernel did not start.")
 
@@ -117,10 +155,6 @@ class Client:
         self._subscriber.close(linger=0)
         self._context.term()
 
-    def _settled(self) -> list[Message]:
-        time.sleep(0.05)
-        return list(self.iopub)
-
     def _connect(self, name: str, kind: int, identity: bytes | None = None) -> Any:
         socket = self._context.socket(kind)
         if identity is not None:
@@ -131,6 +165,7 @@ class Client:
     def _read(self) -> None:
         while self._open:
             if not self._subscriber.poll(100):
+                self._lulls += 1
                 continue
             _, message = self.session.recv(self._subscriber, mode=0)
             message["arrived"] = time.monotonic()
@@ -166,9 +201,17 @@ class Client:
         return found
 
     def send(
-        self, code: str, *, stdin: bool = False, subshell: str | None = None, **metadata: Any
+        self,
+        code: str,
+        *,
+        stdin: bool = False,
+        subshell: str | None = None,
+        console: bool = False,
+        **metadata: Any,
     ) -> str:
-        """Send a cell without waiting."""
+        """Send a cell without waiting; from a page, which says more of it, or a console."""
+        if stdin and not console:
+            metadata.setdefault("recordTiming", False)
         content = {
             "code": code,
             "silent": False,
@@ -223,6 +266,21 @@ class Client:
         command.setdefault("id", uuid.uuid4().hex)
         return self._control("palimpsest_request", command)
 
+    def drain(self) -> None:
+        """Wait until nothing more arrives."""
+        lulls = self._lulls
+        eventually(lambda: self._lulls > lulls + 1)
+
+    def stands_in(self, function: str) -> None:
+        """Wait until the main thread runs a function with that qualified name."""
+        code = (
+            "import sys, threading\n"
+            "frame = sys._current_frames()[threading.main_thread().ident]\n"
+            "while frame: print(frame.f_code.co_qualname); frame = frame.f_back"
+        )
+        with self.subshell() as subshell:
+            eventually(lambda: function in self.finish(self.send(code, subshell=subshell)).stream())
+
     def question(self, timeout: float = 10) -> str:
         """Wait until the kernel asks for input; returns the words."""
         self._asked = self._receive("stdin", None, timeout)
@@ -250,6 +308,10 @@ class Client:
             if m["header"]["msg_type"] == "palimpsest_notice" and m["content"].get("kind") == kind
         ]
 
+    def gate(self) -> Gate:
+        """Return a place where code waits until it is let go on."""
+        return Gate(self._folder)
+
     def value(self, expression: str) -> str:
         """Return the repr of an expression, evaluated without leaving a trace."""
         content = {
@@ -270,11 +332,17 @@ class Kernel:
     """One kernel process and one client of it.
 
     It speaks the protocol over plain sockets: a blocking client would leave event loops behind,
-    and with two clients of one manager one loses its replies (spec/kernel.md F).
+    and with two clients of one manager one loses its replies (spec/kernel.md F). It comes out of
+    the nursery, where it is not ``fresh``; one that asks a ``provider`` has litellm already.
     """
 
     def __init__(
-        self, *, cwd: Path, python: str = sys.executable, env: dict[str, str] | None = None
+        self,
+        *,
+        cwd: Path,
+        env: dict[str, str] | None = None,
+        fresh: bool = False,
+        provider: bool = False,
     ) -> None:
         self.folder = cwd
         file = str(cwd / f"kernel-{uuid.uuid4().hex[:8]}.json")
@@ -282,20 +350,26 @@ class Kernel:
         environment = {**os.environ, "PYTHONPATH": f"{ROOT / 'kernel_ext'}:{ROOT}", **(env or {})}
         environment.setdefault("IPYTHONDIR", str(cwd / ".ipython"))
         environment.pop("PYTEST_CURRENT_TEST", None)  # ipykernel then would not watch descriptors
-        self.process = subprocess.Popen(
-            [python, "-m", "ipykernel_launcher", "-f", file],
-            cwd=cwd,
-            env=environment,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
-        )
-        self.client = Client(info)
+        self._started: subprocess.Popen[bytes] | None = None
+        if fresh or "PYTHONPATH" in (env or {}):
+            self._started = subprocess.Popen(
+                [sys.executable, "-m", "ipykernel_launcher", "-f", file],
+                cwd=cwd,
+                env=environment,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                start_new_session=True,
+            )
+            pid = self._started.pid
+        else:
+            pid = nursery(provider=provider).start(file, cwd, environment)
+        self.process = psutil.Process(pid)
+        self.client = Client(info, cwd)
         self.client.wait_until_ready()
 
     def second_client(self) -> "Client":
         """Return another client of the same kernel; the caller closes it."""
-        return Client(self.client.info)
+        return Client(self.client.info, self.folder)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.client, name)
@@ -305,6 +379,11 @@ class Kernel:
         os.kill(self.process.pid, signal.SIGINT)
         return time.monotonic()
 
+    def cpu_seconds(self) -> float:
+        """Return the processor time that the kernel has used."""
+        used = psutil.Process(self.process.pid).cpu_times()
+        return float(used.user + used.system)
+
     def memory(self) -> int:
         """Return the resident memory of the kernel in bytes."""
         return int(psutil.Process(self.process.pid).memory_info().rss)
@@ -312,12 +391,15 @@ class Kernel:
     def close(self) -> None:
         """End the kernel."""
         self.client.close()
-        self.process.terminate()
-        try:
-            self.process.wait(3)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            self.process.wait(5)
+        with contextlib.suppress(psutil.NoSuchProcess):
+            self.process.terminate()
+            try:
+                self.process.wait(3)
+            except psutil.TimeoutExpired:
+                self.process.kill()
+                self.process.wait(5)
+        if self._started is not None:
+            self._started.wait(5)
 
     def __enter__(self) -> "Kernel":
         return self

@@ -14,9 +14,9 @@ from palimpsest.app import App
 from palimpsest.frontends.front import Front
 from palimpsest.frontends.magic import Cells, current_notebook
 from palimpsest.frontends.pump import Pump, main_loop_of
-from palimpsest.model.script import Answer
-from palimpsest.model.scripted import ScriptedModel
+from palimpsest.model.script import ModelAnswer
 from palimpsest.session.engine import EngineThread
+from palimpsest.testing import ScriptedModel
 
 NOTEBOOK = "a.ipynb"
 SESSION = "ses_7ffffffffffffffffplanted00"
@@ -47,7 +47,7 @@ def plant(project: Path, session_id: str = SESSION, **fields: Any) -> Path:
     return log
 
 
-def app_builder(*answers: Answer, **overrides: Any) -> Any:
+def app_builder(*answers: ModelAnswer, **overrides: Any) -> Any:
     """Return how the whole application is built around a scripted model."""
 
     def build(shell: Any, cells: Cells) -> Front:
@@ -69,7 +69,7 @@ def app_builder(*answers: Answer, **overrides: Any) -> Any:
     return build
 
 
-def load(shell: Any, *answers: Answer, **overrides: Any) -> Any:
+def load(shell: Any, *answers: ModelAnswer, **overrides: Any) -> Any:
     """Load the extension with the whole application and a user's settings; returns it."""
     boot.load_ipython_extension(shell, app_builder(*answers, **overrides))
     extension = boot.extension_of(shell)

@@ -16,8 +16,7 @@ from palimpsest.context.policy import policy
 from palimpsest.frontends.front import Front
 from palimpsest.frontends.magic import Cells
 from palimpsest.frontends.pump import Pump, main_loop_of
-from palimpsest.model.script import Answer
-from palimpsest.model.scripted import ScriptedModel
+from palimpsest.model.script import ModelAnswer
 from palimpsest.session.agents import known_agents
 from palimpsest.session.engine import EngineThread
 from palimpsest.session.services import Services
@@ -25,6 +24,7 @@ from palimpsest.session.workspace import Workspace
 from palimpsest.store.memory import MemoryStore
 from palimpsest.store.snapshots import Snapshots
 from palimpsest.store.store import Owner
+from palimpsest.testing import ScriptedModel
 from palimpsest.tools.ignore import ALWAYS_LEFT_OUT, Ignore
 from palimpsest.tools.permissions import DEFAULT_RULES
 from palimpsest.tools.registry import Registry, builtin_tools
@@ -67,7 +67,7 @@ class Room:
         owner = Owner(host=socket.gethostname(), pid=os.getpid(), kernel_id="test-kernel")
         self.workspace = Workspace(self.services, owner, project_id="prj_test")
 
-    def script(self, *answers: Answer) -> None:
+    def script(self, *answers: ModelAnswer) -> None:
         """Let a fresh model play these answers from now on."""
         self.model = ScriptedModel(*answers)
 
@@ -78,7 +78,7 @@ def keeping(root: Path) -> Snapshots:
     return Snapshots(root, kept, rules=Ignore, never=ALWAYS_LEFT_OUT)
 
 
-def load(shell: Any, *answers: Answer, rules: Any = None, snapshots: bool = False) -> Room:
+def load(shell: Any, *answers: ModelAnswer, rules: Any = None, snapshots: bool = False) -> Room:
     """Load the extension with a model that plays these answers; returns the room."""
     made: list[Room] = []
 

@@ -6,7 +6,7 @@ import pytest
 from tests.frontends.kernel import Kernel
 
 from palimpsest.frontends.allow_lines import amounts
-from palimpsest.frontends.options import Request, parse
+from palimpsest.frontends.options import MagicLine, parse
 from palimpsest.frontends.questions import question_text, understand
 from palimpsest.transcript.values import Ask, Reply
 
@@ -48,12 +48,12 @@ def test_lines_about_permissions_are_read(line: str, command: str, argument: str
         "mode of the distribution, please",
         "permissions of the file data.csv are wrong",
         "budget for 2026 is what?",
-        "budget 2026",
-        "config trust nobody",
+        "budget of 2026, as a table",
+        "config of the build, please",
     ],
 )
 def test_other_words_are_a_prompt(line: str) -> None:
-    assert parse(line) == Request(prompt=line)
+    assert parse(line) == MagicLine(prompt=line)
 
 
 @pytest.mark.parametrize(

@@ -1,11 +1,11 @@
 """``%agent --bg`` in a real kernel: the cell ends at once, cells run meanwhile, the answer can be fetched."""
 
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from tests.frontends.kernel import Kernel
+from tests.waiting import eventually
 
 pytestmark = pytest.mark.slow
 
@@ -14,7 +14,6 @@ from palimpsest.model.script import calls, says, stalls
 from palimpsest.tools.permissions import from_config
 from tests.frontends.room import load
 room = load(get_ipython(), rules=from_config({'*': 'allow'}, home='/'))
-import time
 """
 
 SCENES = """
@@ -37,10 +36,7 @@ def kernel(tmp_path: Path) -> Iterator[Kernel]:
 
 def wait_for(kernel: Kernel, expression: str) -> None:
     """Look from cells of their own, with an idle kernel between them."""
-    for _ in range(200):
-        if kernel.client.value(expression) == "True":
-            return
-    raise AssertionError(f"{expression} never became true")
+    eventually(lambda: kernel.client.value(expression) == "True")
 
 
 def test_the_cell_ends_at_once_and_says_where_it_goes_on(kernel: Kernel) -> None:
@@ -88,7 +84,7 @@ def test_the_stop_button_ends_the_waiting_and_stop_ends_the_turn(kernel: Kernel)
     kernel.client.run("handle = %agent --bg Compute.")
     cell = kernel.client.send("print('waiting'); get_ipython().run_line_magic('agent', 'wait')")
     kernel.client.wait_text("waiting")
-    time.sleep(0.3)  # until the magic after the print waits; nothing else tells
+    kernel.client.stands_in("CellWait.run")
 
     kernel.interrupt()
     run = kernel.client.finish(cell)

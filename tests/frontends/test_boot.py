@@ -52,7 +52,7 @@ class TestWithTheRealApplication:
             "OPENAI_API_KEY": "",
             "ANTHROPIC_API_KEY": "",
         }
-        kernel = Kernel(cwd=folder, env=environment)
+        kernel = Kernel(cwd=folder, env=environment, fresh=True)
         assert kernel.run("%load_ext palimpsest").status == "ok"
         return kernel
 

@@ -1,7 +1,6 @@
 """What a cell shows and a notebook keeps: segments around native outputs, capped, scrubbed, in place."""
 
 import json
-import time
 
 import pytest
 from tests.frontends.kernel import Kernel, Run
@@ -233,15 +232,19 @@ def test_words_come_while_the_model_speaks(kernel: Kernel) -> None:
 
 
 def test_outputs_land_in_the_right_cell_while_another_one_runs(kernel: Kernel) -> None:
-    code = "import matplotlib.pyplot as plt, time\nplt.plot([1])\nprint('from the agent')\ntime.sleep(0.6)"
+    gate = kernel.gate()
+    drawing = "import matplotlib.pyplot as plt\nplt.plot([1])\nprint('from the agent')"
+    code = f"{drawing}\n{gate.blocking}"
     kernel.script(
         f"says('Working.').calls('python', code={code!r})", "says('And done.').drips(0.1)"
     )
     with kernel.subshell() as subshell:
         mine = kernel.send("%%agent -y\nhi")
-        time.sleep(0.25)
+        gate.reached()
         other = kernel.send("for i in range(3): print('from the other', i)", subshell=subshell)
-        runs = {run_id: kernel.finish(run_id) for run_id in (other, mine)}
+        runs = {other: kernel.finish(other)}
+        gate.open()
+        runs[mine] = kernel.finish(mine)
 
     assert "And done." in runs[mine].story()
     assert "image/png" in kinds(runs[mine])
@@ -311,3 +314,20 @@ def test_a_mistake_in_showing_does_not_end_the_turn(kernel: Kernel) -> None:
     assert run.status == "ok"
     assert "cannot be shown here" in run.story()
     assert kernel.value("str(answer)") == "'The answer.'"
+
+
+def test_halves_of_a_character_break_no_cell(kernel: Kernel) -> None:
+    kernel.script(
+        "calls('python', code='print(chr(0xd83d)); chr(0xdc27)').says('')",
+        "calls('python', code='from IPython.display import HTML; HTML(chr(0xd83d))').says('')",
+        "says('It is \\ud83d').says('\\ude00.')",
+    )
+
+    run = kernel.run("answer = %agent -y hi")
+
+    assert run.status == "ok"
+    assert run.stream("stderr") == ""
+    assert "It is 😀." in run.story()
+    tools = "[p.state for p in answer.parts if p.type == 'tool']"
+    assert kernel.value(f"[one.status for one in {tools}]") == "['completed', 'completed']"
+    assert kernel.value("answer.text") == repr("It is 😀.")

@@ -10,7 +10,7 @@ from tests.frontends.test_channel import outcome as outcome_of
 from tests.store.samples import sample
 
 from palimpsest.frontends.giving import export_request, report_lines
-from palimpsest.frontends.options import Request, parse
+from palimpsest.frontends.options import MagicLine, OptionError, parse
 from palimpsest.store.exchange import Imported, ImportReport
 from palimpsest.store.store import Problem
 from palimpsest.transcript.errors import UserError
@@ -21,23 +21,23 @@ KEY = "sk-proj-abcdefghijklmnopqrstuvwxyz012345"
 @pytest.mark.parametrize(
     ("line", "expected"),
     [
-        ("share", Request(command="share")),
-        ("share your thoughts", Request(prompt="share your thoughts")),
-        ("unshare", Request(command="unshare")),
-        ("export", Request(command="export")),
-        ("export ipynb", Request(command="export", argument="ipynb")),
-        ("export html out/page.html", Request(command="export", argument="html out/page.html")),
-        ("export notes.md", Request(command="export", argument="notes.md")),
-        ('export md "my notes.md"', Request(command="export", argument='md "my notes.md"')),
-        ("export the table as csv", Request(prompt="export the table as csv")),
-        ("export df", Request(prompt="export df")),
-        ("import ~/storage", Request(command="import", argument="~/storage")),
-        ("import session.json", Request(command="import", argument="session.json")),
-        ("import numpy", Request(prompt="import numpy")),
-        ("import pandas as pd.", Request(prompt="import pandas as pd.")),
+        ("share", MagicLine(command="share")),
+        ("share your thoughts", MagicLine(prompt="share your thoughts")),
+        ("unshare", MagicLine(command="unshare")),
+        ("export", MagicLine(command="export")),
+        ("export ipynb", MagicLine(command="export", argument="ipynb")),
+        ("export html out/page.html", MagicLine(command="export", argument="html out/page.html")),
+        ("export notes.md", MagicLine(command="export", argument="notes.md")),
+        ('export md "my notes.md"', MagicLine(command="export", argument='md "my notes.md"')),
+        ("export the table as csv", MagicLine(prompt="export the table as csv")),
+        ("export df to a csv", MagicLine(prompt="export df to a csv")),
+        ("import ~/storage", MagicLine(command="import", argument="~/storage")),
+        ("import session.json", MagicLine(command="import", argument="session.json")),
+        ("import numpy and scipy", MagicLine(prompt="import numpy and scipy")),
+        ("import pandas as pd.", MagicLine(prompt="import pandas as pd.")),
     ],
 )
-def test_subcommands_are_told_from_prompts(line: str, expected: Request) -> None:
+def test_subcommands_are_told_from_prompts(line: str, expected: MagicLine) -> None:
     assert parse(line) == expected
 
 
@@ -55,12 +55,13 @@ def test_what_is_there_can_be_imported_under_any_name(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    assert parse("import out") == Request(prompt="import out")
+    with pytest.raises(OptionError, match="%agent import does not take 'out'"):
+        parse("import out")
 
     (tmp_path / "out").mkdir()
 
-    assert parse("import out") == Request(command="import", argument="out")
-    assert parse("import out and look at it") == Request(prompt="import out and look at it")
+    assert parse("import out") == MagicLine(command="import", argument="out")
+    assert parse("import out and look at it") == MagicLine(prompt="import out and look at it")
 
 
 def test_an_import_says_what_came_and_what_did_not() -> None:

@@ -8,8 +8,8 @@ import pytest
 from tests.frontends.kernel import Kernel
 
 from palimpsest.app import App
-from palimpsest.frontends.guests import Guests
-from palimpsest.frontends.turn import Place
+from palimpsest.frontends.guests import ExtensionCommands
+from palimpsest.frontends.turn import CellPlace
 
 pytestmark = pytest.mark.slow
 
@@ -94,8 +94,8 @@ def test_what_waits_for_trust_is_told_of(tmp_path: Path) -> None:
     )
     app = App(start=tmp_path, environment={})
     try:
-        said = Guests(app)
-        place = Place()
+        said = ExtensionCommands(app)
+        place = CellPlace()
 
         (servers,) = said.mcp("", place)
         (hooks,) = said.hooks("", place)

@@ -10,10 +10,10 @@ from palimpsest.frontends.commands import Commands
 from palimpsest.frontends.complete import Completions
 from palimpsest.frontends.notices import choices_of
 from palimpsest.frontends.options import parse
-from palimpsest.frontends.turn import Place
+from palimpsest.frontends.turn import CellPlace
 from palimpsest.model.script import calls, says
-from palimpsest.model.scripted import ScriptedModel
 from palimpsest.public import open_session
+from palimpsest.testing import ScriptedModel
 
 
 def write(path: Path, text: str) -> None:
@@ -39,7 +39,7 @@ def app(tmp_path: Path) -> App:
 def said(app: App, line: str) -> str:
     request = parse(line)
     assert request.command is not None
-    return Commands(app, None).run(request, Place()).markdown  # type: ignore[arg-type]
+    return Commands(app, None).run(request, CellPlace()).markdown  # type: ignore[arg-type]
 
 
 def test_agents_are_listed_with_their_origin_and_what_is_wrong(app: App) -> None:

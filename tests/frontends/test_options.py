@@ -2,7 +2,7 @@
 
 import pytest
 
-from palimpsest.frontends.options import OptionError, Options, Request, help_text, parse
+from palimpsest.frontends.options import MagicLine, MagicOptions, OptionError, help_text, parse
 
 
 @pytest.mark.parametrize(
@@ -19,7 +19,7 @@ from palimpsest.frontends.options import OptionError, Options, Request, help_tex
     ],
 )
 def test_a_prompt_is_taken_to_the_letter(line: str) -> None:
-    assert parse(line) == Request(prompt=line)
+    assert parse(line) == MagicLine(prompt=line)
 
 
 def test_reads_options_before_the_prompt() -> None:
@@ -27,7 +27,7 @@ def test_reads_options_before_the_prompt() -> None:
         "-m openai/gpt-5 --max-steps=3 --tools python,read -y --system 'Be brief.' go -y"
     )
 
-    assert request.options == Options(
+    assert request.options == MagicOptions(
         model="openai/gpt-5",
         max_steps=3,
         tools=("python", "read"),
@@ -41,7 +41,7 @@ def test_the_body_of_a_cell_is_the_prompt_and_is_never_searched_for_options() ->
     request = parse("-q", "-m is an option?\n  stop\n")
 
     assert request.prompt == "-m is an option?\n  stop"
-    assert request.options == Options(quiet=True)
+    assert request.options == MagicOptions(quiet=True)
 
 
 def test_words_on_the_line_come_before_the_body() -> None:
@@ -65,7 +65,7 @@ def test_nothing_is_a_request_for_help() -> None:
 
 
 def test_two_dashes_end_the_options() -> None:
-    assert parse("-- stop") == Request(prompt="stop")
+    assert parse("-- stop") == MagicLine(prompt="stop")
     assert parse("-y -- --verbose is what?").prompt == "--verbose is what?"
 
 
@@ -106,7 +106,7 @@ def test_the_help_names_every_option() -> None:
 
 
 def test_a_focus_makes_compact_a_subcommand_and_other_words_a_prompt() -> None:
-    assert parse("compact focus on the plots") == Request(command="compact", argument="the plots")
+    assert parse("compact focus on the plots") == MagicLine(command="compact", argument="the plots")
     with pytest.raises(OptionError, match=r"On what\?"):
         parse("compact focus on")
-    assert parse("compact the table") == Request(prompt="compact the table")
+    assert parse("compact the table") == MagicLine(prompt="compact the table")

@@ -1,17 +1,17 @@
 """A question waits for a page that answers pings, and for nobody else for long."""
 
 import asyncio
-import time
 from pathlib import Path
 
 import pytest
 from tests.frontends.kernel import Kernel
 from tests.loop.studio import Studio, ask, until
+from tests.waiting import eventually
 
 from palimpsest.frontends.page_presence import FORGOTTEN_SECONDS, PING_SECONDS, Presence
 from palimpsest.model.script import calls, says
-from palimpsest.model.scripted import ScriptedModel
-from palimpsest.session.unattended import refuse_unattended
+from palimpsest.session.unattended import LOOK_SECONDS, refuse_unattended
+from palimpsest.testing import ScriptedModel
 
 ONE = "calls('python', code='x = 6 * 7').says('')"
 QUESTION = calls("question", questions=[{"question": "Which one?", "options": []}])
@@ -82,11 +82,17 @@ async def test_who_went_away_is_waited_for_and_then_the_answer_is_a_recorded_no(
     tmp_path: Path, asks: object
 ) -> None:
     session = await Studio(tmp_path, ScriptedModel(asks, says("Without it."))).session()
-    here = True
-    refusing = asyncio.ensure_future(refuse_unattended(session, lambda: here, 0.6))
+    here, looks = True, 0
+
+    def attended() -> bool:
+        nonlocal looks
+        looks += 1
+        return here
+
+    refusing = asyncio.ensure_future(refuse_unattended(session, attended, 0.6))
     asking = asyncio.ensure_future(ask(session, "go"))
     await until(lambda: session.snapshot().asks or session.snapshot().questions)
-    await asyncio.sleep(0.7)
+    await until(lambda: looks > 0.6 / LOOK_SECONDS)
     assert not asking.done()
 
     here = False
@@ -133,7 +139,5 @@ class TestInAKernel:
         kernel.script(asks, "says('Without it.')")
         assert kernel.run("handle = %agent --bg --new hi").status == "ok"
 
-        end = time.monotonic() + 15
-        while kernel.value("handle.done") != "True" and time.monotonic() < end:
-            time.sleep(0.1)
+        eventually(lambda: kernel.value("handle.done") == "True")
         assert kernel.value("handle.answer.text") == "'Without it.'"

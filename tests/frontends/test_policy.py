@@ -8,7 +8,7 @@ from tests.frontends.kernel import Kernel
 
 from palimpsest.context.changes import changed
 from palimpsest.context.presets import PRESETS
-from palimpsest.frontends.options import OptionError, Request, parse
+from palimpsest.frontends.options import MagicLine, OptionError, parse
 from palimpsest.frontends.policy import changes, sections, summary
 from palimpsest.transcript.policies import Policy
 
@@ -33,12 +33,12 @@ room = load(get_ipython(), *[says('Well.')] * 9)
 def test_policies_are_read(line: str, argument: str | None) -> None:
     wanted = line.removeprefix("policy").strip() if argument is None else argument
 
-    assert parse(line) == Request(command="policy", argument=wanted)
+    assert parse(line) == MagicLine(command="policy", argument=wanted)
 
 
 @pytest.mark.parametrize("line", ["policy of the project, please", "policy x = 3 is what?"])
 def test_other_words_after_policy_are_a_prompt(line: str) -> None:
-    assert parse(line) == Request(prompt=line)
+    assert parse(line) == MagicLine(prompt=line)
 
 
 def test_a_misspelt_policy_is_no_prompt() -> None:

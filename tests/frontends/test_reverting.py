@@ -38,7 +38,9 @@ def test_a_line_is_read_as_a_subcommand(line: str, command: str, argument: str) 
     assert (request.command, request.argument) == (command, argument)
 
 
-@pytest.mark.parametrize("line", ["revert the change in a.py", "diff the two files", "cleanup now"])
+@pytest.mark.parametrize(
+    "line", ["revert the change in a.py", "diff the two files", "cleanup the names"]
+)
 def test_a_sentence_stays_a_prompt(line: str) -> None:
     assert parse(line).prompt == line
 

@@ -6,8 +6,8 @@ import pytest
 
 from palimpsest.app import App
 from palimpsest.model.script import calls, says
-from palimpsest.model.scripted import ScriptedModel
 from palimpsest.public import Session
+from palimpsest.testing import ScriptedModel
 from palimpsest.transcript.errors import UserError
 
 QUIET = {"titles": False}

@@ -3,7 +3,7 @@
 import pytest
 from IPython.core.inputtransformer2 import TransformerManager
 
-from palimpsest.frontends.rewrite import keep_questions, rewrite_calls
+from palimpsest.frontends.rewrite import keep_questions, rewrite_calls, say_where_it_belongs
 
 
 def transform(cell: str, *, possible: bool = True) -> str:
@@ -76,3 +76,25 @@ def test_a_question_inside_a_string_stays_as_it_is() -> None:
     cell = 's = """\n%agent what?\n"""\n'
 
     assert transform(cell) == cell
+
+
+@pytest.mark.parametrize(
+    "cell",
+    [
+        "%%time\n%%agent\nhi\n",
+        "s = '''\n%%agent\n'''\n",
+        "\n\n%%agent\nhi\n",
+        "x = 1\n%agent hi\n",
+        "%%markdown\n# Ask\n%%agent\n",
+    ],
+)
+def test_a_cell_magic_that_stands_right_is_left_alone(cell: str) -> None:
+    lines = cell.lstrip("\n").splitlines(keepends=True)
+
+    assert say_where_it_belongs(lines) == lines
+
+
+def test_a_comment_above_the_cell_magic_is_named() -> None:
+    told = "get_ipython().run_line_magic('_agent_not_first', '')\n"
+
+    assert say_where_it_belongs(["# What is it?\n", "%%agent\n", "what's it\n"]) == [told]

@@ -17,7 +17,7 @@ SCRIPT = """\
 import signal
 from palimpsest.app import App
 from palimpsest.model.script import calls, says
-from palimpsest.model.scripted import ScriptedModel
+from palimpsest.testing import ScriptedModel
 from palimpsest.public import open_session
 
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background ignores it

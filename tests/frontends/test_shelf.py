@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from tests.frontends.kernel import Client, Kernel
 
-from palimpsest.frontends.options import Request, parse
+from palimpsest.frontends.options import MagicLine, parse
 from palimpsest.frontends.shelf import read_query
-from palimpsest.frontends.storage import Wanted, read_prune
+from palimpsest.frontends.storage import PruneOptions, read_prune
 from palimpsest.session.listing import Query
 from palimpsest.transcript.errors import UserError
 
@@ -34,7 +34,7 @@ SESSION = "ses_ffe5af0b2d7ffffeAbcdefghij"
     ],
 )
 def test_what_names_a_session_is_a_subcommand(line: str, command: str, argument: str) -> None:
-    assert parse(line) == Request(command=command, argument=argument)  # type: ignore[arg-type]
+    assert parse(line) == MagicLine(command=command, argument=argument)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -49,7 +49,7 @@ def test_what_names_a_session_is_a_subcommand(line: str, command: str, argument:
     ],
 )
 def test_what_a_person_says_with_the_same_word_is_a_prompt(line: str) -> None:
-    assert parse(line) == Request(prompt=line)
+    assert parse(line) == MagicLine(prompt=line)
 
 
 def test_options_of_lists_and_of_storage_are_read() -> None:
@@ -57,7 +57,9 @@ def test_options_of_lists_and_of_storage_are_read() -> None:
         "two words", archived=True, number=3
     )
     assert read_query("--all") == Query(archived=None, children=True)
-    assert read_prune("--days 30 --max-size 1.5GB --yes") == Wanted(30.0, 1_500_000_000, yes=True)
+    assert read_prune("--days 30 --max-size 1.5GB --yes") == PruneOptions(
+        30.0, 1_500_000_000, yes=True
+    )
     for bad in ("--page x", "--old"):
         with pytest.raises(UserError):
             read_query(bad)
@@ -109,6 +111,9 @@ def test_a_session_is_named_listed_forked_put_away_and_deleted(client: Client) -
 
     looked = last(client, f"%agent delete {first}")
     assert "This would delete “Two words”" in looked
+    assert first in last(client, "%agent sessions")
+    piece = last(client, f"%agent delete {first[:-3]} --yes")
+    assert piece == f"A session is deleted by its whole id. Is {first} meant?"
     assert first in last(client, "%agent sessions")
     assert "Deleted “Two words”" in last(client, f"%agent delete {first} --yes")
     assert ids(last(client, "%agent sessions")) == [second]

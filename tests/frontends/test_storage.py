@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from tests.frontends.kernel import Kernel
 
-from palimpsest.frontends.options import Request, parse
+from palimpsest.frontends.options import MagicLine, parse
 from palimpsest.frontends.storage import NOTHING, sweep_words
 from palimpsest.store.sweep import DAY, Sweep, Unneeded
 
@@ -17,9 +17,9 @@ NEW = Unneeded("b" * 64, 640, 20 * 365 * DAY, 0.0)
 
 
 def test_is_read_with_and_without_yes() -> None:
-    assert parse("storage") == Request(command="storage")
-    assert parse("storage prune --yes") == Request(command="storage", argument="prune --yes")
-    assert parse("storage of the data frame") == Request(prompt="storage of the data frame")
+    assert parse("storage") == MagicLine(command="storage")
+    assert parse("storage prune --yes") == MagicLine(command="storage", argument="prune --yes")
+    assert parse("storage of the data frame") == MagicLine(prompt="storage of the data frame")
 
 
 def test_says_what_would_go_and_what_went() -> None:

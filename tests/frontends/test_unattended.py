@@ -1,6 +1,8 @@
 """Every guard ends a turn that nobody watches, and says which it was."""
 
 import asyncio
+import json
+import pickle
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,19 +13,17 @@ from tests.frontends.kernel import Kernel
 from tests.frontends.unattended import (
     MANY,
     always,
-    as_text,
     ends,
     script,
-    settings,
     summary_fails,
     writes_anew,
 )
 
-from palimpsest.model.fault_server import FaultServer
 from palimpsest.model.script import calls, fails, says
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(120)]
 
+SCENARIO = "rehearsal/unattended"
 A, B, C = calls("list"), calls("glob", pattern="*"), calls("glob", pattern="a*")
 LOOSE: dict[str, dict[str, Any]] = {
     "asking": {},
@@ -168,16 +168,29 @@ class TestScript:
 
 
 @contextmanager
-def kernel_with(folder: Path, *answers: Any, **given: Any) -> Iterator[tuple[Kernel, FaultServer]]:
-    """A real kernel with the whole application, and a model server that plays these answers."""
-    with FaultServer(*answers) as server:
-        env = {
-            "OPENAI_API_KEY": "sk-test-openai",
-            "PALIMPSEST_CONFIG_CONTENT": as_text(settings(server, **given)),
-        }
-        with Kernel(cwd=folder, env=env) as kernel:
-            assert kernel.run("%load_ext palimpsest").status == "ok"
-            yield kernel, server
+def kernel_with(folder: Path, *answers: Any, **given: Any) -> Iterator[Kernel]:
+    """A real kernel with the whole application, in which the rehearsal plays these answers.
+
+    Not over HTTP, as the scripts above: a kernel that asks a server imports litellm for two seconds.
+    """
+    limits = {"window": 100_000, "output": 2_000} | given.pop("limits", {})
+    chosen = {"model": SCENARIO, "titles": False, "models": {SCENARIO: limits}, **given}
+    env = {"PALIMPSEST_CONFIG_CONTENT": json.dumps(chosen), "PALIMPSEST_REHEARSAL_DELAY": "0"}
+    played = pickle.dumps(answers).hex()
+    with Kernel(cwd=folder, env=env) as kernel:
+        assert kernel.run("%load_ext palimpsest").status == "ok"
+        registered = kernel.run(
+            "import palimpsest, pickle\n"
+            "from palimpsest.model.rehearsal.scenario import register_scenario\n"
+            f"register_scenario('unattended', pickle.loads(bytes.fromhex({played!r})))"
+        )
+        assert registered.status == "ok", registered.reply["content"]
+        yield kernel
+
+
+def requests(kernel: Kernel) -> int:
+    """Return how many requests the session has sent."""
+    return int(kernel.value("len(palimpsest.current_session().requests())"))
 
 
 class TestKernel:
@@ -185,16 +198,15 @@ class TestKernel:
 
     @pytest.mark.parametrize("loose", ["asking", "bypass", "allow"])
     def test_a_circle_ends_the_turn_and_the_cell(self, tmp_path: Path, loose: str) -> None:
-        with kernel_with(tmp_path, *always(A), **LOOSE[loose]) as (kernel, server):
+        with kernel_with(tmp_path, *always(A), **LOOSE[loose]) as kernel:
             run = kernel.run("%%agent -y\ngo")
 
-            assert 3 < len(server.requests) <= 8
+            assert 3 < requests(kernel) <= 8
             assert run.status == "error"
             assert run.reply["content"]["ename"] == "AgentTurnFailed"
             assert "(circle)" in run.reply["content"]["evalue"]
             assert "went in a circle" in run.story()
             stop = "palimpsest.current_session().messages[-1].info.stopped_by"
-            assert kernel.run("import palimpsest").status == "ok"
             assert kernel.value(stop) == "'circle'"
 
     @pytest.mark.parametrize(
@@ -210,32 +222,32 @@ class TestKernel:
     def test_every_guard_ends_the_turn_and_the_cell(
         self, tmp_path: Path, guard: str, most: int, answers: Any, given: dict[str, Any]
     ) -> None:
-        with kernel_with(tmp_path, *answers, **given) as (kernel, server):
+        with kernel_with(tmp_path, *answers, **given) as kernel:
             run = kernel.run("%%agent\ngo" if guard == "rejected" else "%%agent -y\ngo")
 
-            assert len(server.requests) == most
+            assert requests(kernel) == most
             assert (run.status, f"({guard})" in run.reply["content"]["evalue"]) == ("error", True)
 
     def test_a_summary_that_fails_ends_the_turn_and_the_cell(self, tmp_path: Path) -> None:
         answers, limits = summary_fails()
-        with kernel_with(tmp_path, *answers, limits=limits) as (kernel, server):
+        with kernel_with(tmp_path, *answers, limits=limits) as kernel:
             assert kernel.run("%%agent -y\nWrite much.").status == "ok"
             run = kernel.run(f"%%agent -y\nAnd on? {'word ' * 8_000}")
 
-            assert len(server.requests) <= 6
+            assert requests(kernel) <= 6
             assert (run.status, "(compaction)" in run.reply["content"]["evalue"]) == ("error", True)
 
     def test_who_can_type_is_asked_about_a_circle_and_keeps_a_green_cell(
         self, tmp_path: Path
     ) -> None:
-        with kernel_with(tmp_path, *[A] * 5, fails(401), permission="allow") as (kernel, server):
+        with kernel_with(tmp_path, *[A] * 5, fails(401), permission="allow") as kernel:
             run_id = kernel.send("%%agent -y\ngo", stdin=True)
             assert "repeats the same call" in kernel.question(timeout=40)
             kernel.answer("1")
             run = kernel.finish(run_id)
 
             assert run.status == "ok"
-            assert len(server.requests) == 6
+            assert requests(kernel) == 6
             assert kernel.run("answer = %agent -y go", stdin=True).status == "ok"
 
 
@@ -310,5 +322,5 @@ class TestFailedCell:
     def test_the_setting_decides(
         self, tmp_path: Path, setting: str, status: str, *, stdin: bool
     ) -> None:
-        with kernel_with(tmp_path, fails(401), on_failure=setting) as (kernel, _):
+        with kernel_with(tmp_path, fails(401), on_failure=setting) as kernel:
             assert kernel.run("%%agent\nhi", stdin=stdin).status == status

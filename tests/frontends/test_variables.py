@@ -9,10 +9,10 @@ import pandas as pd
 import pytest
 
 from palimpsest.frontends.variables import describe, list_variables
-from palimpsest.tools.tool import Shown
+from palimpsest.tools.tool import ShownVariables
 from palimpsest.transcript.errors import NotFound
 
-VALUES = Shown("values")
+VALUES = ShownVariables("values")
 
 
 class Angry:
@@ -151,7 +151,7 @@ class WatchedList(list[int]):
 def test_names_and_types_run_no_code_of_the_user(detail: Any) -> None:
     Watched.asked.clear()
 
-    found = list_variables(shell(a=Watched(), b=WatchedList([1])), Shown(detail))
+    found = list_variables(shell(a=Watched(), b=WatchedList([1])), ShownVariables(detail))
 
     assert [one.name for one in found] == ["a", "b"]
     assert Watched.asked == []
@@ -187,14 +187,14 @@ def test_a_type_is_told_without_a_value(value: Any, told: str) -> None:
 
 
 def test_a_name_alone_is_told_without_a_type() -> None:
-    (found,) = list_variables(shell(value="Ada"), Shown("names"))
+    (found,) = list_variables(shell(value="Ada"), ShownVariables("names"))
 
     assert (found.kind, found.summary, found.value, found.told) == ("", "", None, "")
 
 
 @pytest.mark.parametrize("detail", ["names", "names and types"])
 def test_the_value_of_what_is_named_is_told(detail: Any) -> None:
-    found = list_variables(shell(a="x", b="y"), Shown(detail, frozenset({"b"})))
+    found = list_variables(shell(a="x", b="y"), ShownVariables(detail, frozenset({"b"})))
 
     assert [one.value for one in found] == [None, "'y'"]
 
@@ -221,7 +221,7 @@ KEY = "sk-" + "proj-abcDEF0123456789abcdef"
 def test_a_secret_is_never_told_by_name_or_by_form(name: str, value: Any) -> None:
     here = shell(**{name: value})
 
-    (found,) = list_variables(here, Shown("values", frozenset({name})))
+    (found,) = list_variables(here, ShownVariables("values", frozenset({name})))
     text = describe(here, name)
 
     for words in (found.told, text):
@@ -244,6 +244,6 @@ def test_secret_columns_and_keys_are_not_described() -> None:
 
 @pytest.mark.parametrize("name", ["df", "keyboard", "monkey", "secretary", "passenger", "author"])
 def test_ordinary_names_are_no_secrets(name: str) -> None:
-    (found,) = list_variables(shell(**{name: "words"}), Shown("values"))
+    (found,) = list_variables(shell(**{name: "words"}), ShownVariables("values"))
 
     assert found.value == "'words'"

@@ -147,12 +147,12 @@ def test_a_page_is_answered_while_a_cell_runs_and_figures_stay_whole(kernel: Ker
     """The comm's own handling would flush a half-drawn figure (spec/kernel.md A5)."""
     kernel.client.run("view = palimpsest.current_session().view()\nview")
     at = comm(kernel)
-    kernel.client.run("%matplotlib inline\nimport matplotlib.pyplot as plt, time, pathlib")
+    kernel.client.run("%matplotlib inline\nimport matplotlib.pyplot as plt")
+    gate = kernel.client.gate()
     cell = kernel.client.send(
-        "plt.plot([1, 2])\nprint('half', flush=True)\n"
-        "while not pathlib.Path('go').exists(): time.sleep(0.01)\n"
-        "plt.plot([2, 1])"
+        f"plt.plot([1, 2])\nprint('half', flush=True)\n{gate.blocking}\nplt.plot([2, 1])"
     )
+    gate.reached()
     kernel.client.wait_text("half")
     since = len(kernel.client.iopub)
     with kernel.client.subshell() as subshell:
@@ -160,7 +160,7 @@ def test_a_page_is_answered_while_a_cell_runs_and_figures_stay_whole(kernel: Ker
         told(kernel, "current", since=since)
         say(kernel, at, {"kind": "resync", "id": "1", "after": None}, subshell)
         told(kernel, "picture", since=since)
-        (kernel.folder / "go").touch()
+        gate.open()
         run = kernel.client.finish(cell)
 
     assert len([one for one in run.outputs() if "image/png" in one["data"]]) == 1

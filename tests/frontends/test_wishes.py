@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from tests.frontends.kernel import Kernel
 
-from palimpsest.frontends.options import OptionError, Request, parse
+from palimpsest.frontends.options import MagicLine, OptionError, parse
 
 SUMMARY = "## Goal\\n- know the penguins\\n\\n## Numbers and facts\\n- 43.92\\n" + "- none\\n" * 40
 SETUP = f"""
@@ -31,12 +31,12 @@ room.script(
     ],
 )
 def test_wishes_are_read(line: str, command: str, argument: str) -> None:
-    assert parse(line) == Request(command=command, argument=argument)  # type: ignore[arg-type]
+    assert parse(line) == MagicLine(command=command, argument=argument)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("line", ["pin the legend to the left", "restore the old colours"])
 def test_other_words_after_a_wish_are_a_prompt(line: str) -> None:
-    assert parse(line) == Request(prompt=line)
+    assert parse(line) == MagicLine(prompt=line)
 
 
 def test_a_misspelt_wish_is_no_prompt() -> None:

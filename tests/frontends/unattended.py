@@ -7,26 +7,26 @@ from pathlib import Path
 from typing import Any
 
 from palimpsest.app import App
-from palimpsest.model.fault_server import FaultServer
-from palimpsest.model.script import Answer, calls, fails, says
+from palimpsest.model.script import ModelAnswer, calls, fails, says
 from palimpsest.public import Session, open_session
+from palimpsest.testing import FaultServer
 
 MODEL = "openai/gpt-test"
 MANY = 130
 """More answers than any turn may ask for."""
 
 
-def always(*answers: Answer) -> list[Answer]:
+def always(*answers: ModelAnswer) -> list[ModelAnswer]:
     """Return a script that repeats itself."""
     return list(answers) * (MANY // len(answers))
 
 
-def writes_anew(number: int) -> Answer:
+def writes_anew(number: int) -> ModelAnswer:
     """Return a call that was not made before, and that needs a permission."""
     return calls("write", path=f"{number}.txt", content="x").reports(input=1_000)
 
 
-def summary_fails() -> tuple[list[Answer], dict[str, int]]:
+def summary_fails() -> tuple[list[ModelAnswer], dict[str, int]]:
     """Return a long answer and the refusal of everything behind it, and limits that need a summary."""
     refused = [fails(400, message="no")] * MANY
     return [says("word " * 14_000), *refused], {"window": 24_000}
@@ -45,7 +45,9 @@ def as_text(given: dict[str, Any]) -> str:
 
 
 @contextmanager
-def script(folder: Path, *answers: Answer, **given: Any) -> Iterator[tuple[Session, FaultServer]]:
+def script(
+    folder: Path, *answers: ModelAnswer, **given: Any
+) -> Iterator[tuple[Session, FaultServer]]:
     """Open a session as a script does, against a server that plays these answers."""
     with FaultServer(*answers) as server:
         app = App(

@@ -10,6 +10,7 @@ import os
 import shutil
 import tarfile
 import tempfile
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -40,6 +41,13 @@ def _unpacked(archive: Path) -> Path:
         except OSError:
             shutil.rmtree(fresh, ignore_errors=True)
     return kept
+
+
+def only(fields: Mapping[str, Any] | None, *known: str) -> Mapping[str, Any]:
+    """Return the fields of something recorded; one that nobody reads here fails the test by its name."""
+    unknown = sorted(set(fields or {}) - set(known))
+    assert not unknown, f"recorded, and read by no adapter: {', '.join(unknown)}"
+    return fields or {}
 
 
 def load(source: str, name: str) -> Any:

@@ -6,6 +6,7 @@ along as ``source``, an extra field that every copy keeps, and is put back.
 
 from typing import Any
 
+from tests.golden.data import only
 from tests.golden.openclaw import UNDEFINED
 
 from palimpsest.transcript.flat import (
@@ -39,8 +40,40 @@ def written(messages: FlatMessages, *, both_ids: bool = False) -> list[Any]:
     return [_back(message, both_ids=both_ids) for message in messages]
 
 
+MESSAGE_FIELDS = (
+    *(
+        "role",
+        "content",
+        "timestamp",
+        "stopReason",
+        "usage",
+        "model",
+        "api",
+        "provider",
+        "errorMessage",
+    ),
+    *(
+        *RESULT_IDS,
+        "toolName",
+        "isError",
+        "details",
+        "summary",
+        "tokensBefore",
+        "customType",
+        "display",
+    ),
+    *("command", "output", "exitCode", "cancelled", "truncated", "excludeFromContext"),
+)
+BLOCK_FIELDS = (
+    *("type", "id", "name", *INPUTS, "partialJson", "text", "thinking", "thinkingSignature"),
+    *("data", "mimeType", "content", *RESULT_IDS, "toolName", "isError", "textSignature"),
+)
+
+
 def _message(one: Any) -> FlatMessage:
-    if not isinstance(one, dict):
+    if isinstance(one, dict):
+        only(one, *MESSAGE_FIELDS)
+    else:
         # No message at all: nobody's, and without a word.
         return _made("system", (), one)
     role, content = one.get("role"), one.get("content")
@@ -73,7 +106,7 @@ def _made(role: str, blocks: tuple[Block, ...], one: Any, *, plain: bool = False
 
 
 def _block(block: Any) -> Block:
-    kind = block.get("type") if isinstance(block, dict) else None
+    kind = only(block, *BLOCK_FIELDS).get("type") if isinstance(block, dict) else None
     found: Block
     if kind in CALLS:
         given = [block[name] for name in INPUTS if block.get(name) is not None]
@@ -85,10 +118,12 @@ def _block(block: Any) -> Block:
         )
     elif kind in THINKING:
         signature = block.get("thinkingSignature")
-        item = {"type": kind, "signature": signature}
+        item = {"type": kind, "signature": signature or block.get("data")}
         found = ReasoningBlock(
             text=_text(block.get("thinking")),
-            metadata={"thinking_blocks": [item]} if signature else None,
+            metadata={"thinking_blocks": [item]}
+            if item["signature"] or kind != "thinking"
+            else None,
         )
     elif kind == "image":
         found = MediaBlock(

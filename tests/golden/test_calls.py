@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from tests.golden.data import load
+from tests.golden.data import load, only
 from tests.golden.generations import GENERATIONS, rule_of
 from tests.golden.openclaw_messages import flat, written
 
@@ -16,7 +16,9 @@ def test_every_recorded_call_is_kept_or_left_out_alike(version: str, preset: str
     ours, theirs = {}, {}
     for number, case in enumerate(load("openclaw", "repairToolCallInputs")["cases"]):
         expected: dict[str, Any] = case["expected"][version]
-        options = case["input"].get("options") or {}
+        options = only(
+            case["input"].get("options"), "allowedToolNames", "allowProviderOwnedThinkingReplay"
+        )
         rule = call_rule(
             rule_of(preset),
             tuple(options.get("allowedToolNames") or ()),

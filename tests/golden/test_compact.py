@@ -10,7 +10,7 @@ from tests.golden.data import load
 from tests.golden.upstream import message
 
 from palimpsest.context.apply import apply
-from palimpsest.context.compact import Plan, completed, plan, planned, turn_spans
+from palimpsest.context.compact import CompactionPlan, completed, plan, planned, turn_spans
 from palimpsest.context.convert import convert
 from palimpsest.context.estimate import json_tokens
 from palimpsest.context.overflow import usable
@@ -64,23 +64,27 @@ def test_turns_and_completed_compactions_are_found_alike() -> None:
 
 
 def test_every_recorded_compaction_is_planned_alike() -> None:
-    cases = [one for one in load("opencode", "compaction_process")["cases"] if "input" in one]
+    # One that a marker of nobody asked for threw, and asked no model.
+    recorded = load("opencode", "compaction_process")["cases"]
+    cases = [one for one in recorded if "input" in one and one.get("llm")]
 
     for case in cases:
         ours = planned_by_us(case)
         prompt = case["llm"][0]["messages"][0]["content"][0]["text"]
         inside, before = INSIDE.search(prompt), BEFORE.search(prompt)
-        assert inside is not None, case["name"]
-        policy = OPENCODE_1_18.compact
-        assert serialize(ours.head, policy.result_chars) == inside[1], case["name"]
-        assert ours.previous == (before[1] if before else ""), case["name"]
+        # A plugin may write the whole prompt, and then the conversation is not in it.
+        assert inside is not None or case["plugin"], case["name"]
+        if inside is not None:
+            policy = OPENCODE_1_18.compact
+            assert serialize(ours.head, policy.result_chars) == inside[1], case["name"]
+            assert ours.previous == (before[1] if before else ""), case["name"]
         assert ours.tail_start_id == written_tail(case), case["name"]
-    assert len(cases) > 20
+    assert cases
 
 
 def test_a_plan_is_found_again_from_its_marker() -> None:
     for case in load("opencode", "compaction_process")["cases"]:
-        if "input" not in case:
+        if "input" not in case or "result" not in case:
             continue
         ours = planned_by_us(case)
         *history, marked = messages_of(case)
@@ -103,7 +107,7 @@ def seen(recorded: list[dict[str, Any]]) -> Messages:
     return apply(messages, View(messages, marked))
 
 
-def planned_by_us(case: dict[str, Any]) -> Plan:
+def planned_by_us(case: dict[str, Any]) -> CompactionPlan:
     window = case["model"]
     info = ModelInfo(ref=REF, window=window["context"], output_limit=window["output"])
     room = usable(info, OPENCODE_1_18.overflow)

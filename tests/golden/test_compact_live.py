@@ -22,8 +22,8 @@ from palimpsest.context.fold import marker
 from palimpsest.context.going_on import going_on
 from palimpsest.context.presets import OPENCODE_1_18
 from palimpsest.context.serialize import serialize
-from palimpsest.model.script import fails, overflows, says
-from palimpsest.model.scripted import ScriptedModel
+from palimpsest.model.script import ModelAnswer, fails, overflows, says
+from palimpsest.testing import ScriptedModel
 from palimpsest.transcript.decisions import Decision
 from palimpsest.transcript.events import DecisionMade, PartUpdated, SessionCompacted
 from palimpsest.transcript.messages import AssistantMessage, Message, UserMessage
@@ -31,8 +31,15 @@ from palimpsest.transcript.parts import TextPart
 from palimpsest.transcript.values import ModelInfo, ModelRef
 
 Case = dict[str, Any]
-ANSWERS = {"model_error": fails(400, "no"), "model_returns_compact_overflow_replay": overflows()}
-"""What the recorded model did, where it wrote no summary."""
+
+
+def answer_of(case: Case) -> ModelAnswer:
+    """Return what the recorded model did: wrote a summary, was asked too much, or failed."""
+    if case["result"] == "continue":
+        return says(SUMMARY)
+    written = [one[1].get("error") for one in case["writes"] if isinstance(one[1], dict)]
+    too_long = any(error and error["name"] == "ContextOverflowError" for error in written)
+    return overflows() if too_long else fails(400, "no")
 
 
 def cases() -> Iterator[Any]:
@@ -59,7 +66,12 @@ def waits_for_tasks(case: Case) -> bool:
     return any(part["type"] == "subtask" for one in case["input"] for part in one["parts"])
 
 
-RULES = (is_folded_already, waits_for_tasks)
+def is_asked_by_nobody(case: Case) -> bool:
+    """Tell whether the recorded function threw, since the marker it was given is no user's message."""
+    return "result" not in case
+
+
+RULES = (is_folded_already, waits_for_tasks, is_asked_by_nobody)
 """Where the recorded function was handed what a loop does not hand it."""
 
 
@@ -97,7 +109,7 @@ async def test_a_live_compaction_does_what_was_recorded(tmp_path: Path, case: Ca
         window=limit["context"],
         output_limit=limit["output"],
     )
-    model = ScriptedModel(ANSWERS.get(case["name"], says(SUMMARY)), *[says("Well.")] * 3)
+    model = ScriptedModel(answer_of(case), *[says("Well.")] * 3)
     studio = Studio(tmp_path, model, info=info)
     policy = OPENCODE_1_18.model_copy(update={"compact": policy_of(case)})
     object.__setattr__(studio.services, "policy", policy)

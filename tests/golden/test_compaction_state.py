@@ -10,11 +10,12 @@ import pytest
 from tests.golden.data import load
 from tests.golden.openclaw import OLDEST
 from tests.golden.openclaw_messages import flat
+from tests.waiting import until
 
 from palimpsest.context.policy import policy
 from palimpsest.loop.compaction_state import (
     CompactionState,
-    Snapshot,
+    MessagesSnapshot,
     at_time_limit,
     choose_snapshot,
     compaction_timed_out,
@@ -126,7 +127,7 @@ def messages_of(recorded: list[dict[str, Any]]) -> FlatMessages:
     )
 
 
-def shown(snapshot: Snapshot[FlatMessage]) -> dict[str, Any]:
+def shown(snapshot: MessagesSnapshot[FlatMessage]) -> dict[str, Any]:
     return {
         "messagesSnapshot": [(one.model_extra or {})["source"] for one in snapshot.messages],
         "sessionIdUsed": snapshot.session_id,
@@ -142,13 +143,15 @@ def test_every_recorded_snapshot_is_chosen_alike() -> None:
         before = (
             None
             if earlier is None
-            else Snapshot(messages_of(earlier), given["preCompactionSessionId"], "pre-compaction")
+            else MessagesSnapshot(
+                messages_of(earlier), given["preCompactionSessionId"], "pre-compaction"
+            )
         )
         for version, expected in case["expected"].items():
             # The preset is of the newest version; the one between kept the oldest's rule.
             rule = "openclaw-2026.9" if version == "v2026.9.6" else "openclaw-2026.2"
             ours = choose_snapshot(
-                Snapshot(current, given["currentSessionId"], "current"),
+                MessagesSnapshot(current, given["currentSessionId"], "current"),
                 before,
                 policy(rule).recovery,
                 timed_out=given["timedOutDuringCompaction"],
@@ -185,13 +188,22 @@ async def test_a_wait_that_is_given_up_leaves_the_others_waiting() -> None:
     assert one.cancelled()
 
 
-async def test_waiting_goes_on_while_a_compaction_runs_and_ends_when_an_answer_never_comes() -> (
-    None
-):
+async def test_waiting_goes_on_while_a_compaction_runs_and_ends_when_an_answer_never_comes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     state = CompactionState()
     state.started()
+    windows = 0
+    wait = state.wait
+
+    async def counted() -> None:
+        nonlocal windows
+        windows += 1
+        await wait()
+
+    monkeypatch.setattr(state, "wait", counted)
     running = asyncio.create_task(state.run_wait(0.01))
-    await asyncio.sleep(0.04)
+    await until(lambda: windows == 4)
     assert not running.done()
 
     state.ended(retries=True, summary=True)

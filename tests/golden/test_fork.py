@@ -25,10 +25,10 @@ from palimpsest.store.store import Store
 from palimpsest.transcript.budgets import Spent
 from palimpsest.transcript.events import Event, MessageUpdated, PartUpdated, Record, SessionCreated
 from palimpsest.transcript.messages import Message, Messages
-from palimpsest.transcript.sessions import Session, SessionTime
+from palimpsest.transcript.sessions import SessionInfo, SessionTime
 from palimpsest.transcript.values import Usage
 
-OURS = Session(
+OURS = SessionInfo(
     id="ses_parent",
     project_id="project",
     directory="/",
@@ -43,7 +43,7 @@ OURS = Session(
 )
 
 
-def written(store: Store, messages: Messages, parent: Session = OURS) -> None:
+def written(store: Store, messages: Messages, parent: SessionInfo = OURS) -> None:
     """Write a recorded session as a log of ours."""
     events: list[Event] = [SessionCreated(session=parent)]
     for one in messages:

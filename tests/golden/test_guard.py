@@ -6,7 +6,7 @@ import pytest
 from tests.golden.data import load
 from tests.golden.openclaw import NEWEST, OLDEST, models, plain
 
-from palimpsest.context.guard import Window, evaluate_guard, resolve_window
+from palimpsest.context.guard import WindowSize, evaluate_guard, resolve_window
 from palimpsest.context.policy import policy
 from palimpsest.transcript.policies import GuardPolicy
 
@@ -65,7 +65,7 @@ def test_every_recorded_window_is_guarded_alike(version: str, preset: str) -> No
     for case in recorded:
         given, expected = plain(case["input"]), dict(case["expected"][version])
         tokens = given["info"]["tokens"]
-        window = Window(max(0, int(tokens)) if tokens == tokens else 0, "model")
+        window = WindowSize(max(0, int(tokens)) if tokens == tokens else 0, "model")
         guard = evaluate_guard(window, _with_thresholds(guard_of(preset), given))
         ours[case["name"]] = {
             "tokens": guard.tokens,

@@ -26,10 +26,10 @@ from palimpsest.context.transform import transform
 from palimpsest.context.turns import user_first
 from palimpsest.context.weigh import weigh
 from palimpsest.model.model import ModelRequest
-from palimpsest.model.script import Answer, calls, says
-from palimpsest.model.scripted import ScriptedModel
+from palimpsest.model.script import ModelAnswer, calls, says
 from palimpsest.model.tokenizer import counter
 from palimpsest.review.requests import policy_of, rebuild_all
+from palimpsest.testing import ScriptedModel
 from palimpsest.transcript.values import ModelInfo, ModelRef
 
 INFO = ModelInfo(
@@ -118,7 +118,7 @@ async def test_a_turn_that_runs_out_of_room_goes_through_what_is_compared(
     left += [calls("read", path="log1.txt", limit=second).reports_nothing()]
     left += [says("Read."), says("Still.")]
 
-    def told(request: ModelRequest) -> Answer:
+    def told(request: ModelRequest) -> ModelAnswer:
         return says("Too short.") if request.purpose == "compaction" else left.pop(0)
 
     model = ScriptedModel(*[told] * 12)

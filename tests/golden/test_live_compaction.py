@@ -2,6 +2,7 @@
 
 import asyncio
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from tests.loop.compacting import SUMMARY, assert_rebuilt, summaries
 from tests.loop.studio import Studio, ask, until
 
 from palimpsest.context.policy import policy
+from palimpsest.loop import deadline
 from palimpsest.loop.compaction_state import (
     CompactionState,
     at_time_limit,
@@ -18,8 +20,8 @@ from palimpsest.loop.compaction_state import (
     is_answerable,
 )
 from palimpsest.model.script import overflows, says, stalls
-from palimpsest.model.scripted import Scripted, ScriptedModel
 from palimpsest.session.live import LiveSession
+from palimpsest.testing import ScriptedAnswer, ScriptedModel
 from palimpsest.transcript.errors import AbortedError, ApiError
 from palimpsest.transcript.values import ModelInfo, ModelRef
 
@@ -32,7 +34,7 @@ PRESETS = {"openclaw-2026.2": ("whole", 1), "openclaw-2026.9": ("continuable", 0
 
 
 async def nearly_full(
-    root: Path, preset: str, *answers: Scripted, **recovery: Any
+    root: Path, preset: str, *answers: ScriptedAnswer, **recovery: Any
 ) -> tuple[Studio, ScriptedModel, LiveSession]:
     """Return a session whose next long question needs a compaction."""
     # The older generation learns from the provider that a request is too long.
@@ -48,8 +50,10 @@ async def nearly_full(
     return studio, model, session
 
 
-async def full(session: LiveSession) -> Any:
-    return await ask(session, "And now? " + "word " * 9_000, model="anthropic/claude-test")
+async def full(session: LiveSession, preset: str) -> Any:
+    """Ask what fits only behind a summary; the newer generation weighs by what was reported, so later."""
+    words = {"openclaw-2026.2": 9_000, "openclaw-2026.9": 12_000}[preset]
+    return await ask(session, "And now? " + "word " * words, model="anthropic/claude-test")
 
 
 @pytest.mark.slow
@@ -63,7 +67,7 @@ async def test_one_that_takes_too_long_goes_back_to_the_snapshot_of_before(
     told = (CompactionState.copied, CompactionState.started, CompactionState.ended)
 
     with Trace(*traced, *told, CompactionState.answered, is_answerable) as trace:
-        answer = await full(session)
+        answer = await full(session, preset)
 
     assert isinstance(answer.error, ApiError)
     snapshot, counted = PRESETS[preset]
@@ -80,17 +84,25 @@ async def test_one_that_takes_too_long_goes_back_to_the_snapshot_of_before(
 @pytest.mark.slow
 @pytest.mark.parametrize("preset", PRESETS)
 async def test_a_turn_at_its_limit_lets_one_come_to_its_end_and_who_waits_is_told(
-    tmp_path: Path, preset: str
+    tmp_path: Path, preset: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     slow = says(SUMMARY).drips(0.003)
     studio, model, session = await nearly_full(
-        tmp_path, preset, slow, stalls(), turn_seconds=0.15, compaction_seconds=1.0
+        tmp_path, preset, slow, stalls(), turn_seconds=600.0, compaction_seconds=300.0
     )
+    up = {600.0: asyncio.Event(), 300.0: asyncio.Event()}
+    """Set when so many seconds are over."""
+    clock = SimpleNamespace(sleep=lambda seconds: up[seconds].wait())
+    monkeypatch.setattr(deadline, "asyncio", clock)
 
     with Trace(at_time_limit, CompactionState.run_wait, CompactionState.wait) as trace:
-        asking = asyncio.create_task(full(session))
+        asking = asyncio.create_task(full(session, preset))
         await until(lambda: session.runner.compactions.in_flight)
-        waited = await asyncio.wait_for(session.wait_compaction(), 5)
+        up[600.0].set()
+        await until(lambda: not session.runner.compactions.in_flight)
+        waiting = asyncio.ensure_future(session.wait_compaction())
+        up[300.0].set()
+        waited = await asyncio.wait_for(waiting, 60)
         answer = await asking
 
     assert waited

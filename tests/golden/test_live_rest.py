@@ -23,12 +23,12 @@ from palimpsest.context.thinking import drop_thinking
 from palimpsest.context.tool_ids import tool_id
 from palimpsest.context.truncate import shorten, truncate
 from palimpsest.model.model import ModelRequest
-from palimpsest.model.script import Answer, calls, says, thinks
-from palimpsest.model.scripted import ScriptedModel
+from palimpsest.model.script import ModelAnswer, calls, says, thinks
+from palimpsest.testing import ScriptedModel
 from palimpsest.transcript.values import ModelInfo, ModelRef
 
 
-def long_answers(*later: Answer) -> tuple[Answer, ...]:
+def long_answers(*later: ModelAnswer) -> tuple[ModelAnswer, ...]:
     return (calls("bash", command="seq 1 4000"), *[says("word " * 3_000)] * 3, *later)
 
 
@@ -103,7 +103,7 @@ async def test_limits_of_a_key_and_caps_of_results_are_those_that_are_compared(
     policy = changed(PRESETS[preset], {"compact.judge": True})
     left = [calls("read", path="long.txt").reports_nothing()] * 2 + [says("Read."), says("Still.")]
 
-    def told(request: ModelRequest) -> Answer:
+    def told(request: ModelRequest) -> ModelAnswer:
         return says("Too short.") if request.purpose == "compaction" else left.pop(0)
 
     studio, model = room(tmp_path, *[told] * 12, window=26_000, policy=policy, provider="mistral")

@@ -13,7 +13,6 @@ from tests.loop.studio import Studio, ask
 
 from palimpsest.context.overflow import cut_in_silence
 from palimpsest.context.policy import policy
-from palimpsest.model.fault_server import FaultServer
 from palimpsest.model.litellm_model import LitellmModel, wait
 from palimpsest.model.overflow import (
     is_billing,
@@ -24,6 +23,7 @@ from palimpsest.model.overflow import (
     says_overflow,
 )
 from palimpsest.model.script import fails
+from palimpsest.testing import FaultServer
 from palimpsest.transcript.errors import ApiError, ContextOverflowError
 from palimpsest.transcript.policies import Refusals
 from palimpsest.transcript.values import ModelInfo, ModelRef, Usage

@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from tests.golden.data import load
+from tests.golden.data import load, only
 from tests.golden.generations import GENERATIONS, rule_of
 from tests.golden.openclaw import NEWEST
 from tests.golden.openclaw_messages import flat, result_back, written
@@ -43,7 +43,7 @@ def test_every_recorded_transcript_is_paired_alike(version: str, preset: str) ->
     for number, case in enumerate(load("openclaw", "repairToolUseResultPairing")["cases"]):
         name = f"{number} {case['name']}"
         given = flat(case["input"]["messages"])
-        options = case["input"].get("options") or {}
+        options = only(case["input"].get("options"), "erroredAssistantResultPolicy")
         of_failed = options.get("erroredAssistantResultPolicy", "preserve")
         ours[name] = report(pairing(given, rule_of(preset), of_failed), given, version)
         theirs[name] = case["expected"][version]

@@ -15,7 +15,6 @@ purpose, each a rule over the case:
 - where nothing was said before, a refusal of length leaves nothing to summarise.
 """
 
-import json
 from collections.abc import AsyncGenerator
 from pathlib import Path
 from typing import Any
@@ -28,6 +27,7 @@ from tests.loop.studio import Studio, ask
 from tests.processor.desk import Bench
 
 from palimpsest.context.fold import marker
+from palimpsest.loop import recovery
 from palimpsest.model.model import (
     ModelRequest,
     ReasoningDelta,
@@ -168,8 +168,14 @@ def test_recorded_streams_become_the_recorded_parts() -> None:
         assert shape(ours["parts"]) == shape(expected["parts"]), case["name"]
         if finished is not None:
             assert ours["info"]["finish"] == expected["info"]["finish"], case["name"]
-        assert processor.rejected == ("reject" in json.dumps(case["name"])), case["name"]
-    assert len(cases) >= 10
+        assert processor.rejected == _is_rejected(case), case["name"]
+    assert cases
+
+
+def _is_rejected(case: Case) -> bool:
+    """Tell whether somebody refused a call."""
+    events = [event for attempt in case["stream"] for event in attempt]
+    return any(_erred(one).rejected for one in events if one["type"] == "tool-error")
 
 
 # What the loop decides too
@@ -252,7 +258,13 @@ def live_cases() -> list[Case]:
 
 
 @pytest.mark.parametrize("case", live_cases(), ids=lambda case: case["name"])
-async def test_failures_retries_and_overflows_end_as_recorded(tmp_path: Path, case: Case) -> None:
+async def test_failures_retries_and_overflows_end_as_recorded(
+    tmp_path: Path, case: Case, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def at_once(*_: object) -> None:
+        """Wait for no attempt; how long one waits is compared in ``test_retry``."""
+
+    monkeypatch.setattr(recovery, "_sleep", at_once)
     model = Streams(case)
     info = ModelInfo(
         ref=ModelRef(provider="anthropic", name="claude-test"),
@@ -293,7 +305,10 @@ def _kind(one: Message) -> str | None:
 def _refused(case: Case) -> bool:
     """The provider finds the first prompt too long: nothing can be summarised."""
     return any(
-        "throw" in event and is_overflow(event["throw"]["message"], None, 400, "opencode")
+        "throw" in event
+        and is_overflow(
+            event["throw"]["message"], None, event["throw"].get("statusCode"), "opencode"
+        )
         for attempt in case["stream"]
         for event in attempt
     )

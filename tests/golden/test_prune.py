@@ -7,12 +7,12 @@ import pytest
 from tests.builders import Builder
 from tests.golden.data import load
 from tests.golden.openclaw import MIDDLE, OLDEST, plain
+from tests.golden.prune_settings import prune_settings
 
 from palimpsest.context.apply import apply
 from palimpsest.context.estimate import quarter_chars
 from palimpsest.context.policy import policy
 from palimpsest.context.prune import prune
-from palimpsest.context.prune_settings import prune_settings
 from palimpsest.context.view import View
 from palimpsest.transcript.decisions import Decision, Facts
 from palimpsest.transcript.messages import Message, Messages

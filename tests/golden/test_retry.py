@@ -66,7 +66,7 @@ def test_the_wait_is_the_recorded_one(source: str) -> None:
         expected.append(CAP_SECONDS * 1000 if is_capped_by_us(case) else case["ms"])
 
     assert ours == expected
-    assert len(ours) > 20
+    assert ours
 
 
 def test_no_wait_of_the_newest_is_longer_than_ours_may_be() -> None:

@@ -9,7 +9,7 @@ from tests.golden.upstream import message
 from palimpsest.session.revert import plan_revert, removal, without_taken_back
 from palimpsest.transcript.messages import Messages
 from palimpsest.transcript.parts import PatchPart
-from palimpsest.transcript.reverts import Revert
+from palimpsest.transcript.reverts import RevertState
 
 TWICE = "revert_twice_keeps_first_snapshot"
 
@@ -42,7 +42,7 @@ def steps(case: dict[str, Any]) -> list[tuple[str, str | None]]:
     return [(owner, target)]
 
 
-def shape(revert: Revert | None) -> dict[str, str] | None:
+def shape(revert: RevertState | None) -> dict[str, str] | None:
     """Rename our record's fields as theirs."""
     if revert is None:
         return None
@@ -50,9 +50,9 @@ def shape(revert: Revert | None) -> dict[str, str] | None:
     return found | ({"partID": revert.part_id} if revert.part_id else {})
 
 
-def run(messages: Messages, case: dict[str, Any]) -> tuple[Revert | None, list[Any]]:
+def run(messages: Messages, case: dict[str, Any]) -> tuple[RevertState | None, list[Any]]:
     """Replay a case with the functions of the live session; say what was done to the files."""
-    standing: Revert | None = None
+    standing: RevertState | None = None
     ops: list[Any] = []
     for message_id, part_id in steps(case):
         plan = plan_revert(messages, message_id, part_id, standing=standing)
@@ -61,7 +61,7 @@ def run(messages: Messages, case: dict[str, Any]) -> tuple[Revert | None, list[A
         ops += [["track"]] if plan.restore is None else [["restore", plan.restore]]
         undone = [{"hash": one.hash, "files": list(one.files)} for one in plan.patches]
         ops.append(["revert", undone])
-        standing = Revert(
+        standing = RevertState(
             message_id=plan.message_id,
             part_id=plan.part_id,
             snapshot=plan.restore or "SNAPNOW",
@@ -125,7 +125,7 @@ def test_a_cleanup_removes_the_same_in_the_same_order() -> None:
         if theirs is None:
             assert case["log"] == []
             continue
-        revert = Revert(
+        revert = RevertState(
             message_id=theirs["messageID"],
             part_id=theirs.get("partID"),
             snapshot=theirs.get("snapshot"),

@@ -12,11 +12,17 @@ import pytest
 from tests.builders import INFO, MODEL, Builder
 
 from palimpsest.context.apply import apply
-from palimpsest.context.compact import Plan
+from palimpsest.context.compact import CompactionPlan
 from palimpsest.context.convert import convert
 from palimpsest.context.fold import fold
 from palimpsest.context.going_on import going_on
-from palimpsest.context.guard import DEFAULT_WINDOW, Window, evaluate_guard, refusal, resolve_window
+from palimpsest.context.guard import (
+    DEFAULT_WINDOW,
+    WindowSize,
+    evaluate_guard,
+    refusal,
+    resolve_window,
+)
 from palimpsest.context.hygiene import clean, pairing
 from palimpsest.context.limit import history_limit, limit
 from palimpsest.context.manners import manner
@@ -33,7 +39,7 @@ from palimpsest.context.truncate import measure, shorten, truncate
 from palimpsest.context.view import View
 from palimpsest.loop.compaction_state import (
     CompactionState,
-    Snapshot,
+    MessagesSnapshot,
     choose_snapshot,
     compaction_timed_out,
 )
@@ -58,7 +64,8 @@ from palimpsest.transcript.flat import (
 from palimpsest.transcript.messages import Message, Messages
 from palimpsest.transcript.parts import CompactionPart, FilePart, Part
 from palimpsest.transcript.policies import Policy
-from palimpsest.transcript.values import Usage
+from palimpsest.transcript.provider import profile
+from palimpsest.transcript.values import ModelRef, Usage
 
 OPENCODE = policy("opencode-1.1")
 OPENCLAW = policy("openclaw-2026.2")
@@ -226,7 +233,7 @@ SEED_000: list[Row] = [
     (
         "said after an automatic compaction",
         "Continue if you have next steps",
-        lambda: going_on(OPENCODE, Plan(head=()), None),
+        lambda: going_on(OPENCODE, CompactionPlan(head=()), None),
     ),
     (
         "usable: the input limit, else context - output; more than that overflows",
@@ -317,7 +324,7 @@ def with_files() -> Message:
 
 
 def guarded(tokens: int) -> tuple[bool, bool]:
-    found = evaluate_guard(Window(tokens, "model"), OPENCLAW.guard)
+    found = evaluate_guard(WindowSize(tokens, "model"), OPENCLAW.guard)
     return found.warns, found.blocks
 
 
@@ -365,7 +372,7 @@ def limited_then_paired() -> list[str]:
         messages,
         lambda newest: limit(newest, 1, OPENCLAW.limit),
         OPENCLAW.hygiene.rule,
-        "anthropic",
+        profile(ModelRef(provider="anthropic", name="claude-test")),
     )
     return words(flat)
 
@@ -403,7 +410,10 @@ def limits_of(key: str) -> Any:
 
 
 def snapshot_of(*, timed_out: bool, before: bool) -> str:
-    current, earlier = Snapshot(("b",), "s", "current"), Snapshot(("a",), "s", "pre-compaction")
+    current, earlier = (
+        MessagesSnapshot(("b",), "s", "current"),
+        MessagesSnapshot(("a",), "s", "pre-compaction"),
+    )
     return choose_snapshot(
         current,
         earlier if before else None,

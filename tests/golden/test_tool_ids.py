@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from tests.golden.data import load
+from tests.golden.data import load, only
 from tests.golden.generations import BEFORE_NEWEST, GENERATIONS, rule_of
 from tests.golden.openclaw import NEWEST, OLDEST
 from tests.golden.openclaw_messages import flat, written
@@ -35,12 +35,17 @@ def test_every_recorded_transcript_gets_the_same_ids(version: str, preset: str) 
     ours, theirs = {}, {}
     for number, case in enumerate(load("openclaw", "sanitizeToolCallIds")["cases"]):
         given: dict[str, Any] = case["input"]
-        options = given.get("options") or {}
+        options = only(
+            given.get("options"),
+            "preserveNativeAnthropicToolUseIds",
+            "preserveReplaySafeThinkingToolCallIds",
+        )
         messages = with_tool_ids(
             flat(given["messages"]),
             given["mode"],
             rule_of(preset),
             keep_native=bool(options.get("preserveNativeAnthropicToolUseIds")),
+            keep_signed=bool(options.get("preserveReplaySafeThinkingToolCallIds")),
         )
         name = f"{number} {case['name']}"
         ours[name] = written(messages, both_ids=version == NEWEST)

@@ -1,9 +1,10 @@
 """A tool result that is too long for the window is cut as the recorded agent cuts it."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
-from tests.golden.data import load
+from tests.golden.data import load, only
 from tests.golden.openclaw import MIDDLE, NEWEST, OLDEST
 
 from palimpsest.context.oversized import cut
@@ -57,6 +58,15 @@ def digest(text: str, shown: str) -> dict[str, Any]:
     }
 
 
+def ending(recovery: RecoveryPolicy, options: Mapping[str, Any]) -> RecoveryPolicy:
+    """Return the policy with the words that a call puts at the end, if it names some."""
+    suffix = options.get("suffix")
+    if suffix is None:
+        return recovery
+    literal = suffix.replace("{", "{{").replace("}", "}}")
+    return recovery.model_copy(update={"result_suffix": literal})
+
+
 @pytest.mark.parametrize(
     ("version", "recovery"),
     [
@@ -71,8 +81,8 @@ def test_every_recorded_result_is_cut_alike(version: str, recovery: RecoveryPoli
     for case in load("openclaw", "truncateToolResultText")["cases"]:
         given, name = case["input"], case["name"]
         text = text_of(given["textGenerator"])
-        least = (given["options"] or {}).get("minKeepChars")
-        found = cut(text, given["maxChars"], recovery, least)
+        options = only(given["options"], "minKeepChars", "suffix")
+        found = cut(text, given["maxChars"], ending(recovery, options), options.get("minKeepChars"))
         shown = text if found is None else shorten(text, found.numbers)
         ours[name] = digest(text, shown) | {"changed": found is not None}
         theirs[name] = case["expected"][version]

@@ -61,7 +61,7 @@ def test_every_recorded_request_is_made_to_fit_its_model() -> None:
         model = model_of(models[case["model"]])
         ours = anonymous(transform(flat_of(case["input"]), model, rule))
         assert ours == theirs_of(case["output"]), (case["session"], case["model"])
-    assert len(cases) > 50
+    assert cases
 
 
 def test_every_recorded_request_is_marked_for_the_cache() -> None:

@@ -16,7 +16,7 @@ from typing import Any
 
 from palimpsest.store.layout import Layout
 from palimpsest.store.packs import write_pack
-from palimpsest.store.trees import Entry, encode, encode_root
+from palimpsest.store.trees import TreeEntry, encode, encode_root
 
 NOTEBOOK = "analysis.ipynb"
 SESSION = "ses_ffe5e0000000ffePlantedPlanted1"
@@ -372,15 +372,15 @@ def _pack(planted: Planted, layout: Layout) -> str:
         return sha256
 
     key = put(script)
-    entry = Entry("file", 0o755, key, len(script))
+    entry = TreeEntry("file", 0o755, key, len(script))
     hooks = put(encode({"post-checkout": entry}))
-    git = put(encode({"hooks": Entry("folder", 0, hooks)}))
+    git = put(encode({"hooks": TreeEntry("folder", 0, hooks)}))
     tree = put(
         encode(
             {
                 "../planted-by-revert": entry,
                 str(planted.marks / "absolute"): entry,
-                ".git": Entry("folder", 0, git),
+                ".git": TreeEntry("folder", 0, git),
                 "conftest.py": entry,
             }
         )

@@ -7,7 +7,7 @@ import pytest
 from tests.hostile.clone import Planted, plant
 from tests.hostile.servers import Thief, model_that_tries
 
-from palimpsest.model.fault_server import FaultServer
+from palimpsest.testing import FaultServer
 
 
 @pytest.fixture

@@ -7,9 +7,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 from tests.hostile.clone import Planted, own_settings
 
-from palimpsest.model.fault_http import Request
-from palimpsest.model.fault_server import FaultServer
-from palimpsest.model.script import Answer, calls, says
+from palimpsest.model.script import ModelAnswer, calls, says
+from palimpsest.testing import FaultServer, ReceivedRequest
 
 MANY = 60
 
@@ -53,7 +52,7 @@ ATTEMPTS = {
 TOOLS = {"linked": "read", "backup": "read", "outside": "read", "nested": "read"}
 
 
-def _attempt(word: str, planted: Planted) -> Answer:
+def _attempt(word: str, planted: Planted) -> ModelAnswer:
     fill = {"marks": str(planted.marks), "thief": planted.thief}
     arguments = {
         name: value.replace("{marks}", fill["marks"]).replace("{thief}", fill["thief"])
@@ -66,7 +65,7 @@ def _attempt(word: str, planted: Planted) -> Answer:
 def model_that_tries(planted: Planted) -> Iterator[FaultServer]:
     """Run the person's own model: it calls the tool that the prompt names, once."""
 
-    def answer(request: Request) -> Answer:
+    def answer(request: ReceivedRequest) -> ModelAnswer:
         newest = request.body["messages"][-1]
         text = str(newest.get("content"))
         word = next((word for word in ATTEMPTS if f"try:{word}." in text), None)

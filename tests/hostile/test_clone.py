@@ -25,7 +25,7 @@ from tests.hostile.clone import (
 from tests.hostile.servers import ATTEMPTS, Thief
 from tests.store.test_faults import mounted
 
-from palimpsest.model.fault_server import FaultServer
+from palimpsest.testing import FaultServer
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(400)]
 
@@ -37,12 +37,14 @@ LOOKS = (
 
 
 @contextmanager
-def opened(planted: Planted, folder: Path | None = None, **more: str) -> Iterator[Kernel]:
+def opened(
+    planted: Planted, folder: Path | None = None, *, fresh: bool = False, **more: str
+) -> Iterator[Kernel]:
     """Start a kernel on the planted notebook, as its person would, and load the extension."""
     folder = folder or planted.folder
     env = environment(planted.home, **more)
     env["JPY_SESSION_NAME"] = str(folder / NOTEBOOK)
-    with Kernel(cwd=folder, env=env) as kernel:
+    with Kernel(cwd=folder, env=env, fresh=fresh, provider=True) as kernel:
         # What ran until here was run by Python and the kernel itself.
         for mark in planted.marks.iterdir():
             mark.unlink()
@@ -76,7 +78,8 @@ def test_every_call_still_asks_and_nobody_answers(
     planted: Planted, server: FaultServer, thief: Thief, word: str
 ) -> None:
     before = (planted.folder / "palimpsest.toml").read_text()
-    with opened(planted) as kernel:
+    # What a folder's modules could do at the start does not depend on the word.
+    with opened(planted, fresh=word == "bash") as kernel:
         kernel.client.run(f"%%agent\nPlease try:{word}. now", timeout=120)
         log = "".join(
             content.decode("utf-8", "replace")

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from tests.frontends.kernel import Kernel
 
-from palimpsest.model.fault_server import FaultServer
 from palimpsest.model.script import calls, says
+from palimpsest.testing import FaultServer
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(240)]
 
@@ -36,7 +36,7 @@ OPTIONAL = {
 @pytest.fixture(scope="module")
 def shadows(tmp_path_factory: pytest.TempPathFactory) -> set[str]:
     """Every name that could be shadowed: all that is installed here and a bare kernel has not imported."""
-    with Kernel(cwd=tmp_path_factory.mktemp("bare")) as bare:
+    with Kernel(cwd=tmp_path_factory.mktemp("bare"), fresh=True) as bare:
         loaded = set(bare.client.value(MODULES).strip("'").split())
     known = {*importlib.metadata.packages_distributions(), *sys.stdlib_module_names, *OPTIONAL}
     left = known - loaded - set(sys.builtin_module_names)
@@ -93,7 +93,7 @@ def test_a_planted_package_never_runs(
 ) -> None:
     assert {"pydantic", "litellm", "tiktoken", "httpx"} <= shadows
     (planted / "neighbour.py").write_text("WORD = 'from the folder'\n")
-    with Kernel(cwd=planted, env=own(tmp_path / "home", server.openai_base)) as kernel:
+    with Kernel(cwd=planted, env=own(tmp_path / "home", server.openai_base), fresh=True) as kernel:
         # What ran until here was run by Python and the kernel itself.
         for mark in marks.iterdir():
             mark.unlink()
@@ -120,7 +120,7 @@ def test_a_users_own_imports_find_the_folder(planted: Path, marks: Path, tmp_pat
         "import tools_of_mine"
     )
     home = {"HOME": str(tmp_path / "home")}
-    with Kernel(cwd=planted, env=home) as kernel:
+    with Kernel(cwd=planted, env=home, fresh=True) as kernel:
         assert kernel.client.run("%load_ext palimpsest").status == "ok"
         run = kernel.client.run(scenario)
         assert run.status == "ok", run.reply["content"]
@@ -146,7 +146,7 @@ def test_a_repository_that_names_programs_runs_none(tmp_path: Path, marks: Path)
         f'[remote "origin"]\n\turl = "ext::{touch}ext"\n\tpromisor = true\n'
         f'\tuploadpack = "{touch}uploadpack;"\n[protocol "ext"]\n\tallow = always\n'
     )
-    with Kernel(cwd=folder, env={"HOME": str(tmp_path / "home")}) as kernel:
+    with Kernel(cwd=folder, env={"HOME": str(tmp_path / "home")}, fresh=True) as kernel:
         assert kernel.client.run("%load_ext palimpsest").status == "ok"
         assert kernel.client.run("%agent list the files", timeout=120).status == "ok"
 

@@ -10,12 +10,12 @@ from tests.loop.compacting import DEFAULT, INFO
 from tests.loop.studio import Studio
 
 from palimpsest.model.model import ModelRequest
-from palimpsest.model.script import Answer, says
-from palimpsest.model.scripted import ScriptedModel
+from palimpsest.model.script import ModelAnswer, says
 from palimpsest.session.api import PromptOptions
 from palimpsest.session.live import LiveSession
 from palimpsest.store.jsonl import JsonlStore
 from palimpsest.store.layout import prepare
+from palimpsest.testing import ScriptedModel
 from palimpsest.transcript.events import Record
 
 WIDE = INFO.model_copy(update={"window": 60_000})
@@ -32,7 +32,7 @@ async def compactions(project: Path, session_id: str, seed: int, ack: Ack) -> No
     told = [0]
     begun = []
 
-    def answer(request: ModelRequest) -> Answer:
+    def answer(request: ModelRequest) -> ModelAnswer:
         if request.purpose != "compaction":
             return says(numbers(900)).in_pieces(4_000)
         if not begun:

@@ -7,6 +7,7 @@ reached it through the pipe, sends SIGKILL, and then reads the log with fresh ey
 import json
 import os
 import random
+import select
 import shutil
 import signal
 import subprocess
@@ -124,7 +125,7 @@ class Nursery:
         try:
             data = os.read(self._read, 1 << 16)
         except BlockingIOError:
-            time.sleep(seconds)
+            select.select([self._read], [], [], seconds)
             return []
         if not data:
             raise RuntimeError("The nursery ended; its error is above.")

@@ -6,18 +6,19 @@ import signal
 from pathlib import Path
 
 import pytest
+from tests.amount import amount
 from tests.kill.harness import Nursery, examine
 
 from palimpsest.context.fold import good_summaries, marker
-from palimpsest.context.undo import folded
 from palimpsest.context.view import View
 from palimpsest.review.requests import rebuild_all
+from palimpsest.review.whatif import whatif
 from palimpsest.store.jsonl import JsonlStore
 from palimpsest.store.layout import prepare
 from palimpsest.transcript.events import SessionCompacted
 from palimpsest.transcript.messages import AssistantMessage, Message
 
-KILLS = max(int(os.environ.get("PALIMPSEST_KILLS", "200")) // 20, 5)
+KILLS = max(int(os.environ.get("PALIMPSEST_KILLS", amount(80, 10_000))) // 20, 4)
 LONGEST_LIFE_SECONDS = 0.2
 """Parts, their drafts, the judgement and what is said afterwards take about that long."""
 SESSION = "ses_victim"
@@ -42,8 +43,8 @@ def test_a_kill_in_the_middle_of_a_compaction_cuts_nothing(tmp_path: Path) -> No
             between += stopped_between_parts(store)
 
     assert wrong == []
-    assert halves > KILLS // 4
-    assert between > 0
+    assert halves >= KILLS // 4
+    assert between > 0 or KILLS < 10
 
 
 def seen_wrongly(store: JsonlStore) -> list[str]:
@@ -51,7 +52,7 @@ def seen_wrongly(store: JsonlStore) -> list[str]:
     wrong = []
     state = store.load(SESSION)
     messages = state.messages()
-    shown = folded(View(messages, state.decisions))
+    shown = View(messages, state.decisions).folded()
     good = good_summaries(messages)
     newest = max((at for at, one in enumerate(messages) if one.id in good), default=None)
     first = 0 if newest is None else tail_of(messages, newest)
@@ -64,6 +65,8 @@ def seen_wrongly(store: JsonlStore) -> list[str]:
         wrong.append("a compaction was called complete that has no good summary")
     if not all(one.matches for one in rebuild_all(store, SESSION, store.read(SESSION))):
         wrong.append("a request is rebuilt otherwise than it was sent")
+    if not whatif(store, SESSION).same:
+        wrong.append("a request is replayed otherwise than it was sent")
     return wrong
 
 

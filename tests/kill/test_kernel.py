@@ -12,14 +12,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.amount import amount
 from tests.frontends.kernel import Kernel
+from tests.waiting import eventually
 
 from palimpsest.store.jsonl import JsonlStore
 from palimpsest.store.layout import prepare
 from palimpsest.store.recovery import close_interrupted
 from palimpsest.transcript.parts import TextPart, ToolFailed, ToolPart
 
-KILLS = 10 if os.environ.get("PALIMPSEST_SOAK") is None else 50
+KILLS = amount(3, 50)
 
 SCRIPT = """
 import itertools
@@ -56,10 +58,7 @@ def start(folder: Path) -> Kernel:
 
 def watch(kernel: Kernel) -> None:
     """Become a page that is told everything, as soon as the extension has loaded."""
-    end = time.monotonic() + 60
-    while kernel.client.request(type="watch", client="killer")["status"] != "ok":
-        assert time.monotonic() < end, "the extension did not load"
-        time.sleep(0.05)
+    eventually(lambda: kernel.client.request(type="watch", client="killer")["status"] == "ok", 60)
 
 
 @pytest.mark.slow
@@ -81,7 +80,7 @@ def test_a_killed_kernel_loses_nothing_that_it_told(tmp_path: Path) -> None:
             time.sleep(rng.uniform(0.0, 1.2))
             os.kill(kernel.process.pid, signal.SIGKILL)
             kernel.process.wait(5)
-            time.sleep(0.2)
+            kernel.client.drain()
             highest = told(kernel)
         assert highest, run
         interrupted += _examine(tmp_path, highest)

@@ -4,10 +4,11 @@ import os
 from pathlib import Path
 
 import pytest
+from tests.amount import amount
 from tests.kill.harness import kill_many
 
-KILLS = int(os.environ.get("PALIMPSEST_KILLS", "200"))
-WORTH = 4
+KILLS = int(os.environ.get("PALIMPSEST_KILLS", amount(25, 10_000)))
+WORTH = amount(12, 4)
 """At least one kill in so many must hit work that runs; how many do depends on the machine's load."""
 
 
@@ -19,7 +20,7 @@ def test_a_killed_journal_loses_nothing_that_it_acknowledged(tmp_path: Path) -> 
     assert tally.failures == []
     assert tally.kills == KILLS
     assert tally.acks > 2 * KILLS
-    assert tally.interrupted > KILLS // WORTH
+    assert tally.interrupted >= KILLS // WORTH
 
 
 @pytest.mark.slow
@@ -30,4 +31,4 @@ def test_a_kill_in_the_middle_of_a_turn_loses_nothing_that_was_told(tmp_path: Pa
     assert tally.failures == []
     assert tally.kills == KILLS
     assert tally.acks > KILLS
-    assert tally.interrupted > KILLS // WORTH
+    assert tally.interrupted >= KILLS // WORTH

@@ -9,13 +9,14 @@ import time
 from pathlib import Path
 
 import pytest
+from tests.amount import amount
 
 from palimpsest.store.restoring import perform, plan_moves, wanted
 from palimpsest.store.snapshots import Snapshots
 from palimpsest.tools.ignore import ALWAYS_LEFT_OUT, Ignore
 
 FILES = 150
-ROUNDS = 6
+ROUNDS = amount(3, 200)
 OLD, NEW = b"old " * 2_000, b"new " * 3_000
 
 CHILD = """

@@ -10,10 +10,10 @@ from tests.kill.workloads import open_journal
 from tests.loop.studio import Studio
 
 from palimpsest.model.model import ModelRequest
-from palimpsest.model.script import Answer, says
-from palimpsest.model.scripted import ScriptedModel
+from palimpsest.model.script import ModelAnswer, says
 from palimpsest.session.api import PromptOptions
 from palimpsest.session.live import LiveSession
+from palimpsest.testing import ScriptedModel
 from palimpsest.transcript.events import Record
 
 
@@ -22,7 +22,7 @@ def numbers(rng: random.Random) -> str:
     return "".join(f"{number} " for number in range(rng.randrange(20, 80)))
 
 
-def scripted(rng: random.Random) -> Answer:
+def scripted(rng: random.Random) -> ModelAnswer:
     """Return words and a few tool calls, or words alone, which end the turn."""
     answer = says(numbers(rng))
     for _ in range(rng.randrange(3)):
@@ -37,7 +37,7 @@ async def turns(project: Path, session_id: str, seed: int, ack: Ack) -> None:
     rng = random.Random(seed)
     (project / "x.txt").write_text("x\n" * 200)
 
-    def answer(_request: ModelRequest) -> Answer:
+    def answer(_request: ModelRequest) -> ModelAnswer:
         return scripted(rng)
 
     book = open_journal(project, session_id)

@@ -8,10 +8,10 @@ from tests.loop.studio import Studio, ask
 
 from palimpsest.context.policy import POLICIES
 from palimpsest.model.model import ModelRequest
-from palimpsest.model.script import Answer, says
-from palimpsest.model.scripted import Scripted, ScriptedModel
+from palimpsest.model.script import ModelAnswer, says
 from palimpsest.review.requests import rebuild_all
 from palimpsest.session.live import LiveSession
+from palimpsest.testing import ScriptedAnswer, ScriptedModel
 from palimpsest.transcript.messages import AssistantMessage, Message
 from palimpsest.transcript.parts import CompactionPart, TextPart
 from palimpsest.transcript.policies import Policy
@@ -35,7 +35,7 @@ SUMMARY = (
 
 
 def studio(
-    tmp_path: Path, *answers: Scripted, policy: Policy | None = None, few: bool = True
+    tmp_path: Path, *answers: ScriptedAnswer, policy: Policy | None = None, few: bool = True
 ) -> tuple[Studio, ScriptedModel]:
     model = ScriptedModel(*answers)
     room = Studio(tmp_path, model, info=INFO, few=few)
@@ -44,7 +44,7 @@ def studio(
 
 
 async def talked(
-    tmp_path: Path, *answers: Scripted, policy: Policy | None = None, few: bool = True
+    tmp_path: Path, *answers: ScriptedAnswer, policy: Policy | None = None, few: bool = True
 ) -> tuple[Studio, ScriptedModel, LiveSession]:
     """Return a session whose window is nearly full of two long answers."""
     room, model = studio(tmp_path, says(LONG), says(LONG), *answers, policy=policy, few=few)
@@ -54,7 +54,7 @@ async def talked(
     return room, model, session
 
 
-def by_purpose(request: ModelRequest) -> Answer:
+def by_purpose(request: ModelRequest) -> ModelAnswer:
     """Summarise what is to be summarised, and answer what is asked."""
     return says(SUMMARY if request.purpose == "compaction" else "It is 43.92.")
 

@@ -6,11 +6,11 @@ from typing import Any
 from tests.loop.studio import Studio, ask
 from tests.model.expected_body import expected_bodies
 
-from palimpsest.model.fault_server import FaultServer
 from palimpsest.model.litellm_model import LitellmModel
 from palimpsest.review.requests import rebuild_all
 from palimpsest.session.api import Answer as SessionAnswer
 from palimpsest.session.live import LiveSession
+from palimpsest.testing import FaultServer
 from palimpsest.transcript.values import ModelInfo, ModelRef
 
 PROVIDERS = ["openai", "anthropic"]

@@ -2,11 +2,12 @@
 
 import asyncio
 import secrets
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from tests.processor.desk import Clock
+from tests.waiting import until as until
 
 from palimpsest.context.policy import POLICIES
 from palimpsest.model.model import Model
@@ -41,6 +42,9 @@ class Studio:
     Who says how large the window is gets few tools: a new one would make it smaller.
     """
 
+    opened: ClassVar[list["Studio"]] = []
+    """All of one test, whose sessions are replayed when it has ended."""
+
     def __init__(
         self,
         root: Path,
@@ -54,6 +58,7 @@ class Studio:
         few: bool | None = None,
         **more: Any,
     ) -> None:
+        self.opened.append(self)
         self.clock = Clock()
         self.store = store or MemoryStore()
         self._info = info
@@ -101,15 +106,7 @@ class Studio:
 
 
 async def ask(session: LiveSession, text: str, **options: Any) -> Answer:
-    return await asyncio.wait_for(session.prompt(text, PromptOptions(**options)), 20)
-
-
-async def until(true: Callable[[], object], seconds: float = 5.0) -> None:
-    loop = asyncio.get_running_loop()
-    end = loop.time() + seconds
-    while not true():
-        assert loop.time() < end, "it never became true"
-        await asyncio.sleep(0.005)
+    return await asyncio.wait_for(session.prompt(text, PromptOptions(**options)), 60)
 
 
 def requested(records: Sequence[Record]) -> list[StepRequested]:

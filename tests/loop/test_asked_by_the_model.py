@@ -9,14 +9,15 @@ import pytest
 from tests.loop.studio import Studio, ask, until
 
 from palimpsest.model.script import calls, says
-from palimpsest.model.scripted import ScriptedModel
+from palimpsest.render.words import step_words
 from palimpsest.session.live import LiveSession
 from palimpsest.session.questioning import DECLINED, HEADLESS
 from palimpsest.store.state import fold
+from palimpsest.testing import ScriptedModel
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.events import QuestionRejected, QuestionReplied, TodoUpdated
-from palimpsest.transcript.parts import ToolPart
-from palimpsest.transcript.values import Todo
+from palimpsest.transcript.parts import StepFinishPart, ToolCompleted, ToolPart
+from palimpsest.transcript.values import Reply, Todo
 
 ASKED: list[dict[str, Any]] = [
     {"question": "Which colour?", "options": [{"label": "red"}, {"label": "blue"}]},
@@ -50,6 +51,31 @@ async def test_the_answer_goes_back_to_the_model(tmp_path: Path) -> None:
     replied = [one.event for one in records if isinstance(one.event, QuestionReplied)]
     assert [one.answers for one in replied] == [(("red",), ("2",))]
     assert not fold(records).questions
+
+
+async def test_the_time_of_an_answer_is_told_apart_from_tool_and_step(tmp_path: Path) -> None:
+    model = ScriptedModel(
+        calls("question", questions=ASKED), calls("write", path="a.txt", content="a"), says("Done.")
+    )
+    studio = Studio(tmp_path, model)
+    session = await studio.session()
+    turn = asyncio.create_task(ask(session, "Paint."))
+
+    asked = await waiting(session)
+    studio.clock.now += 72_000
+    session.answer(asked, [["red"], ["2"]])
+    await until(lambda: session.snapshot().asks)
+    studio.clock.now += 30_000
+    session.reply(session.snapshot().asks[0].id, Reply(answer="once"))
+
+    parts = [part for message in (await turn).messages for part in message.parts]
+    states = [part.state for part in parts if isinstance(part, ToolPart)]
+    told = [one.metadata["waited_ms"] for one in states if isinstance(one, ToolCompleted)]
+    steps = [part for part in parts if isinstance(part, StepFinishPart)]
+    assert [ms // 1_000 for ms in told] == [72, 30]
+    assert [one.waited_seconds and round(one.waited_seconds) for one in steps] == [72, 30, None]
+    assert all(one.seconds is not None and one.seconds < 5 for one in steps)
+    assert "1 min 12 s for your answers" in step_words(steps[0], 1)
 
 
 async def test_the_first_answer_wins(tmp_path: Path) -> None:

@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 from PIL import Image
 from tests.loop.house import PROVIDERS, House
+from tests.strict.dialects import problems
 
-from palimpsest.model.fault_server import FaultServer
 from palimpsest.model.script import calls, says
+from palimpsest.testing import FaultServer
 from palimpsest.transcript.errors import NotFound
 from palimpsest.transcript.parts import ToolCompleted, ToolPart
 
@@ -32,7 +33,7 @@ async def house(
     """A house whose model sees, and whose every request is compared with what arrived."""
     monkeypatch.setenv("OPENAI_API_KEY", "sk-test-openai")
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-test")
-    with FaultServer(strict=True) as server:
+    with FaultServer(check=problems) as server:
         house = House(request.param, tmp_path, server)
         info = house.studio.info(house.id)
         house.studio.narrow(info.model_copy(update={"vision": True}))

@@ -16,7 +16,7 @@ from tests.loop.compacting import (
 )
 from tests.loop.studio import ask, until
 
-from palimpsest.model.script import Answer, calls, fails, overflows, says, stalls
+from palimpsest.model.script import ModelAnswer, calls, fails, overflows, says, stalls
 from palimpsest.review.requests import rebuild_all
 from palimpsest.transcript.errors import AbortedError, ContextOverflowError
 from palimpsest.transcript.events import DecisionMade, SessionCompacted
@@ -112,12 +112,12 @@ async def test_makes_room_when_the_provider_refuses(tmp_path: Path) -> None:
     ("answer", "words"),
     [
         (says("Too short."), "too short to be of use"),
-        (says("word " * 9_000), "saved too little"),
+        (says(SUMMARY + "word " * 9_000), "saved too little"),
         (fails(400, "No."), "No."),
     ],
 )
 async def test_a_summary_that_is_no_good_cuts_nothing(
-    tmp_path: Path, answer: Answer, words: str
+    tmp_path: Path, answer: ModelAnswer, words: str
 ) -> None:
     room, model, session = await talked(tmp_path, answer, says("Never sent."))
 

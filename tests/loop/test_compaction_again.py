@@ -10,14 +10,14 @@ from pathlib import Path
 import pytest
 from tests.loop.studio import Studio, ask
 from tests.loop.test_room import SUMMARY, rebuilt, room
-from tests.review.test_replay_laws import holds
+from tests.review.laws import holds
 
 from palimpsest.context.changes import changed
 from palimpsest.context.presets import PRESETS
-from palimpsest.model.script import Answer, fails, overflows, says
-from palimpsest.model.scripted import ScriptedModel
+from palimpsest.model.script import ModelAnswer, fails, overflows, says
 from palimpsest.review.whatif import replay
 from palimpsest.session.live import LiveSession
+from palimpsest.testing import ScriptedModel
 from palimpsest.transcript.policies import Policy
 
 TURNS = {"First": 2_000, "Second": 300, "Third": 300}
@@ -25,7 +25,7 @@ TURNS = {"First": 2_000, "Second": 300, "Third": 300}
 
 
 async def talked(
-    tmp_path: Path, preset: str, *later: Answer, tail_tokens: int = 820
+    tmp_path: Path, preset: str, *later: ModelAnswer, tail_tokens: int = 820
 ) -> tuple[Studio, ScriptedModel, LiveSession]:
     """Return a session of three turns, of which a compaction keeps one and a half."""
     policy = changed(PRESETS[preset], {"compact.tail_tokens": tail_tokens})

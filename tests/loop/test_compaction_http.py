@@ -9,11 +9,12 @@ import pytest
 from tests.loop.compacting import DEFAULT, SUMMARY, markers, summaries, with_compact
 from tests.loop.house import PROVIDERS, House
 from tests.loop.studio import until
+from tests.strict.dialects import problems
 
-from palimpsest.model.fault_server import FaultServer
-from palimpsest.model.fault_server import Request as Arrived
-from palimpsest.model.script import Answer, fails, says, stalls
+from palimpsest.model.script import ModelAnswer, fails, says, stalls
 from palimpsest.review.requests import rebuild_all
+from palimpsest.testing import FaultServer
+from palimpsest.testing import ReceivedRequest as Arrived
 from palimpsest.transcript.errors import AbortedError, ApiError
 from palimpsest.transcript.events import SessionCompacted
 from palimpsest.transcript.policies import Policy
@@ -52,11 +53,11 @@ def house(
 ) -> Iterator[Small]:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-test-openai")
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-test")
-    with FaultServer(strict=True) as server:
+    with FaultServer(check=problems) as server:
         yield Small(request.param, tmp_path, server)
 
 
-def by_purpose(request: Arrived) -> Answer:
+def by_purpose(request: Arrived) -> ModelAnswer:
     """Summarise what is to be summarised, and answer what is asked."""
     summary = "You write summaries" in str(request.body)
     return says(SUMMARY if summary else "It is 43.92.")

@@ -16,10 +16,10 @@ from tests.loop.compacting import (
 )
 from tests.loop.studio import Studio, ask, requested
 
-from palimpsest.model.script import Answer, fails, overflows, says
-from palimpsest.model.scripted import Scripted, ScriptedModel
+from palimpsest.model.script import ModelAnswer, fails, overflows, says
 from palimpsest.session.config import load, trust
 from palimpsest.session.live import LiveSession
+from palimpsest.testing import ScriptedAnswer, ScriptedModel
 from palimpsest.transcript.errors import ApiError, ConfigError, ContextOverflowError
 from palimpsest.transcript.parts import RetryPart
 from palimpsest.transcript.policies import Policy
@@ -34,7 +34,7 @@ NAMED = with_compact(model="scripted/writer")
 async def two_models(
     root: Path,
     writes: ScriptedModel,
-    *answers: Scripted,
+    *answers: ScriptedAnswer,
     policy: Policy = NAMED,
     writer: ModelInfo = WRITER,
 ) -> tuple[Studio, ScriptedModel, LiveSession]:
@@ -113,7 +113,7 @@ async def test_the_cost_of_a_summary_counts_for_the_session(tmp_path: Path) -> N
     ],
 )
 async def test_a_model_that_cannot_be_used_is_told_once_and_the_sessions_own_writes(
-    tmp_path: Path, name: str, fault: Answer, words: str
+    tmp_path: Path, name: str, fault: ModelAnswer, words: str
 ) -> None:
     writes = ScriptedModel(fault)
     room, works, session = await two_models(

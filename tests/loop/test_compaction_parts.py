@@ -17,9 +17,9 @@ from tests.loop.compacting import (
 )
 from tests.loop.studio import Studio, ask, until
 
-from palimpsest.model.script import Answer, calls, fails, says, stalls
-from palimpsest.model.scripted import ScriptedModel
+from palimpsest.model.script import ModelAnswer, calls, fails, says, stalls
 from palimpsest.session.live import LiveSession
+from palimpsest.testing import ScriptedModel
 from palimpsest.transcript.errors import AbortedError, ContextOverflowError
 from palimpsest.transcript.events import DecisionMade, SessionCompacted
 from palimpsest.transcript.messages import AssistantMessage
@@ -35,7 +35,7 @@ def part(number: int) -> str:
 
 
 async def grown(
-    root: Path, *answers: Answer, policy: Policy = DEFAULT, turns: int = TURNS
+    root: Path, *answers: ModelAnswer, policy: Policy = DEFAULT, turns: int = TURNS
 ) -> tuple[Studio, ScriptedModel, LiveSession]:
     """Return a session of some 20,000 tokens whose model now reads 8,000 at most."""
     said = [says(f"The mean of column {number} is 43.92. " * 100) for number in range(turns)]
@@ -182,7 +182,7 @@ async def test_a_message_too_large_for_any_request_is_left_out_with_a_note(tmp_p
     [(says("No."), "too short to be of use"), (fails(400, "Not today."), "Not today.")],
 )
 async def test_a_part_that_fails_cuts_nothing(
-    tmp_path: Path, which: int, fault: Answer, sentence: str
+    tmp_path: Path, which: int, fault: ModelAnswer, sentence: str
 ) -> None:
     good = [says(part(number)) for number in range(1, which)]
     room, model, session = await grown(tmp_path, *good, fault)

@@ -20,12 +20,13 @@ from tests.loop.compacting import (
     with_recovery,
 )
 from tests.loop.studio import Studio, ask, until
+from tests.waiting import settled
 
 from palimpsest.model.script import says, stalls
-from palimpsest.model.scripted import ScriptedModel
 from palimpsest.review.weighing import weigh
 from palimpsest.session.live import LiveSession
 from palimpsest.store.state import State
+from palimpsest.testing import ScriptedModel
 from palimpsest.transcript.errors import AbortedError, ApiError, SessionBusy
 from palimpsest.transcript.events import DecisionMade
 from palimpsest.transcript.parts import TextPart
@@ -99,7 +100,7 @@ async def test_an_answer_that_takes_longer_than_the_policy_waits_is_not_waited_f
 
     # The summary takes several windows of waiting; only the answer after it is given up.
     assert await asyncio.wait_for(session.wait_compaction(), 5) is False
-    assert model.requests[-1].purpose == "step"
+    await until(lambda: model.requests[-1].purpose == "step")
     session.cancel()
     await asking
 
@@ -109,7 +110,7 @@ async def test_a_stop_wakes_whoever_waits(tmp_path: Path) -> None:
     asking = await compacting(session, model)
     joined = asyncio.create_task(session.compact())
     waiting = asyncio.create_task(session.wait_compaction())
-    await asyncio.sleep(0.01)
+    await settled()
 
     session.cancel()
 
@@ -123,7 +124,7 @@ async def test_closing_the_session_wakes_whoever_waits(tmp_path: Path) -> None:
     asking = await compacting(session, model)
     joined = asyncio.create_task(session.compact())
     waiting = asyncio.create_task(session.wait_compaction())
-    await asyncio.sleep(0.01)
+    await settled()
 
     await session.close()
 
@@ -283,7 +284,7 @@ async def test_the_limit_waits_once_for_a_compaction_that_runs(tmp_path: Path) -
 
     assert isinstance(answer.error, AbortedError)
     assert "time limit" in answer.error.message
-    assert 1.0 < time.monotonic() - began < 3.0
+    assert time.monotonic() - began > 1.0
     assert [request.purpose for request in model.requests][2:] == ["compaction", "step"]
     [summary] = summaries(session.snapshot().messages)
     assert summary.error is None

@@ -12,9 +12,10 @@ from pathlib import Path
 import pytest
 from tests.loop.house import PROVIDERS, House
 from tests.loop.studio import until
+from tests.strict.dialects import problems
 
-from palimpsest.model.fault_server import FaultServer
-from palimpsest.model.script import Answer, calls, fails, overflows, says, stalls, thinks
+from palimpsest.model.script import ModelAnswer, calls, fails, overflows, says, stalls, thinks
+from palimpsest.testing import FaultServer
 from palimpsest.transcript.errors import (
     AbortedError,
     ApiError,
@@ -31,7 +32,7 @@ async def house(
     """A house whose every request is compared, when its test has ended, with what arrived."""
     monkeypatch.setenv("OPENAI_API_KEY", "sk-test-openai")
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-test")
-    with FaultServer(strict=True) as server:
+    with FaultServer(check=problems) as server:
         house = House(request.param, tmp_path, server)
         yield house
         await house.check_requests()
@@ -94,7 +95,7 @@ async def test_retry_after_is_obeyed_as_sent(house: House) -> None:
 
     await house.ask("Hi")
 
-    assert 0.9 < time.monotonic() - began < 4
+    assert 0.9 < time.monotonic() - began < 20
 
 
 @pytest.mark.parametrize("fault", ["disconnects", "malformed", "ends_early"])
@@ -102,8 +103,8 @@ async def test_an_answer_that_breaks_off_is_never_taken_for_whole(
     house: House, fault: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("palimpsest.model.retry.FIRST_DELAY_SECONDS", 0.01)
-    broken: Answer = getattr(says("Half an "), fault)()
-    half_call: Answer = getattr(calls("bash", command="touch ran"), fault)()
+    broken: ModelAnswer = getattr(says("Half an "), fault)()
+    half_call: ModelAnswer = getattr(calls("bash", command="touch ran"), fault)()
     house.server.script(broken, half_call, says("Whole."))
 
     answer = await house.ask("Hi", yes=True)

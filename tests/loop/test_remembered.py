@@ -5,6 +5,7 @@ from collections.abc import Callable
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.amount import amount
 from tests.builders import Builder
 from tests.loop.edits import Edited
 
@@ -13,7 +14,7 @@ from palimpsest.context.projection import project
 from palimpsest.context.texts import load_texts
 from palimpsest.context.view import View
 from palimpsest.loop.assembly import Assembly, assemble, recorded
-from palimpsest.loop.pile import Terms
+from palimpsest.loop.pile import RequestTerms
 from palimpsest.loop.remembered import Memory
 from palimpsest.transcript.values import ModelInfo, ModelRef, ToolSpec
 
@@ -38,11 +39,11 @@ TOOLS = (ToolSpec(name="read", description="Read a file.", parameters={"type": "
 DEFAULT = POLICIES["palimpsest"]
 
 
-def terms(model: str, count: Callable[[str], int] = len) -> Terms:
-    return Terms(SYSTEM, TOOLS, MODELS[model], DEFAULT, count)
+def terms(model: str, count: Callable[[str], int] = len) -> RequestTerms:
+    return RequestTerms(SYSTEM, TOOLS, MODELS[model], DEFAULT, count)
 
 
-def from_scratch(edited: Edited, wanted: Terms) -> Assembly:
+def from_scratch(edited: Edited, wanted: RequestTerms) -> Assembly:
     messages, decisions = tuple(edited.messages), tuple(edited.decisions)
     projection = project(
         View(messages, decisions, load_texts(messages, edited.read, decisions)),
@@ -55,12 +56,12 @@ def from_scratch(edited: Edited, wanted: Terms) -> Assembly:
     return assemble(projection, wanted.model, wanted.count, messages)
 
 
-def remembered(memory: Memory, edited: Edited, wanted: Terms) -> Assembly | None:
+def remembered(memory: Memory, edited: Edited, wanted: RequestTerms) -> Assembly | None:
     return memory.assembly(tuple(edited.messages), tuple(edited.decisions), wanted, edited.read)
 
 
 @pytest.mark.slow
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=amount(100, 2_000), deadline=None)
 @given(
     seed=st.integers(0, 2**32),
     edits=st.integers(1, 40),
@@ -135,7 +136,7 @@ def test_a_message_more_asks_about_its_own_texts_only() -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=amount(40, 800), deadline=None)
 @given(seed=st.integers(0, 2**32), model=st.sampled_from(sorted(MODELS)), tidy=st.booleans())
 def test_what_was_recorded_of_weights_is_what_counting_gives(
     *, seed: int, model: str, tidy: bool
@@ -186,6 +187,8 @@ def test_another_model_gets_a_request_of_its_own() -> None:
 
 def test_rules_that_look_at_more_than_neighbours_take_the_other_road() -> None:
     edited = worked(5)
-    wanted = Terms(SYSTEM, TOOLS, MODELS["openai/gpt-test"], POLICIES["openclaw-2026.9"], len)
+    wanted = RequestTerms(
+        SYSTEM, TOOLS, MODELS["openai/gpt-test"], POLICIES["openclaw-2026.9"], len
+    )
 
     assert remembered(Memory(), edited, wanted) is None

@@ -6,13 +6,13 @@ from pathlib import Path
 import pytest
 from tests.loop.studio import Studio, ask, requested, until
 
-from palimpsest.model.script import Answer, calls, fails, says, thinks
-from palimpsest.model.scripted import ScriptedModel
+from palimpsest.model.script import ModelAnswer, calls, fails, says, thinks
+from palimpsest.testing import ScriptedModel
 from palimpsest.transcript.errors import ApiError, UserError
 from palimpsest.transcript.messages import AssistantMessage, UserMessage
 
 
-def broken() -> Answer:
+def broken() -> ModelAnswer:
     return fails(400, "The request makes no sense.")
 
 

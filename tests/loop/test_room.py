@@ -9,12 +9,12 @@ from palimpsest.context.policy import POLICIES
 from palimpsest.context.prune import prune
 from palimpsest.context.texts import load_texts
 from palimpsest.context.view import View
-from palimpsest.model.script import Answer, calls, overflows, says
-from palimpsest.model.scripted import ScriptedModel
+from palimpsest.model.script import ModelAnswer, calls, overflows, says
 from palimpsest.model.tokenizer import counter
 from palimpsest.review.requests import policy_of, rebuild_all
 from palimpsest.session.live import LiveSession
 from palimpsest.store.state import State
+from palimpsest.testing import ScriptedAnswer, ScriptedModel
 from palimpsest.transcript.decisions import Decision, StepRequest
 from palimpsest.transcript.errors import ContextOverflowError
 from palimpsest.transcript.events import DecisionMade, Record
@@ -28,7 +28,7 @@ SUMMARY = "## Goal\n- read the logs\n\n## Numbers and facts\n- 0 errors\n" + "- 
 
 def room(
     tmp_path: Path,
-    *answers: Answer,
+    *answers: ScriptedAnswer,
     window: int = 24_000,
     policy: str | Policy = "palimpsest",
     caching: bool = False,
@@ -52,7 +52,7 @@ def room(
     return studio, model
 
 
-def reads(*numbers: int) -> list[Answer]:
+def reads(*numbers: int) -> list[ModelAnswer]:
     return [calls("read", path=f"log{number}.txt").reports_nothing() for number in numbers]
 
 

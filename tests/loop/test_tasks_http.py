@@ -9,11 +9,12 @@ from tests.loop.house import PROVIDERS, House
 from tests.loop.studio import ask
 from tests.model.expected_body import expected_bodies
 from tests.session.helping import children, library, write
+from tests.strict.dialects import problems
 
-from palimpsest.model.fault_server import FaultServer
 from palimpsest.model.script import calls, says
 from palimpsest.review.requests import rebuild_all
 from palimpsest.session.library import equip
+from palimpsest.testing import FaultServer
 from palimpsest.transcript.parts import ToolCompleted, ToolPart
 
 
@@ -28,7 +29,7 @@ async def test_a_task_and_its_parent_send_what_their_logs_say(
     write(tmp_path / ".agents/skills/count/SKILL.md", "---\ndescription: Counts\n---\nUse read.")
     # Its first import takes longer than an answer may, on a machine with other work.
     await asyncio.to_thread(importlib.import_module, "litellm")
-    with FaultServer(strict=True) as server:
+    with FaultServer(check=problems) as server:
         server.script(
             calls("task", description="Count", prompt="Count a.txt", agent="explore"),
             calls("read", path="a.txt"),

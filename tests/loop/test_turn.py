@@ -9,9 +9,9 @@ from tests.loop.studio import Studio, ask, requested, until
 
 from palimpsest.context.policy import POLICIES
 from palimpsest.model.script import calls, fails, overflows, says, thinks, writes
-from palimpsest.model.scripted import ScriptedModel
 from palimpsest.review.requests import policy_of, rebuild_all
 from palimpsest.session.permitting import Permitting
+from palimpsest.testing import ScriptedModel
 from palimpsest.transcript.errors import (
     AbortedError,
     ApiError,
@@ -320,6 +320,28 @@ async def test_a_window_too_small_to_work_in_is_refused_before_anything_is_sent(
     assert model.requests == []
 
 
+async def test_more_tools_than_the_provider_takes_are_refused_before_anything_is_sent(
+    tmp_path: Path,
+) -> None:
+    def extra() -> str:
+        """Do nothing."""
+        return ""
+
+    model = ScriptedModel(says("Hello."))
+    studio = Studio(tmp_path, model)
+    for number in range(129):
+        studio.services.registry.add(extra, name=f"extra_{number}")
+    session = await studio.session()
+
+    answer = await ask(session, "Hi", model="openai/gpt-test")
+
+    assert answer.error is not None
+    assert "openai/gpt-test takes 128 tools at most" in answer.error.message
+    assert "Name those that are needed with --tools" in answer.error.message
+    assert model.requests == []
+    assert (await ask(session, "Hi", model="somebody/gpt-test")).text == "Hello."
+
+
 @pytest.mark.parametrize(
     ("policy", "role"), [("palimpsest", "user"), ("opencode-1.1", "assistant")]
 )
@@ -391,8 +413,7 @@ async def test_cancel_stops_a_model_that_says_nothing(tmp_path: Path) -> None:
     model = ScriptedModel(says("Let me ").stalls(), says("Next."))
     session = await Studio(tmp_path, model).session()
     running = asyncio.create_task(ask(session, "Hi"))
-    await until(lambda: bool(model.requests))
-    await asyncio.sleep(0.05)
+    await until(lambda: "Let me " in str(session.snapshot().messages))
 
     assert session.cancel("Stopped by test.")
     answer = await running

@@ -16,9 +16,9 @@ from palimpsest.model.model import (
     ToolCalled,
     ToolReturned,
 )
-from palimpsest.model.script import Answer, calls, fails, says, thinks, writes
-from palimpsest.model.scripted import ScriptedModel
+from palimpsest.model.script import ModelAnswer, calls, fails, says, thinks, writes
 from palimpsest.session.live import LiveSession
+from palimpsest.testing import ScriptedModel
 from palimpsest.tools.permissions import from_config
 from palimpsest.tools.tool import ToolContext, ToolOutcome
 from palimpsest.transcript.errors import AbortedError, ApiError, OutputLengthError
@@ -48,19 +48,21 @@ class Count:
         self.concurrent = concurrent
         self.ran: list[int] = []
         self.at_once = 0
+        self.together = 1
+        """So many wait for each other."""
         self._now = 0
 
     async def run(self, arguments: Any, _context: ToolContext) -> ToolOutcome:
         self.ran.append(arguments.number)
         self._now += 1
         self.at_once = max(self.at_once, self._now)
-        await asyncio.sleep(0.01)
+        await until(lambda: self.at_once >= self.together)
         self._now -= 1
         return ToolOutcome(title="counted", output=str(arguments.number))
 
 
 async def counting(
-    root: Path, *answers: Answer, concurrent: bool = True
+    root: Path, *answers: ModelAnswer, concurrent: bool = True
 ) -> tuple[Studio, LiveSession, ScriptedModel, Count]:
     model, tool = ScriptedModel(*answers), Count(concurrent=concurrent)
     studio = Studio(root, model, rules=RULES)
@@ -164,6 +166,7 @@ async def test_calls_run_at_the_same_time_where_the_tool_allows_it(
 ) -> None:
     three = calls("count", number=1).calls("count", number=2).calls("count", number=3)
     _, session, _, tool = await counting(tmp_path, three, says("Six."), concurrent=concurrent)
+    tool.together = at_once
 
     await ask(session, "Count.")
 

@@ -9,12 +9,13 @@ import pytest
 from tests.loop.studio import Studio, ask
 from tests.model.expected_body import expected_bodies
 from tests.model.strict_bodies import PNG
+from tests.strict.dialects import problems
 
-from palimpsest.model.fault_server import FaultServer
 from palimpsest.model.litellm_model import LitellmModel
-from palimpsest.model.script import Answer, calls, says, thinks
+from palimpsest.model.script import ModelAnswer, calls, says, thinks
 from palimpsest.review.requests import rebuild_all
 from palimpsest.session.api import Answer as SessionAnswer
+from palimpsest.testing import FaultServer
 from palimpsest.transcript.values import ModelInfo
 
 BASES = {"openai": "openai", "anthropic": "anthropic", "gemini": "gemini", "mistral": "mistral"}
@@ -47,11 +48,11 @@ def street(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Street]:
         monkeypatch.setenv(f"{provider}_API_KEY", "sk-test-0123456789")
     (tmp_path / "a.png").write_bytes(base64.b64decode(PNG))
     (tmp_path / "a.txt").write_text("one\ntwo\n")
-    with FaultServer(strict=True) as server:
+    with FaultServer(check=problems) as server:
         yield Street(tmp_path, server)
 
 
-def turn() -> tuple[Answer, ...]:
+def turn() -> tuple[ModelAnswer, ...]:
     """Look at a picture, twice at a file, ask for what is not there, and answer."""
     looks = thinks("Hm.").says("I look.").calls("read", path="a.png").calls("read", path="a.txt")
     return (looks.calls("read", path="a.txt"), calls("no such tool!", x=1), says("Done."))

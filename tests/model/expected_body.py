@@ -9,11 +9,11 @@ import threading
 from collections.abc import Sequence
 from typing import Any
 
-from palimpsest.model.fault_server import FaultServer
 from palimpsest.model.litellm_model import LitellmModel
 from palimpsest.model.model import ModelRequest
-from palimpsest.model.providers import family
 from palimpsest.model.script import says
+from palimpsest.testing import FaultServer
+from palimpsest.transcript.provider import profile
 
 
 def expected_body(request: ModelRequest) -> dict[str, Any]:
@@ -32,8 +32,11 @@ def expected_bodies(requests: Sequence[ModelRequest]) -> list[dict[str, Any]]:
 
 
 def _redirected(request: ModelRequest, server: FaultServer) -> ModelRequest:
-    dialect = family(request.model.ref)
-    base = server.openai_base if dialect == "deepseek" else server.base(dialect)
+    match profile(request.model.ref).wire:
+        case "anthropic" | "gemini" | "mistral" as dialect:
+            base = server.base(dialect)
+        case _:
+            base = server.openai_base
     return ModelRequest(
         model=request.model.model_copy(update={"api_base": base}),
         messages=request.messages,

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from typing import Any
 
-from palimpsest.model.fault_server import FaultServer
 from palimpsest.model.litellm_model import LitellmModel
 from palimpsest.model.model import Model, ModelRequest, StreamEvent
+from palimpsest.testing import FaultServer
 from palimpsest.transcript.errors import ErrorValue, ModelFailed
 from palimpsest.transcript.values import ModelInfo, ModelRef, Price, ToolSpec
 

@@ -1,14 +1,18 @@
 """A model's limits and price come from where they are known, and say when they are assumed."""
 
 import json
+import sys
 import threading
 from collections.abc import Iterator, Mapping
 from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from palimpsest.model import ollama, table
 from palimpsest.model.catalog import choose, info, known
+from palimpsest.model.litellm_model import wait
 from palimpsest.model.ollama import LocalModel
 from palimpsest.model.providers import DEFAULT_MODELS, KEY_VARIABLES
 from palimpsest.transcript.errors import ConfigError
@@ -127,6 +131,13 @@ def test_lists_what_is_available_and_why() -> None:
     assert all(name.startswith("anthropic/") for name in names[1:-2])
 
 
+FACTS = (
+    "max_input_tokens", "max_output_tokens", "max_tokens", "input_cost_per_token", "output_cost_per_token",
+    "cache_read_input_token_cost", "cache_creation_input_token_cost", "supports_vision", "supports_reasoning",
+    "supports_prompt_caching", "supports_function_calling",
+)  # fmt: skip
+
+
 class Handler(BaseHTTPRequestHandler):
     """A server that is an Ollama and an OpenAI-compatible one at once."""
 
@@ -135,6 +146,15 @@ class Handler(BaseHTTPRequestHandler):
             "models": [{"name": "qwen:latest"}],
             "data": [{"id": "served"}],
         }
+        if self.path.startswith("/keyed"):
+            listed = {
+                "data": [
+                    {"id": name}
+                    for name in ("text-embedding-3", "qwen3-8b", "whisper-1", "llama-4")
+                ]
+            }
+            if self.headers["authorization"] != "Bearer sk-right":
+                listed = {"detail": "Unauthorized"}
         self.answer(listed)
 
     def do_POST(self) -> None:
@@ -179,11 +199,71 @@ def test_a_server_of_ones_own_is_asked_for_its_model(local_server: str) -> None:
     assert choose(named, nothing).id == "openai/mine"
 
 
-def test_no_server_is_no_model() -> None:
-    gone = {"OLLAMA_HOST": "http://127.0.0.1:9", "OPENAI_BASE_URL": "http://127.0.0.1:9/v1"}
+def test_no_ollama_is_no_model() -> None:
+    gone = {"OLLAMA_HOST": "http://127.0.0.1:9"}
 
     assert ollama.models(gone) == ()
     assert choose(gone).id == "rehearsal/rehearsal"
+
+
+def test_a_server_that_is_down_is_named_and_never_replaced() -> None:
+    gone = {"OPENAI_BASE_URL": "http://127.0.0.1:9/v1", "ANTHROPIC_API_KEY": "x"}
+
+    with pytest.raises(ConfigError, match=r"The server at http://127\.0\.0\.1:9/v1.*Start it"):
+        choose(gone, nothing)
+
+
+def test_a_server_is_asked_with_its_key_and_what_cannot_chat_is_skipped(local_server: str) -> None:
+    environment = {"OPENAI_BASE_URL": f"{local_server}/keyed", "OPENAI_API_KEY": "sk-right"}
+
+    assert choose(environment, nothing).id == "openai/qwen3-8b"
+    listed = [one for one in known(environment, None, nothing) if "listed by" in one.because]
+    assert [one.info.ref.id for one in listed] == ["openai/qwen3-8b", "openai/llama-4"]
+    with pytest.raises(ConfigError, match="does not list its models"):
+        choose({**environment, "OPENAI_API_KEY": "sk-wrong"}, nothing)
+
+
+def test_facts_are_litellms_own_for_every_model_that_calls_tools() -> None:
+    wait(60)
+    litellm = sys.modules["litellm"]
+    whole: dict[str, dict[str, Any]] = json.loads((table.path() or Path()).read_text("utf-8"))
+    names = [
+        ("bedrock" if value["litellm_provider"] == "bedrock_converse" else value["litellm_provider"].split("-")[0]
+         if value["litellm_provider"].startswith("vertex_ai-") else value["litellm_provider"], key)
+        for key, value in whole.items()
+        if value.get("mode") in {"chat", "responses"} and value.get("supports_function_calling")
+    ]  # fmt: skip
+    differ = {}
+    for provider, key in names:
+        if provider in {"ollama", "lemonade"}:
+            continue  # litellm asks their servers, and has nothing to say of one that does not run
+        name = key.removeprefix(f"{provider}/")
+        try:
+            theirs = litellm.get_model_info(f"{provider}/{name}")
+        except litellm.exceptions.BadRequestError:
+            continue
+        except Exception as error:
+            if type(error).__name__ != "ModelNotMappedError":
+                raise
+            continue
+        ours = table.find(ModelRef(provider=provider, name=name)) or {}
+        wrong = [
+            field for field in FACTS if (ours.get(field) or None) != (theirs.get(field) or None)
+        ]
+        if wrong:
+            differ[f"{provider}/{name}"] = wrong
+
+    assert differ == {}
+    assert len(names) > 2_000
+
+
+def test_a_model_of_bedrock_and_of_vertex_is_known_by_its_usual_name() -> None:
+    bedrock = info("bedrock/us.anthropic.claude-sonnet-4-5-20250929-v1:0", environment={})
+    vertex = info("vertex_ai/claude-sonnet-4-5", environment={})
+
+    assert (bedrock.window_assumed, bedrock.vision, bedrock.reasoning) == (False, True, True)
+    assert bedrock.price.input == 3.3
+    assert (vertex.window_assumed, vertex.price.output) == (False, 15.0)
 
 
 def test_the_table_leaves_dated_copies_out() -> None:

@@ -1,4 +1,4 @@
-"""A model of our own streams through litellm as any provider's does."""
+"""A model of our own streams as any provider's does, and litellm is not asked."""
 
 from collections.abc import AsyncIterator
 from typing import Any
@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 from tests.model.requests import HELLO, PYTHON, SYSTEM, info, request, run
 
-from palimpsest.model import litellm_model
 from palimpsest.model.custom import (
     CustomCall,
     CustomChunk,
@@ -20,7 +19,6 @@ from palimpsest.model.model import StepFinished, StreamEvent, TextDelta, ToolCal
 from palimpsest.transcript.errors import ApiError, ContextOverflowError
 from palimpsest.transcript.values import Price, Usage
 
-pytestmark = pytest.mark.usefixtures("litellm")
 USAGE = Usage(input=10, output=6, reasoning=1, cache_read=90)
 MODEL = info("parrot", price=Price(input=1.0, output=2.0, cache_read=0.1))
 
@@ -54,12 +52,6 @@ STORY = (
     CustomCall("python", '{"code": '),
     CustomFinish("tool_calls", USAGE),
 )
-
-
-@pytest.fixture(params=["through litellm", "past litellm"], autouse=True)
-def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The same events, whether litellm is ours or was the user's first."""
-    monkeypatch.setattr(litellm_model.LIBRARY, "ours", request.param == "through litellm")
 
 
 async def play(parrot: Parrot, **parameters: Any) -> tuple[list[StreamEvent], Any]:

@@ -84,7 +84,7 @@ def test_a_prefix_of_class_names_is_not_for_people() -> None:
     error = of("NotFoundError", message, status_code=404)
 
     assert isinstance(error, ApiError)
-    assert error.message == "No such model."
+    assert error.message.startswith("The provider 'openai' answered 404: No such model. Check ")
 
 
 @pytest.mark.parametrize(

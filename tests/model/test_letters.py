@@ -9,13 +9,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from palimpsest.model.letters import allowed_ids, arguments, clean, tool_name, unread
-from palimpsest.model.providers import Family
 from palimpsest.transcript.flat import CallBlock, FlatMessage
+from palimpsest.transcript.provider import profile
+from palimpsest.transcript.values import ModelRef
 
 
-def written(target: Family, *identifiers: str) -> list[str]:
+def written(provider: str, *identifiers: str) -> list[str]:
     made = tuple(CallBlock(call_id=one, tool="read", input={}) for one in identifiers)
-    write = allowed_ids((FlatMessage(role="assistant", blocks=made),), target)
+    write = allowed_ids(
+        (FlatMessage(role="assistant", blocks=made),),
+        profile(ModelRef(provider=provider, name="x")),
+    )
     return [write(one) for one in identifiers]
 
 
@@ -62,8 +66,8 @@ def test_a_result_is_told_to_gemini_so_that_nothing_is_read_into_it(text: str, r
     [("read", "read"), ("_x", "_x"), ("2nd", "_2nd"), ("-x", "_-x"), ("9" * 64, "_" + "9" * 63)],
 )
 def test_geminis_tools_begin_with_a_letter(name: str, there: str) -> None:
-    assert tool_name(name, "gemini") == there
-    assert tool_name(name, "openai") == name
+    assert tool_name(name, profile(ModelRef(provider="gemini", name="x"))) == there
+    assert tool_name(name, profile(ModelRef(provider="openai", name="x"))) == name
 
 
 def test_halves_of_characters_leave_ids_and_ids_stay_apart() -> None:

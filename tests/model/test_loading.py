@@ -23,7 +23,7 @@ HOOK = """
 ASK = """
     import asyncio
     from tests.model.requests import info, request, run
-    from palimpsest.model.fault_server import FaultServer
+    from palimpsest.testing import FaultServer
     from palimpsest.model.custom import CustomFinish, CustomText
     from palimpsest.model.litellm_model import LIBRARY, LitellmModel
     from palimpsest.model.model import TextDelta
@@ -138,6 +138,15 @@ def test_importing_the_adapter_imports_neither_litellm_nor_tiktoken(tmp_path: Pa
         palimpsest.model.catalog.info("gpt-4o")
         assert not {"litellm", "tiktoken", "openai"} & set(sys.modules)
         """,
+        tmp_path,
+    )
+
+
+def test_a_model_of_our_own_answers_without_it(tmp_path: Path) -> None:
+    asking = ASK.replace('("openai", "anthropic", "parrot")', '("parrot",)')
+
+    python(
+        together(HOOK, asking, 'assert not {"litellm", "openai"} & set(sys.modules)'),
         tmp_path,
     )
 

@@ -7,6 +7,7 @@ from tests.model.strict_bodies import JPEG, PDF, PNG
 
 from palimpsest.model.media import media
 from palimpsest.transcript.flat import MediaBlock
+from palimpsest.transcript.provider import profile
 from palimpsest.transcript.values import ModelInfo, ModelRef
 
 GIF = "R0lGODlhAQABAAAAACw="
@@ -18,7 +19,7 @@ def sent(
 ) -> Any:
     ref = ModelRef(provider=provider, name="some-model")
     info = ModelInfo(ref=ref, window=8_000, output_limit=1_000, vision=vision)
-    piece = media(MediaBlock(mime=mime, url=url, filename="a"), info)
+    piece = media(MediaBlock(mime=mime, url=url, filename="a"), info, profile(ref))
     match piece["type"]:
         case "image_url":
             return piece["image_url"]["url"]

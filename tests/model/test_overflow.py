@@ -100,12 +100,12 @@ def test_a_refusal_that_speaks_of_a_compaction_says_so() -> None:
 @pytest.mark.parametrize("refusals", TABLES)
 def test_a_server_that_sends_the_request_back_costs_no_time(refusals: Refusals) -> None:
     words = "context input prompt request length token " * 50_000
-    began = time.perf_counter()
+    began = time.process_time()
 
     is_overflow(words, refusals=refusals)
     observed_tokens(words, refusals)
 
-    assert time.perf_counter() - began < 1.0
+    assert time.process_time() - began < 1.0
 
 
 @pytest.mark.parametrize(

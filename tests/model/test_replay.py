@@ -1,11 +1,11 @@
 """A recorded session answers again, step by step."""
 
+from tests.model.replay import ReplayModel, recorded_steps
 from tests.model.requests import info, request, run
 
 from palimpsest.model.model import ModelRequest, StepStarted, StreamEvent, TextDelta
-from palimpsest.model.replay import ReplayModel, recorded_steps
 from palimpsest.model.script import calls, says
-from palimpsest.model.scripted import ScriptedModel
+from palimpsest.testing import ScriptedModel
 from palimpsest.transcript.errors import AbortedError, UnknownError
 from palimpsest.transcript.messages import AssistantMessage, Message, MessagePath, MessageTime
 from palimpsest.transcript.parts import (

@@ -9,6 +9,10 @@ from pathlib import Path
 
 import nbformat
 import pytest
+from tests.review.laws import replayed_as_it_was
+
+from palimpsest.store.jsonl import JsonlStore
+from palimpsest.store.layout import prepare
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "scripts"))
@@ -93,3 +97,15 @@ def test_becomes_a_page_without_scripts(ran: tuple[nbformat.NotebookNode, int]) 
 
     assert "<script" not in page
     assert "allowed once" in page
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("ran")
+def test_its_sessions_are_replayed_as_they_were(folder: Path) -> None:
+    store = JsonlStore(prepare(folder))
+
+    listed = store.list()
+
+    assert listed
+    for session in listed:
+        assert replayed_as_it_was(store, session.id).recorded.steps

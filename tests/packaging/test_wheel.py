@@ -85,6 +85,22 @@ def test_a_kernel_loads_the_magic(fresh: Path, tmp_path: Path) -> None:
     assert reply["content"]["status"] == "ok"
 
 
+def test_a_tool_can_be_tested_where_only_the_wheel_is(fresh: Path, tmp_path: Path) -> None:
+    page = (ROOT / "docs" / "testing.md").read_text(encoding="utf-8")
+    example = page.split("```python\n")[2].split("```")[0]
+
+    done = subprocess.run(
+        [fresh / "python", "-c", example],
+        env=alone(fresh),
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 def test_the_sdist_installs_without_node(wheel: Path, tmp_path: Path) -> None:
     sdist = next(wheel.parent.glob("*.tar.gz"))
     command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "-w", tmp_path, sdist]

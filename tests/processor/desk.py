@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 from tests.builders import MODEL, SESSION
 
-from palimpsest.processor.recorder import Desk
+from palimpsest.processor.recorder import StreamServices
 from palimpsest.store.journal import Journal
 from palimpsest.store.memory import MemoryStore
 from palimpsest.store.state import State
@@ -49,7 +49,7 @@ class Bench:
             path=MessagePath(cwd="/w", root="/w"),
         )
         self.journal.append(MessageUpdated(info=self.message))
-        self.desk = Desk(
+        self.desk = StreamServices(
             recorder=self.journal,
             ids=self.ids,
             clock=self.clock,

@@ -3,6 +3,7 @@
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.amount import amount
 from tests.render.browser import Page
 from tests.render.stories import (
     ASKS,
@@ -17,7 +18,7 @@ from tests.render.stories import (
     user,
 )
 
-from palimpsest.render.figures import Share, gauge
+from palimpsest.render.figures import TokenShare, gauge
 from palimpsest.render.html import render_page
 from palimpsest.render.markup import to_html
 from palimpsest.render.story import Notes
@@ -77,7 +78,7 @@ def test_lets_no_payload_come_alive_anywhere(payload: str) -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=amount(100, 3_000), deadline=None)
 @given(st.lists(st.sampled_from([*PAYLOADS, "\n", "\n\n", "- ", "| ", "> ", "`", "**", "x"])))
 def test_lets_no_mixture_come_alive(pieces: list[str]) -> None:
     assert alive(to_html("".join(pieces))) == []
@@ -167,7 +168,12 @@ def test_is_quick_on_hostile_text() -> None:
 
 
 def test_draws_the_window_in_the_same_order_always() -> None:
-    shares = [Share("output", 30), Share("system", 10), Share("nonsense", 5), Share("user", 20)]
+    shares = [
+        TokenShare("output", 30),
+        TokenShare("system", 10),
+        TokenShare("nonsense", 5),
+        TokenShare("user", 20),
+    ]
 
     drawn = gauge(shares, 200, reserve=20)
 
@@ -180,6 +186,6 @@ def test_draws_the_window_in_the_same_order_always() -> None:
 def test_draws_whatever_the_numbers_are(
     shares: list[tuple[str, int]], window: int, reserve: int
 ) -> None:
-    drawn = gauge([Share(*share) for share in shares], window, reserve=reserve)
+    drawn = gauge([TokenShare(*share) for share in shares], window, reserve=reserve)
 
     assert alive(drawn) == []

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from nbconvert.filters.markdown_mistune import markdown2html_mistune
+from tests.amount import amount
 from tests.render.browser import Page
 from tests.render.stories import (
     ASKS,
@@ -100,7 +101,9 @@ FRAGMENTS = (
 
 
 @pytest.mark.slow
-@settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(
+    max_examples=amount(100, 8_000), deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
 @given(st.lists(st.sampled_from(FRAGMENTS), max_size=14).map("".join))
 def test_lets_no_mixture_of_fragments_come_alive(words: str) -> None:
     """Dialects disagree about code and maths; a mixture is how a tag slips out."""
@@ -110,7 +113,7 @@ def test_lets_no_mixture_of_fragments_come_alive(words: str) -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=amount(100, 3_000), deadline=None)
 @given(st.text(), st.text(), st.text())
 def test_never_raises_and_gives_the_same_again(words: str, name: str, output: str) -> None:
     parts = (text(words), ran(name, output, title=words, code=output), *everywhere(name))
@@ -122,7 +125,7 @@ def test_never_raises_and_gives_the_same_again(words: str, name: str, output: st
 
 
 @pytest.mark.slow
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=amount(100, 2_000), deadline=None)
 @given(
     st.lists(st.tuples(st.text(max_size=4_000), st.text(max_size=9_000)), max_size=6),
     st.integers(0, 3_000),

@@ -12,7 +12,7 @@ from tests.render.test_html import OUR_OWN
 
 from palimpsest.render.figures import KINDS
 from palimpsest.render.style import DARK, HEX, LIGHT, WINDOW
-from palimpsest.render.window import Entry, Fill, Mark, Sheet, share, to_html
+from palimpsest.render.window import Fill, Mark, Sheet, WindowEntry, share, to_html
 from palimpsest.render.window_text import BAR, SIGNS, bar, to_markdown, to_text
 
 OURS = {*OUR_OWN, "<bdi>", "<i>", "div.role", "div.aria-label"}
@@ -34,7 +34,10 @@ def sheet(words: str = "data/raw_2009.csv", **more: object) -> Sheet:
         "warning": words,
         "remarks": (words, "Policy: palimpsest."),
         "entries_title": "Everything in it",
-        "entries": (Entry("output", words, words, 44_996, words), Entry("user", "prompt", "", 4)),
+        "entries": (
+            WindowEntry("output", words, words, 44_996, words),
+            WindowEntry("user", "prompt", "", 4),
+        ),
         "more_entries": words,
         "marks_title": "What the model no longer sees whole",
         "marks": (Mark(words, words, ("cleared", words), words), Mark("summary", "", (), "")),

@@ -3,7 +3,7 @@
 import pytest
 from tests.builders import Builder
 
-from palimpsest.render.story import Call, Notes, tell
+from palimpsest.render.story import Notes, OutlineCall, tell
 from palimpsest.transcript.decisions import Decision
 from palimpsest.transcript.parts import ToolPart
 
@@ -24,7 +24,7 @@ def strips(*decided: tuple[str, str]) -> tuple[str, ...]:
         for number, (action, rule) in enumerate(decided)
     )
     [call] = tell([part], notes=Notes(decisions=decisions))
-    assert isinstance(call, Call)
+    assert isinstance(call, OutlineCall)
     return call.strips
 
 

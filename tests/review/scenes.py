@@ -12,9 +12,9 @@ from tests.loop.test_room import SUMMARY, reads, room
 from palimpsest.context.changes import changed
 from palimpsest.context.presets import PRESETS
 from palimpsest.model.model import ModelRequest
-from palimpsest.model.script import Answer, calls, overflows, says, stalls
-from palimpsest.model.scripted import ScriptedModel
+from palimpsest.model.script import ModelAnswer, calls, overflows, says, stalls
 from palimpsest.session.live import LiveSession
+from palimpsest.testing import ScriptedModel
 from palimpsest.transcript.parts import ToolPart
 from palimpsest.transcript.policies import Policy
 
@@ -205,7 +205,7 @@ async def steered(tmp_path: Path) -> tuple[Studio, LiveSession]:
     """A person said something into a turn that ran."""
     waiting: list[asyncio.Task[object]] = []
 
-    def slow(_request: ModelRequest) -> Answer:
+    def slow(_request: ModelRequest) -> ModelAnswer:
         words = ask(session, "Only the first lines.", delivery="steer")
         waiting.append(asyncio.get_running_loop().create_task(words))
         return calls("bash", command="sleep 0.1")

@@ -12,16 +12,17 @@ from tests.loop.studio import Studio, ask, requested, until
 
 from palimpsest.context.policy import POLICIES
 from palimpsest.context.route import route
-from palimpsest.model.script import Answer, calls, fails, says, stalls, thinks
-from palimpsest.model.scripted import ScriptedModel
+from palimpsest.model.script import ModelAnswer, calls, fails, says, stalls, thinks
 from palimpsest.model.tokenizer import counter
-from palimpsest.review.ledger import Item, Ledger, Reduction
+from palimpsest.review.ledger import Ledger
 from palimpsest.review.sheet import _since
 from palimpsest.review.weighing import _calibrated, weigh, weigh_recorded
+from palimpsest.review.window_contents import Reduction, ReportItem
 from palimpsest.session.followed import FollowedSession
 from palimpsest.session.live import LiveSession
 from palimpsest.store.jsonl import JsonlStore
 from palimpsest.store.layout import prepare
+from palimpsest.testing import ScriptedModel
 from palimpsest.transcript.errors import ContentFilterError, NotFound, SessionHeld
 from palimpsest.transcript.events import PartUpdated
 from palimpsest.transcript.notices import notice
@@ -57,7 +58,7 @@ PRUNING = changed(
 )
 
 
-def studio(root: Path, *answers: Answer, policy: Policy = DEFAULT, **more: Any) -> Studio:
+def studio(root: Path, *answers: ModelAnswer, policy: Policy = DEFAULT, **more: Any) -> Studio:
     for number in range(3):
         (root / f"{number}.csv").write_text(CSV)
     room = Studio(root, ScriptedModel(*answers), info=INFO, **more)
@@ -70,7 +71,7 @@ async def look(session: LiveSession) -> Ledger:
     return weigh(session.basis(), lambda only: session.records_after(0, only))
 
 
-def read(number: int) -> Answer:
+def read(number: int) -> ModelAnswer:
     return calls("read", path=f"{number}.csv")
 
 
@@ -82,7 +83,7 @@ def of(ledger: Ledger, way: str) -> list[Reduction]:
     return [one for one in ledger.gone if one.way == way]
 
 
-def without_tokens(items: tuple[Item, ...]) -> list[tuple[object, ...]]:
+def without_tokens(items: tuple[ReportItem, ...]) -> list[tuple[object, ...]]:
     return [(i.kind, i.name, i.words, i.message_id, i.part_id, i.shown, i.pinned) for i in items]
 
 

@@ -15,49 +15,31 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
+from tests.amount import amount
 from tests.loop.house import PROVIDERS, House
 from tests.loop.studio import Studio, ask
 from tests.loop.test_room import SUMMARY
-from tests.review.test_versions import FIRST, loaded
+from tests.review.laws import holds
+from tests.review.test_versions import FIRST, SECOND, loaded
 
 from palimpsest.context.changes import changed
 from palimpsest.context.presets import PRESETS
-from palimpsest.model.fault_server import FaultServer, Request
 from palimpsest.model.model import ModelRequest
-from palimpsest.model.script import Answer, calls, overflows, says
-from palimpsest.model.scripted import ScriptedModel
+from palimpsest.model.script import ModelAnswer, calls, overflows, says
 from palimpsest.review.redecide import redecide
 from palimpsest.review.requests import rebuild_all
-from palimpsest.review.whatif import WhatIf, whatif
+from palimpsest.review.whatif import whatif
 from palimpsest.session.live import LiveSession
 from palimpsest.store.jsonl import JsonlStore
 from palimpsest.store.layout import prepare
 from palimpsest.store.memory import MemoryStore
 from palimpsest.store.store import Store
+from palimpsest.testing import FaultServer, ReceivedRequest, ScriptedModel
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.policies import Policy
 from palimpsest.transcript.values import ModelInfo, ModelRef
 
 LINES = "\n".join(f"line {number}: all is well, and nobody reads it" for number in range(260))
-
-
-def holds(store: Store, session_id: str) -> WhatIf:
-    """Check all three laws of a log."""
-    rebuilt = list(rebuild_all(store, session_id, store.read(session_id)))
-    assert all(one.matches for one in rebuilt)
-    again = redecide(store, session_id)
-    assert again.same, again.text
-    found = whatif(store, session_id)
-    was, other = found.recorded, found.other
-    assert [step.tokens for step in other.steps] == [step.tokens for step in was.steps]
-    assert found.same
-    assert [step.cached for step in other.steps] == [step.cached for step in was.steps]
-    rules = [[one.rule for one in step.decisions] for step in was.steps]
-    assert [[one.rule for one in step.decisions] for step in other.steps] == rules
-    assert not any(one.stand_in for one in other.compactions)
-    steps = [one.request for one in rebuilt if one.request.purpose == "step"]
-    assert [step.request for step in other.steps] == steps
-    return found
 
 
 def studio(
@@ -176,6 +158,16 @@ def test_a_log_of_the_first_projection_is_replayed_as_that_version_sent_it(
     assert not whatif(store, "ses_any", Policy()).same
 
 
+def test_a_log_of_the_second_projection_is_replayed_as_that_version_sent_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    store, records = loaded(SECOND)
+    monkeypatch.setattr(store, "read", lambda _session_id, **_rest: iter(records))
+
+    assert whatif(store, "ses_any").same
+    assert redecide(store, "ses_any").same
+
+
 class Improviser:
     """Answers a request: reads, talks, summarises, as drawn beforehand."""
 
@@ -183,7 +175,7 @@ class Improviser:
         self._draws = iter(draws)
         self._asked = 0
 
-    def __call__(self, request: ModelRequest) -> Answer:
+    def __call__(self, request: ModelRequest) -> ModelAnswer:
         drawn = next(self._draws, 0)
         self._asked += 1
         if request.purpose == "compaction":
@@ -237,7 +229,7 @@ async def improvise(
 
 @pytest.mark.slow
 @settings(
-    max_examples=15,
+    max_examples=amount(15, 300),
     deadline=None,
     phases=[Phase.explicit, Phase.generate],
     suppress_health_check=[HealthCheck.too_slow],
@@ -278,7 +270,7 @@ def house(
         yield House(request.param, tmp_path, server, window=18_000)
 
 
-def worker(request: Request) -> Answer:
+def worker(request: ReceivedRequest) -> ModelAnswer:
     """Read a log, then answer; summarise when there are no tools."""
     if not request.body.get("tools"):
         return says(SUMMARY).in_pieces(300)

@@ -10,9 +10,9 @@ from tests.review.scenes import NO_PRUNE, Scene
 from tests.review.test_replay_laws import disk, folder, holds, studio
 
 from palimpsest.model.script import calls, says
-from palimpsest.model.scripted import ScriptedModel
 from palimpsest.session.live import LiveSession
 from palimpsest.store.windows import live_window
+from palimpsest.testing import ScriptedModel
 from palimpsest.transcript.messages import AssistantMessage, UserMessage
 from palimpsest.transcript.parts import ToolPart
 from palimpsest.transcript.policies import Policy

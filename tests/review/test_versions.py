@@ -15,6 +15,8 @@ from palimpsest.transcript.events import Record, StepRequested
 
 FIRST = Path(__file__).with_name("projection-1.json")
 """A session of projection 1 with Gemini: a tool call, a request refused for its key, and another."""
+SECOND = Path(__file__).with_name("projection-2.json")
+"""A session of projection 2 that goes from gateway to gateway, with a tool call at each."""
 
 
 def loaded(path: Path, projection: int | None = None) -> tuple[MemoryStore, Sequence[Record]]:
@@ -51,9 +53,31 @@ def test_the_newest_projection_would_have_sent_something_else() -> None:
     ]
 
 
+def test_every_request_of_the_second_projection_has_the_hash_that_was_recorded() -> None:
+    store, records = loaded(SECOND)
+
+    rebuilt = list(rebuild_all(store, "ses_any", records))
+
+    assert {one.record.projection for one in rebuilt} == {2}
+    assert {one.record.model.ref.id for one in rebuilt} == {
+        "openrouter/mistralai/mistral-large",
+        "vertex_ai/mistral-large",
+        "github_copilot/claude-sonnet-4.5",
+    }
+    assert all(one.matches for one in rebuilt)
+
+
+def test_the_newest_projection_would_have_sent_gateways_something_else() -> None:
+    store, records = loaded(SECOND, PROJECTION_VERSION)
+
+    rebuilt = list(rebuild_all(store, "ses_any", records))
+
+    assert not all(one.matches for one in rebuilt)
+
+
 def test_an_unknown_projection_is_refused_with_the_versions_that_are_known() -> None:
     store, records = loaded(FIRST, max(VERSIONS) + 1)
     first = next(r.event.request.id for r in records if isinstance(r.event, StepRequested))
 
-    with pytest.raises(UserError, match=f"{first} was made by projection 3.*knows 1, 2"):
+    with pytest.raises(UserError, match=f"{first} was made by projection 4.*knows 1, 2, 3"):
         list(rebuild_all(store, "ses_any", records))

@@ -1,19 +1,22 @@
 """A session is replayed under another policy; under its own the recorded requests come out."""
 
+from collections.abc import Collection
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from tests.loop.studio import ask
 from tests.loop.test_room import reads, room
-from tests.review.scenes import SCENES, compacted, pruned, truncated
+from tests.review.scenes import NO_PRUNE, SCENES, compacted, pruned, truncated
 
 from palimpsest.context.changes import changed
 from palimpsest.context.presets import OPENCODE_1_18, PRESETS
 from palimpsest.model.script import says
 from palimpsest.review.requests import rebuild_all
-from palimpsest.review.steps import Step
+from palimpsest.review.steps import Replay, Step
+from palimpsest.review.versus import compared
 from palimpsest.review.whatif import WhatIf, replay, whatif
+from palimpsest.transcript.events import StepRequested
 from palimpsest.transcript.policies import Policy
 
 STAND_IN = "[A stand-in for a summary of"
@@ -217,3 +220,59 @@ async def test_a_prompt_that_would_be_refused_is_said_again_behind_the_stand_in(
     assert words(step).index(STAND_IN) < words(step).index("Read the others, too.")
     assert words(step).endswith("'content': 'Read the others, too.'})")
     assert found.other.overflows == 0
+
+
+def steps(count: int, differ: Collection[int] = ()) -> tuple[Step, ...]:
+    """Return so many steps; those that differ were asked something else."""
+    return tuple(
+        Step(
+            number=number,
+            seq=number,
+            request_id=f"req_{number}",
+            model="scripted/model",
+            tokens=1_000,
+            estimate=1_000,
+            budget=9_000,
+            fits=True,
+            cached=0,
+            sha256=f"{number}{'b' if number in differ else 'a'}",
+        )
+        for number in range(1, count + 1)
+    )
+
+
+def test_steps_that_differ_are_shown_wherever_they_are() -> None:
+    was = Replay("ses_a", None, counterfactual=False, steps=steps(300))
+    other = Replay("ses_a", None, counterfactual=True, steps=steps(300, {150, 290}))
+
+    shown = compared(was, other, 150, 1_500)
+
+    numbers = [line.number for line in shown.lines]
+    assert {149, 150, 289, 290} <= set(numbers)
+    assert len(numbers) == 40
+    assert shown.more == "Steps that are not shown: 260 that are the same on both sides."
+    many = Replay("ses_a", None, counterfactual=True, steps=steps(300, set(range(100, 200))))
+    assert compared(was, many, 100, 1_500).lines[0].number == 100
+    assert "60 more that differ" in compared(was, many, 100, 1_500).more
+
+
+async def test_requests_for_summaries_count(tmp_path: Path) -> None:
+    studio, session = await compacted(tmp_path)
+    records = await studio.records(session)
+    asked = [
+        record.event.request.tokens
+        for record in records
+        if isinstance(record.event, StepRequested) and record.event.request.purpose == "compaction"
+    ]
+    assert asked
+
+    same = whatif(studio.store, session.id)
+    never = whatif(studio.store, session.id, changed(NO_PRUNE, {"overflow.auto": False}))
+    reworded = changed(NO_PRUNE, {"compact.prompt": "Say what happened."})
+    moved = whatif(studio.store, session.id, reworded)
+
+    assert same.recorded.requested == same.other.requested == sum(asked)
+    assert never.other.requested == 0
+    assert any(one.stand_in for one in moved.other.compactions)
+    assert moved.other.requested > 0
+    assert "input tokens of requests for summaries" in same.text

@@ -27,7 +27,7 @@ from palimpsest.transcript.messages import (
     UserMessage,
 )
 from palimpsest.transcript.parts import Part
-from palimpsest.transcript.sessions import Session, SessionTime
+from palimpsest.transcript.sessions import SessionInfo, SessionTime
 from palimpsest.transcript.values import Todo, Usage
 
 BEGUN = 1_790_000_000_000
@@ -93,7 +93,7 @@ class Teller:
     """Writes one session message by message."""
 
     def __init__(self, session_id: str = SESSION, title: str = "How penguins differ") -> None:
-        self.session = Session(
+        self.session = SessionInfo(
             id=session_id,
             project_id="p",
             directory="/home/ada/penguins",
@@ -177,7 +177,7 @@ class Teller:
         self.events.append(DecisionMade(decision=decision))
         return self
 
-    def write(self, store: Store) -> Session:
+    def write(self, store: Store) -> SessionInfo:
         """Write it all into a store."""
         writer = store.acquire(self.session.id, OWNER, create=True)
         writer.append(records(self.events))

@@ -111,8 +111,50 @@ def test_a_closed_application_says_so(tmp_path: Path) -> None:
 
     with pytest.raises(UserError, match=r"This agent was closed\."):
         session.start("Hello?")
-    with pytest.raises(UserError, match=r"This agent was closed\."):
-        session.retitle("Hello")
+    calls: tuple[Callable[[], object], ...] = (
+        lambda: session.retitle("Hello"),
+        lambda: session.pin("last"),
+        session.cancel,
+        lambda: session.withdraw("pmt_1"),
+        lambda: session.subscribe(print),
+        session.fork,
+        session.loop,
+        session.connect_servers,
+    )
+    for call in calls:
+        with pytest.raises(UserError, match=r"This agent was closed\."):
+            call()
+    assert (session.messages, session.status.type) == ((), "idle")
+
+
+def test_a_script_goes_on_with_the_session_of_its_folder(tmp_path: Path) -> None:
+    below = tmp_path / "below"
+    below.mkdir()
+
+    def run(folder: Path) -> App:
+        return App(start=folder, overrides={"model": "rehearsal/rules"}, environment=ENVIRONMENT)
+
+    first = run(tmp_path)
+    session = open_session(first)
+    session.prompt("Hello.")
+    other = run(tmp_path)
+    beside = open_session(other).id
+    other.close()
+    elsewhere = run(below)
+    inside = open_session(elsewhere).id
+    elsewhere.close()
+    first.close()
+    again = run(tmp_path)
+    found = open_session(again)
+
+    assert len({session.id, beside, inside}) == 3
+    assert found.id in (session.id, beside)
+    again_asked = found.prompt("Hello again.")
+    again.close()
+    once_more = run(tmp_path)
+    assert open_session(once_more).id == found.id
+    assert again_asked.turn_id in {one.id for one in open_session(once_more).messages}
+    once_more.close()
 
 
 def test_a_configured_model_that_is_none_is_listed_with_why(tmp_path: Path) -> None:

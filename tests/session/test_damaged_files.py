@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
+from tests.amount import amount, seeds
 from tests.store.damage import damaged
 from tests.store.test_irregular import PUTS, Put, replaced
 
@@ -15,7 +16,7 @@ from palimpsest.store.project_number import ProjectNumber
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.values import Rule
 
-SEEDS = 240
+SEEDS = seeds(60, 20_000)
 GIT = Rule(permission="bash", pattern="git status *", action="allow")
 SETTINGS = """\
 model = "rehearsal/small"
@@ -52,15 +53,13 @@ def approvals(project: Path, state: Path) -> Approvals:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "seeds", [range(SEEDS), pytest.param(range(20_000), marks=pytest.mark.soak)]
-)
-def test_any_byte_of_the_grants_may_be_wrong(project: Path, tmp_path: Path, seeds: range) -> None:
+@pytest.mark.timeout(amount(60, 3_600))
+def test_any_byte_of_the_grants_may_be_wrong(project: Path, tmp_path: Path) -> None:
     state = tmp_path / "state"
     approvals(project, state).add((GIT,), "ses_1")
     path = grants_file(state / "grants", project.resolve())
     content = path.read_bytes()
-    for seed in seeds:
+    for seed in SEEDS:
         said, wrong = damaged(seed, content)
         path.write_bytes(wrong)
         try:
@@ -71,23 +70,21 @@ def test_any_byte_of_the_grants_may_be_wrong(project: Path, tmp_path: Path, seed
             opened.add((GIT,), "ses_2")
             assert GIT in approvals(project, state).rules()
         except Exception as error:
-            raise AssertionError(f"{said}: {error!r}"[:400]) from error
+            raise AssertionError(f"seed {seed}, {said}: {error!r}"[:400]) from error
         for other in path.parent.glob("*.broken-*"):
             other.unlink()
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "seeds", [range(SEEDS), pytest.param(range(20_000), marks=pytest.mark.soak)]
-)
+@pytest.mark.timeout(amount(60, 3_600))
 @pytest.mark.parametrize(
     ("name", "content"), [("palimpsest.toml", SETTINGS), ("palimpsest.json", AS_JSON)]
 )
 def test_any_byte_of_the_settings_may_be_wrong(
-    project: Path, places: Places, name: str, content: str, seeds: range
+    project: Path, places: Places, name: str, content: str
 ) -> None:
     places.user[-1].mkdir()
-    for seed in seeds:
+    for seed in SEEDS:
         said, wrong = damaged(seed, content.encode())
         (project / name).write_bytes(wrong)
         try:
@@ -95,25 +92,26 @@ def test_any_byte_of_the_settings_may_be_wrong(
             config.rules("permission", config.value.permission)
             assert all(len(one) < 2_000 for one in config.problems), config.problems
         except UserError as sentence:
-            raise AssertionError(f"{said}: {sentence}"[:400]) from sentence
+            raise AssertionError(f"seed {seed}, {said}: {sentence}"[:400]) from sentence
         except Exception as error:
-            raise AssertionError(f"{said}: {error!r}"[:400]) from error
+            raise AssertionError(f"seed {seed}, {said}: {error!r}"[:400]) from error
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(amount(60, 3_600))
 def test_any_byte_of_what_is_trusted_may_be_wrong(project: Path, places: Places) -> None:
     (project / "palimpsest.toml").write_text('model = "openai/gpt-5"\n')
     trust(project, {}, places)
     assert places.kept is not None
     (path,) = places.kept.glob("*.json")
     content = path.read_bytes()
-    for seed in range(SEEDS):
+    for seed in SEEDS:
         said, wrong = damaged(seed, content)
         path.write_bytes(wrong)
         try:
             load(project, {}, places=places)
         except Exception as error:
-            raise AssertionError(f"{said}: {error!r}"[:400]) from error
+            raise AssertionError(f"seed {seed}, {said}: {error!r}"[:400]) from error
         trust(project, {}, places)
         assert load(project, {}, places=places).held == ()
 

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from tests.loop.studio import Studio, ask
 
 from palimpsest.model.script import fails, says
-from palimpsest.model.scripted import ScriptedModel
 from palimpsest.session.effective_rights import (
     FREEDOM,
     held_budget,
@@ -21,13 +20,14 @@ from palimpsest.session.effective_rights import (
 from palimpsest.session.permitting import Permitting
 from palimpsest.session.purse import spent_by
 from palimpsest.session.withheld_claims import grant_claims, settled
+from palimpsest.testing import ScriptedModel
 from palimpsest.tools.modes import MODES
 from palimpsest.transcript.budgets import Budget, Spent
 from palimpsest.transcript.messages import AssistantMessage, MessagePath, MessageTime
-from palimpsest.transcript.sessions import Claims, ForkedFrom, Session, SessionTime
+from palimpsest.transcript.sessions import Claims, ForkedFrom, SessionInfo, SessionTime
 from palimpsest.transcript.values import ModelRef, Rule, Usage
 
-RECORD = Session(
+RECORD = SessionInfo(
     id="ses_1",
     project_id="p",
     directory="/x",
@@ -74,7 +74,7 @@ def _until(one: float | None, other: float | None) -> float:
 
 @given(records, configured, st.sampled_from(MODES))
 def test_what_nobody_granted_never_frees_more_than_is_configured(
-    record: Session, budget: Budget, mode: Any
+    record: SessionInfo, budget: Budget, mode: Any
 ) -> None:
     permitting = Permitting(mode=mode, budget=budget)
     held = settled(record, permitting, ())

@@ -10,10 +10,10 @@ from tests.loop.test_room import rebuilt
 from palimpsest.context.presets import PRESETS
 from palimpsest.context.system import sections
 from palimpsest.model.model import ModelRequest
-from palimpsest.model.script import Answer, says
-from palimpsest.model.scripted import ScriptedModel
+from palimpsest.model.script import ModelAnswer, says
 from palimpsest.store.jsonl import JsonlStore
 from palimpsest.store.layout import prepare
+from palimpsest.testing import ScriptedModel
 
 LINES = {
     "palimpsest": ("You are powered by the model scripted/model.", "  Session began on: "),
@@ -80,7 +80,7 @@ BETWEEN: dict[str, dict[str, Any]] = {
 async def test_a_restart_after_something_else_was_asked_keeps_every_byte(
     tmp_path: Path, between: str
 ) -> None:
-    def told(request: ModelRequest) -> Answer:
+    def told(request: ModelRequest) -> ModelAnswer:
         return says(GOOD if request.purpose == "compaction" else "word " * 1_500)
 
     (tmp_path / "AGENTS.md").write_text("Answer in metres.")

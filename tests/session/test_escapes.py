@@ -10,7 +10,7 @@ from tests.loop.studio import Studio, ask
 from tests.session.test_hooks import ALLOWED, notices, studio, tools
 
 from palimpsest.model.script import calls, says
-from palimpsest.model.scripted import ScriptedModel
+from palimpsest.testing import ScriptedModel
 from palimpsest.tools.functions import FunctionTool
 from palimpsest.transcript.parts import ToolFailed
 

@@ -6,16 +6,27 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from pydantic import BaseModel
+from tests.loop.studio import Studio, ask
 
 from palimpsest.session.answers import defect
 from palimpsest.store.opening import open_store
+from palimpsest.testing import ScriptedModel, calls, says
+from palimpsest.tools.permissions import from_config
+from palimpsest.tools.tool import ToolContext, ToolOutcome
 from palimpsest.transcript.errors import AbortedError
 from palimpsest.transcript.events import Checkpoint
+from palimpsest.transcript.parts import ToolFailed, ToolPart
+
+
+class Nothing(BaseModel):
+    """No arguments."""
+
 
 SCRIPT = """\
 from palimpsest.app import App
 from palimpsest.model.script import says
-from palimpsest.model.scripted import ScriptedModel
+from palimpsest.testing import ScriptedModel
 from palimpsest.public import open_session
 
 model = ScriptedModel(says("Hello."))
@@ -37,17 +48,21 @@ def test_a_script_that_closes_nothing_ends_in_silence(tmp_path: Path) -> None:
 
 
 MIDDLE = """\
-import atexit, time
+import atexit, threading, time
 from palimpsest.app import App
 from palimpsest.model.script import calls, says
-from palimpsest.model.scripted import ScriptedModel
+from palimpsest.testing import ScriptedModel
 from palimpsest.public import open_session
 
-model = ScriptedModel(says("I look. ").pauses(0.3).calls("glob", pattern="*"), says("Done."))
+asked = threading.Event()
+def look(_request):
+    asked.set()
+    return says("I look. ").pauses(0.3).calls("glob", pattern="*")
+model = ScriptedModel(look, says("Done."))
 app = App(model=lambda _: model, environment={}, overrides={"model": "a/b", "titles": False})
 atexit.register(time.sleep, 1.0)  # while the interpreter ends, the engine goes on until it is closed
 open_session(app).start("Look.")
-time.sleep(0.1)
+asked.wait()
 """
 
 
@@ -74,3 +89,31 @@ def test_a_pool_that_takes_no_more_is_no_defect() -> None:
 
     assert defect(refused.value) == AbortedError(message="The kernel ends.")
     assert "RuntimeError: odd" in defect(RuntimeError("odd")).message
+
+
+class Late:
+    """A tool that wants a thread when there are none any more."""
+
+    name = "late"
+    description = "Comes late."
+    arguments = Nothing
+    concurrent = True
+    permission = "late"
+
+    async def run(self, _arguments: object, _context: ToolContext) -> ToolOutcome:
+        raise RuntimeError("cannot schedule new futures after shutdown")
+
+
+async def test_a_tool_that_gets_no_thread_any_more_was_stopped_and_has_no_defect(
+    tmp_path: Path,
+) -> None:
+    model = ScriptedModel(calls("late"), says("Done."))
+    studio = Studio(tmp_path, model, rules=from_config({"*": "allow"}, home="/"))
+    studio.services.registry.register(Late())
+    session = await studio.session()
+
+    answer = await ask(session, "Go.")
+
+    (part,) = [one for m in answer.messages for one in m.parts if isinstance(one, ToolPart)]
+    assert isinstance(part.state, ToolFailed)
+    assert "cannot schedule" not in part.state.error

@@ -6,9 +6,9 @@ import pytest
 from tests.loop.studio import Studio, ask
 
 from palimpsest.model.script import says
-from palimpsest.model.scripted import ScriptedModel
 from palimpsest.session import first_time
 from palimpsest.session.first_time import FirstTime
+from palimpsest.testing import ScriptedModel
 from palimpsest.transcript.notices import notice_of
 
 

@@ -11,11 +11,11 @@ from tests.store.builders import SESSION
 from tests.store.test_faults import mounted
 
 from palimpsest.model.script import calls, says
-from palimpsest.model.scripted import ScriptedModel
 from palimpsest.review.requests import rebuild_all
 from palimpsest.session.exporting import FORMS, export_session
 from palimpsest.store.memory import MemoryStore
 from palimpsest.store.opening import open_store
+from palimpsest.testing import ScriptedModel
 from palimpsest.transcript.errors import StorageFailed
 from palimpsest.transcript.events import Record, SessionError
 from palimpsest.transcript.parts import ToolCompleted, ToolPart

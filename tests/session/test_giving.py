@@ -3,22 +3,22 @@
 import json
 import shutil
 import threading
-import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.loop.studio import Studio, ask, until
 from tests.store.samples import sample
+from tests.waiting import eventually
 
 from palimpsest.model.script import says
-from palimpsest.model.scripted import ScriptedModel
 from palimpsest.session import giving
 from palimpsest.session.api import PromptOptions
 from palimpsest.session.giving import TAKEN_BACK
 from palimpsest.session.live import LiveSession
 from palimpsest.store.jsonl import JsonlStore
 from palimpsest.store.layout import prepare
+from palimpsest.testing import ScriptedModel
 from palimpsest.transcript.errors import SessionHeld, UserError
 from palimpsest.transcript.events import SessionUpdated
 
@@ -123,8 +123,7 @@ async def test_a_page_that_is_made_while_it_is_taken_back_goes_too(
         found = remove(*arguments)
         monkeypatch.setattr(giving, "remove_page", remove)
         go_on.set()
-        while not (share_of(session) or {}).get("secret"):
-            time.sleep(0.01)
+        eventually(lambda: (share_of(session) or {}).get("secret"))
         return found
 
     monkeypatch.setattr(giving, "make_page", late)

@@ -12,9 +12,9 @@ import pytest
 import palimpsest
 from palimpsest.app import App
 from palimpsest.model.script import calls, says
-from palimpsest.model.scripted import ScriptedModel
 from palimpsest.session import hooks
 from palimpsest.session.config import load
+from palimpsest.testing import ScriptedModel
 from palimpsest.tools import mcp_servers
 from palimpsest.transcript.hooks import HOOK_NAMES
 from palimpsest.transcript.parts import ToolPart

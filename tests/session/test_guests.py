@@ -14,9 +14,9 @@ import palimpsest
 from palimpsest.app import App
 from palimpsest.context.system import SERVERS, sections
 from palimpsest.model.script import calls, says
-from palimpsest.model.scripted import ScriptedModel
 from palimpsest.session.api import PromptOptions
 from palimpsest.session.config import load
+from palimpsest.testing import ScriptedModel
 from palimpsest.tools import mcp_servers
 from palimpsest.tools.functions import FunctionTool
 from palimpsest.tools.mcp_servers import Servers

@@ -9,15 +9,15 @@ from tests.loop.studio import Studio, ask
 from palimpsest.app import App
 from palimpsest.context.policy import policy
 from palimpsest.model.script import says
-from palimpsest.model.scripted import ScriptedModel
 from palimpsest.review.requests import policy_of, rebuild_all
 from palimpsest.session.api import PromptOptions
 from palimpsest.session.config import trust
 from palimpsest.session.history import limited, session_key, users_of
+from palimpsest.testing import ScriptedModel
 from palimpsest.transcript.messages import Origin
-from palimpsest.transcript.sessions import Session, SessionTime
+from palimpsest.transcript.sessions import SessionInfo, SessionTime
 
-ANN = Session(
+ANN = SessionInfo(
     id="ses_1",
     project_id="p:1",
     directory="/w",

@@ -3,16 +3,16 @@
 import asyncio
 import json
 import sys
-import time
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.loop.studio import Studio, ask, requested
+from tests.waiting import beating
 
 from palimpsest.model.script import calls, says
-from palimpsest.model.scripted import ScriptedModel
 from palimpsest.model.tokenizer import counter
 from palimpsest.review.redecide import redecide
 from palimpsest.review.requests import rebuild
@@ -20,6 +20,7 @@ from palimpsest.review.weighing import weigh_recorded
 from palimpsest.session.api import PromptOptions
 from palimpsest.session.hooks import HookBook, HookSource, mark
 from palimpsest.session.live import LiveSession
+from palimpsest.testing import ScriptedModel
 from palimpsest.tools.permissions import from_config
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.hooks import Compacting, Refuse
@@ -303,26 +304,22 @@ async def test_a_failing_hook_costs_a_sentence_and_never_a_turn(tmp_path: Path) 
 
 @pytest.mark.slow
 async def test_a_slow_hook_neither_holds_the_engine_nor_the_turn(tmp_path: Path) -> None:
+    go_on = threading.Event()
+
     def slow(_event: Any) -> str:
-        time.sleep(2.5)
+        go_on.wait(30)
         return "too late"
 
     model = ScriptedModel(says("Fine."))
     session = await studio(tmp_path, model, ("prompt", slow), seconds=0.5).session()
-    beats = 0
-
-    async def beat() -> None:
-        nonlocal beats
-        while True:
-            await asyncio.sleep(0.01)
-            beats += 1
-
-    beating = asyncio.ensure_future(beat())
-    answer = await ask(session, "Hello")
-    beating.cancel()
+    try:
+        async with beating() as beats:
+            answer = await ask(session, "Hello")
+    finally:
+        go_on.set()
 
     assert answer.text == "Fine."
-    assert beats > 10
+    assert beats.count > 10
     assert notices(session) == [
         "The hook slow (prompt) took longer than 0.5 seconds. It was skipped."
     ]

@@ -14,7 +14,6 @@ from tests.session.test_permitting import answered, once, tools
 from palimpsest.app import App
 from palimpsest.context.changes import numbers, possible_values
 from palimpsest.model.script import calls, says
-from palimpsest.model.scripted import ScriptedModel
 from palimpsest.session.agents import BUILT_IN
 from palimpsest.session.api import Answer, PromptOptions
 from palimpsest.session.config import LoadedConfig, load, trust
@@ -27,6 +26,7 @@ from palimpsest.session.locks import Locks
 from palimpsest.session.permitting import Permitting
 from palimpsest.session.settings import Config
 from palimpsest.session.storing import prune_storage
+from palimpsest.testing import ScriptedModel
 from palimpsest.tools.modes import answered_by
 from palimpsest.tools.permissions import DEFAULT_RULES, Allowed, MustAsk, decide, limiting
 from palimpsest.transcript.budgets import Budget
@@ -94,6 +94,11 @@ def leaves(settings: type[BaseModel], path: tuple[str, ...] = ()) -> Iterator[tu
 
 
 WRITTEN: dict[str, tuple[Any, Any]] = {
+    **dict.fromkeys(
+        ("model", "small_model", "compaction.model", "agent.x.model", "command.x.model"),
+        ("openai/gpt-5", "anthropic/claude-sonnet-4-5"),
+    ),
+    **dict.fromkeys(("variant", "agent.x.variant", "command.x.variant"), ("low", "high")),
     "policy.base": ("palimpsest", "opencode-1.18"),
     "policy.estimator": ("chars/4", "tiktoken/o200k_base"),
     "permission": ({"bash": "deny"}, {"bash": "allow"}),

@@ -9,12 +9,12 @@ from typing import Any
 from tests.loop.studio import Studio, ask, requested
 
 from palimpsest.model.model import ModelRequest
-from palimpsest.model.script import Answer, fails, says, stalls
-from palimpsest.model.scripted import ScriptedModel
+from palimpsest.model.script import ModelAnswer, fails, says, stalls
 from palimpsest.review.requests import rebuild_all
 from palimpsest.session.agents import Agent
 from palimpsest.session.live import LiveSession
 from palimpsest.session.naming import small_model
+from palimpsest.testing import ScriptedModel
 from palimpsest.transcript.values import ModelInfo, ModelRef
 
 INFO = ModelInfo(
@@ -33,7 +33,7 @@ class Pair:
         return (self.titles if request.purpose == "title" else self.answers).stream(request)
 
 
-def studio(tmp_path: Path, *titles: Answer | Callable[[ModelRequest], Answer]) -> Studio:
+def studio(tmp_path: Path, *titles: ModelAnswer | Callable[[ModelRequest], ModelAnswer]) -> Studio:
     pair = Pair(ScriptedModel(*(says(f"Answer {n}.") for n in range(5))), ScriptedModel(*titles))
     return Studio(tmp_path, pair, titles=True)
 
@@ -98,7 +98,7 @@ async def test_the_first_words_stand_there_until_then_and_when_it_fails(tmp_path
 async def test_what_a_person_called_it_stays(tmp_path: Path) -> None:
     waiting = asyncio.Event()
 
-    def late(_request: ModelRequest) -> Answer:
+    def late(_request: ModelRequest) -> ModelAnswer:
         waiting.set()
         return replace(says("From the model"), drip_seconds=0.05)
 

@@ -10,19 +10,20 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.amount import amount
 from tests.loop.studio import Studio, ask
 from tests.store.builders import assistant
 
 from palimpsest.context.news import CHANGES, FIRST_LOOK
 from palimpsest.model.script import calls, says
-from palimpsest.model.scripted import ScriptedModel
 from palimpsest.review.requests import rebuild_all
 from palimpsest.session.live import LiveSession
 from palimpsest.session.news import LOOK_SECONDS
 from palimpsest.session.workspace import Workspace
 from palimpsest.store.lease import this_owner
+from palimpsest.testing import ScriptedModel
 from palimpsest.tools.registry import Registry, builtin_tools
-from palimpsest.tools.tool import TYPES, Detail, Shown, VariableInfo
+from palimpsest.tools.tool import TYPES, Detail, ShownVariables, VariableInfo
 from palimpsest.transcript.parts import TextPart
 
 DAY = 86_400_000
@@ -36,7 +37,7 @@ class Kernel:
         self.looks = 0
         self.busy = False
 
-    async def list(self, shown: Shown = TYPES) -> Sequence[VariableInfo]:
+    async def list(self, shown: ShownVariables = TYPES) -> Sequence[VariableInfo]:
         self.looks += 1
         if self.busy:
             raise TimeoutError
@@ -224,7 +225,9 @@ MOVES = st.lists(
 @pytest.mark.slow
 @given(MOVES)
 @settings(
-    max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=amount(15, 300),
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 def test_no_byte_in_front_of_the_newest_message_ever_changes(
     tmp_path: Path, moves: list[str]

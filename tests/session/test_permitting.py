@@ -8,13 +8,13 @@ import pytest
 from tests.loop.studio import Studio, ask
 
 from palimpsest.model.script import calls, says
-from palimpsest.model.scripted import ScriptedModel
 from palimpsest.session.approvals import Approvals
 from palimpsest.session.grants import Grants
 from palimpsest.session.live import LiveSession
 from palimpsest.session.permitting import Permitting
 from palimpsest.session.purse import NO_PRICE, spent_words
 from palimpsest.store.project_number import ProjectNumber
+from palimpsest.testing import ScriptedModel
 from palimpsest.transcript.budgets import Budget, Spent
 from palimpsest.transcript.errors import ConfigError, NotFound, UnknownError
 from palimpsest.transcript.events import PermissionAsked, SessionError

@@ -8,15 +8,15 @@ import pytest
 from tests.session.planted import plant
 
 from palimpsest.app import App
-from palimpsest.model.script import Answer, calls, says
-from palimpsest.model.scripted import ScriptedModel
+from palimpsest.model.script import ModelAnswer, calls, says
 from palimpsest.public import Session
 from palimpsest.session.surroundings import read_files, read_instructions
+from palimpsest.testing import ScriptedModel
 from palimpsest.tools.safe_open import LeftOut, read_for_prompt
 from palimpsest.transcript.notices import notice_of
 
 
-def app_in(root: Path, *answers: Answer, **environment: str) -> tuple[App, ScriptedModel]:
+def app_in(root: Path, *answers: ModelAnswer, **environment: str) -> tuple[App, ScriptedModel]:
     model = ScriptedModel(*answers)
     found = App(
         start=root,

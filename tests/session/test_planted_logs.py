@@ -10,13 +10,13 @@ from tests.session.test_revert import studio, writes
 
 from palimpsest.app import App
 from palimpsest.model.script import calls, says
-from palimpsest.model.scripted import ScriptedModel
 from palimpsest.public import Session
 from palimpsest.session.live import LiveSession
 from palimpsest.store.exchange import import_sessions
 from palimpsest.store.memory import MemoryStore
 from palimpsest.store.snapshots import Snapshots
-from palimpsest.store.trees import Entry, encode, encode_root
+from palimpsest.store.trees import TreeEntry, encode, encode_root
+from palimpsest.testing import ScriptedModel
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.events import MessageUpdated, PartUpdated, SessionUpdated
 from palimpsest.transcript.parts import PatchPart
@@ -40,7 +40,7 @@ def plant(made: Studio | App, session: LiveSession, *names: str) -> None:
     shots = made.services.snapshots
     assert isinstance(shots, Snapshots)
     shots.objects.begin()
-    entry = Entry("file", 0o755, shots.objects.put(HOOK), len(HOOK))
+    entry = TreeEntry("file", 0o755, shots.objects.put(HOOK), len(HOOK))
     tree = shots.objects.put(encode(dict.fromkeys(names, entry)))
     evil = shots.objects.put(encode_root(tree, [], cut=False))
     shots.objects.commit()

@@ -9,15 +9,15 @@ from tests.loop.studio import Studio, ask, until
 from palimpsest.context.changes import changed, choice
 from palimpsest.context.presets import OPENCODE_1_18, PRESETS
 from palimpsest.model.script import says
-from palimpsest.model.scripted import ScriptedModel
 from palimpsest.session.config import LoadedConfig, load, trust
 from palimpsest.session.config_files import Places
 from palimpsest.session.policies import Configured
 from palimpsest.store.jsonl import JsonlStore
 from palimpsest.store.layout import prepare
+from palimpsest.testing import ScriptedModel
 from palimpsest.transcript.errors import ConfigError, SessionHeld
 from palimpsest.transcript.policies import Policy, PolicyChoice
-from palimpsest.transcript.sessions import Session, SessionTime
+from palimpsest.transcript.sessions import SessionInfo, SessionTime
 
 FILE = "project's file ~/work/palimpsest.toml"
 
@@ -35,8 +35,8 @@ def loaded(
     return load(project, environment or {}, places=places)
 
 
-def session(made: PolicyChoice | None) -> Session:
-    return Session(
+def session(made: PolicyChoice | None) -> SessionInfo:
+    return SessionInfo(
         id="ses_1",
         project_id="p",
         directory="/",

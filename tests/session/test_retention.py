@@ -7,14 +7,16 @@ import pytest
 from tests.loop.studio import Studio, ask
 
 from palimpsest.model.script import says
-from palimpsest.model.scripted import ScriptedModel
 from palimpsest.session.config import load, trust
 from palimpsest.session.live import LiveSession
-from palimpsest.session.retention import DAY_MS, Family, Limits, parse_size, plan
+from palimpsest.session.retention import DAY_MS, RetentionLimits, SessionTree, parse_size, plan
+from palimpsest.session.settings import RetentionSettings
+from palimpsest.session.storing import limits_of
 from palimpsest.store.jsonl import JsonlStore
 from palimpsest.store.layout import prepare
 from palimpsest.store.sizes import SessionSize, Sizes, measure
 from palimpsest.store.store import SessionSummary
+from palimpsest.testing import ScriptedModel
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.sessions import ForkedFrom
 
@@ -31,7 +33,7 @@ def sizes(**log_bytes: int) -> Sizes:
     return Sizes(rows, blobs=0, blob_count=0, snapshots=0, share=0, other=0)
 
 
-def due(found: tuple[Family, ...]) -> list[str]:
+def due(found: tuple[SessionTree, ...]) -> list[str]:
     return [one.summary.id for one in found]
 
 
@@ -43,19 +45,32 @@ ROWS = (row("new", 1), row("older", 40), row("oldest", 90))
 SIZES = sizes(new=500, older=300, oldest=200)
 
 
+def test_by_default_everything_is_kept_for_ever_as_the_docs_say() -> None:
+    limits = limits_of(RetentionSettings(), None, None)
+    old = (row("older", 4_000), row("oldest", 40_000))
+    huge = sizes(older=10**12, oldest=10**12)
+    docs = Path(__file__).parents[2] / "docs" / "storage.md"
+
+    assert limits == RetentionLimits(days=None, most_bytes=None)
+    assert plan(old, huge, limits, NOW, never, never).due == ()
+    assert "Everything is kept for ever until you ask" in docs.read_text(encoding="utf-8")
+
+
 @pytest.mark.parametrize(
     ("limits", "goes"),
     [
-        (Limits(), []),
-        (Limits(days=90), ["oldest"]),
-        (Limits(days=30), ["oldest", "older"]),
-        (Limits(most_bytes=1_000), []),
-        (Limits(most_bytes=800), ["oldest"]),
-        (Limits(most_bytes=799), ["oldest", "older"]),
-        (Limits(days=89, most_bytes=600), ["oldest", "older"]),
+        (RetentionLimits(), []),
+        (RetentionLimits(days=90), ["oldest"]),
+        (RetentionLimits(days=30), ["oldest", "older"]),
+        (RetentionLimits(most_bytes=1_000), []),
+        (RetentionLimits(most_bytes=800), ["oldest"]),
+        (RetentionLimits(most_bytes=799), ["oldest", "older"]),
+        (RetentionLimits(days=89, most_bytes=600), ["oldest", "older"]),
     ],
 )
-def test_the_oldest_go_first_until_the_limits_hold(limits: Limits, goes: list[str]) -> None:
+def test_the_oldest_go_first_until_the_limits_hold(
+    limits: RetentionLimits, goes: list[str]
+) -> None:
     found = plan(ROWS, SIZES, limits, NOW, never, never)
 
     assert due(found.due) == goes
@@ -78,7 +93,7 @@ def test_what_is_used_shared_pinned_or_needed_is_never_taken() -> None:
     found = plan(
         rows,
         Sizes(tuple(SessionSize(n, 1, 0, used) for n, used in weights.items()), 0, 0, 0, 0, 0),
-        Limits(days=30),
+        RetentionLimits(days=30),
         NOW,
         lambda one: one == "open",
         lambda one: one == "pinned",
@@ -98,7 +113,9 @@ def test_what_is_used_shared_pinned_or_needed_is_never_taken() -> None:
 def test_children_go_with_their_session_and_keep_it() -> None:
     rows = (row("parent", 90), row("child", 5, parent_id="parent"), row("alone", 90))
 
-    found = plan(rows, sizes(parent=1, child=2, alone=4), Limits(days=30), NOW, never, never)
+    found = plan(
+        rows, sizes(parent=1, child=2, alone=4), RetentionLimits(days=30), NOW, never, never
+    )
 
     assert [one.ids for one in found.due] == [("alone",)]
 
@@ -140,9 +157,9 @@ async def test_a_dry_run_deletes_nothing_and_a_real_one_only_what_it_named(
     new = await asked(studio, "new.ipynb")
     await new.journal.flush()
 
-    looked = await studio.workspace.plan(Limits(days=30))
+    looked = await studio.workspace.plan(RetentionLimits(days=30))
     there = {one.id for one in studio.workspace.sessions()}
-    found, gone = await studio.workspace.prune(Limits(days=30))
+    found, gone = await studio.workspace.prune(RetentionLimits(days=30))
 
     assert due(looked.due) == due(found.due) == due(gone) == [old.id]
     assert [one.stays for one in looked.spared] == ["something in it is pinned"]

@@ -9,14 +9,14 @@ import pytest
 from tests.loop.studio import Studio, ask, requested, until
 
 from palimpsest.model.script import calls, says, stalls
-from palimpsest.model.scripted import ScriptedModel
 from palimpsest.session.live import LiveSession
 from palimpsest.session.revert import standing
 from palimpsest.session.sharing import page
 from palimpsest.store.jsonl import JsonlStore
 from palimpsest.store.layout import prepare
 from palimpsest.store.snapshot_sweep import sweep_snapshots
-from palimpsest.store.snapshots import Limits, Snapshots
+from palimpsest.store.snapshots import SnapshotLimits, Snapshots
+from palimpsest.testing import ScriptedModel
 from palimpsest.tools.ignore import ALWAYS_LEFT_OUT, Ignore
 from palimpsest.transcript.errors import NotFound, SessionBusy, UserError
 from palimpsest.transcript.events import SessionDiff
@@ -24,7 +24,7 @@ from palimpsest.transcript.messages import UserMessage
 from palimpsest.transcript.parts import PatchPart, StepFinishPart, StepStartPart, ToolPart
 
 
-def studio(root: Path, *answers: Any, limits: Limits | None = None, **more: Any) -> Studio:
+def studio(root: Path, *answers: Any, limits: SnapshotLimits | None = None, **more: Any) -> Studio:
     layout = prepare(root)
     snapshots = Snapshots(
         root, layout.snapshots, rules=Ignore, never=ALWAYS_LEFT_OUT, limits=limits
@@ -324,7 +324,7 @@ async def test_without_snapshots_messages_are_taken_back_and_it_says_so(tmp_path
 async def test_a_project_that_is_too_large_says_so_and_the_turn_goes_on(tmp_path: Path) -> None:
     for number in range(9):
         (tmp_path / f"{number}.txt").write_text("x")
-    made = studio(tmp_path, writes("a.txt", "1"), says("a"), limits=Limits(files=5))
+    made = studio(tmp_path, writes("a.txt", "1"), says("a"), limits=SnapshotLimits(files=5))
     session = await made.session()
     answer = await ask(session, "go", yes=True)
 

@@ -7,8 +7,8 @@ import pytest
 from tests.loop.studio import Studio, ask, until
 
 from palimpsest.model.script import calls, says
-from palimpsest.model.scripted import ScriptedModel
 from palimpsest.session.api import PromptOptions
+from palimpsest.testing import ScriptedModel
 from palimpsest.transcript.errors import AbortedError, SessionBusy, UnknownError, UserError
 from palimpsest.transcript.events import (
     MessageUpdated,

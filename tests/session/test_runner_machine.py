@@ -26,18 +26,21 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 from pydantic import BaseModel
+from tests.amount import amount
 from tests.loop.studio import Studio, until
+from tests.waiting import settled
 
 from palimpsest.model.model import ModelRequest, StreamEvent
-from palimpsest.model.script import Answer as Said
+from palimpsest.model.script import ModelAnswer as Said
 from palimpsest.model.script import calls, fails, says, thinks, writes
-from palimpsest.model.scripted import ScriptedModel
-from palimpsest.session.api import Answer, PromptOptions
+from palimpsest.session.api import Answer, PromptOptions, Snapshot
 from palimpsest.session.live import LiveSession
 from palimpsest.store.jsonl import JsonlStore
 from palimpsest.store.layout import prepare
 from palimpsest.store.memory import MemoryStore
+from palimpsest.store.state import State
 from palimpsest.store.store import Store
+from palimpsest.testing import ScriptedModel
 from palimpsest.tools.permissions import from_config
 from palimpsest.tools.tool import ToolContext, ToolOutcome
 from palimpsest.transcript.errors import Aborted, SessionBusy, UserError
@@ -153,14 +156,11 @@ class Runs(RuleBasedStateMachine):
 
     async def settle(self) -> None:
         """Let everything go on until it waits for the machine."""
-        for _ in range(2):
-            await asyncio.sleep(0)
-        end = self.loop.time() + SECONDS
-        while self.session.runner.busy and not self.gate.waiting and not self.hold.held:
-            assert self.loop.time() < end, "the run neither ends nor waits for anything"
-            await asyncio.sleep(0.001)
-        for _ in range(5):
-            await asyncio.sleep(0)
+        await settled(2)
+        await until(
+            lambda: not self.session.runner.busy or self.gate.waiting or self.hold.held, SECONDS
+        )
+        await settled(5)
 
     async def within(self, work: Coroutine[Any, Any, Any]) -> Any:
         found = await work
@@ -340,14 +340,21 @@ class Runs(RuleBasedStateMachine):
 
     # What always holds
 
+    async def at_one_moment(self) -> tuple[State, Snapshot]:
+        """Return the log and the live view while nothing is on its way from one to the other."""
+        session = self.session
+        while True:
+            seq = session.snapshot().seq
+            await session.journal.flush()
+            live = session.snapshot()
+            if live.seq == seq:
+                return self.store.load(session.id), live
+
     @invariant()
     def the_live_view_is_the_folded_log(self) -> None:
         if not hasattr(self, "session"):
             return
-        session = self.session
-        self.do(session.journal.flush())
-        folded = self.store.load(session.id)
-        live = session.snapshot()
+        folded, live = self.do(self.at_one_moment())
         shown = live.messages
         assert folded.messages()[-len(shown) :] == shown if shown else not folded.messages()
         assert folded.status == live.status
@@ -462,12 +469,7 @@ def run_machine(machine: type[Runs], examples: int, steps: int) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(amount(120, 3_600))
 @pytest.mark.parametrize("machine", [InMemory, OnDisk])
 def test_every_order_of_operations_keeps_the_laws(machine: type[Runs]) -> None:
-    run_machine(machine, 8, 20)
-
-
-@pytest.mark.soak
-@pytest.mark.parametrize("machine", [InMemory, OnDisk])
-def test_very_many_orders_of_operations_keep_the_laws(machine: type[Runs]) -> None:
-    run_machine(machine, 600, 50)
+    run_machine(machine, amount(8, 600), amount(20, 50))

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.amount import amount
 from tests.loop.studio import Studio, ask
 from tests.transcript.test_secrets import SECRETS
 
 from palimpsest.model.script import calls, fails, says, thinks
-from palimpsest.model.scripted import ScriptedModel
 from palimpsest.review.requests import rebuild_all
 from palimpsest.session.kernel_secrets import KernelSecrets
 from palimpsest.session.live import LiveSession
@@ -20,6 +20,7 @@ from palimpsest.session.workspace import Workspace
 from palimpsest.store.jsonl import JsonlStore
 from palimpsest.store.lease import this_owner
 from palimpsest.store.opening import open_store
+from palimpsest.testing import ScriptedModel
 from palimpsest.transcript.parts import ReasoningPart, ToolPart
 from palimpsest.transcript.scrub import REDACTED
 from palimpsest.transcript.values import Rule
@@ -212,7 +213,9 @@ async def test_ids_of_calls_stay_as_the_provider_gave_them(tmp_path: Path) -> No
 
 @pytest.mark.slow
 @settings(
-    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=amount(40, 800),
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 @given(
     before=st.text(max_size=30),

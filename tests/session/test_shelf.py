@@ -7,12 +7,12 @@ import pytest
 from tests.loop.studio import Studio, ask
 
 from palimpsest.model.script import says
-from palimpsest.model.scripted import ScriptedModel
 from palimpsest.session.listing import Page, Query, page
 from palimpsest.session.live import LiveSession
 from palimpsest.store.jsonl import JsonlStore
 from palimpsest.store.layout import prepare
 from palimpsest.store.store import SessionSummary
+from palimpsest.testing import ScriptedModel
 from palimpsest.transcript.errors import NotFound, SessionHeld, UserError
 
 Kernel = Callable[..., Studio]

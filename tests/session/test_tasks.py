@@ -9,14 +9,15 @@ from typing import Any
 import pytest
 from tests.loop.studio import Studio, ask, until
 from tests.session.helping import at_work, children, helped, write
+from tests.waiting import settled
 
 from palimpsest.model.model import ModelRequest
-from palimpsest.model.script import Answer, calls, fails, says, thinks
-from palimpsest.model.scripted import ScriptedModel
+from palimpsest.model.script import ModelAnswer, calls, fails, says, thinks
 from palimpsest.review.requests import rebuild_all
 from palimpsest.session.api import PromptOptions
 from palimpsest.session.live import LiveSession
 from palimpsest.store.memory import MemoryStore
+from palimpsest.testing import ScriptedModel
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.messages import AssistantMessage, Message, Origin
 from palimpsest.transcript.parts import (
@@ -30,13 +31,13 @@ from palimpsest.transcript.parts import (
 )
 from palimpsest.transcript.values import ModelRef, Reply, Rule
 
-Played = Callable[[ModelRequest], Answer]
+Played = Callable[[ModelRequest], ModelAnswer]
 
 
 class Cast:
     """A model that plays one script to people and others to agents at work, by their prompt."""
 
-    def __init__(self, *answers: Answer, **helping: tuple[Answer, ...]) -> None:
+    def __init__(self, *answers: ModelAnswer, **helping: tuple[ModelAnswer, ...]) -> None:
         self.main = ScriptedModel(*answers)
         self.helping = {words: ScriptedModel(*script) for words, script in helping.items()}
 
@@ -239,7 +240,7 @@ async def test_stopping_the_parent_stops_what_works_for_it(tmp_path: Path) -> No
 
 
 async def test_a_task_that_fails_says_so_and_can_be_gone_on_with(tmp_path: Path) -> None:
-    def resume(request: ModelRequest) -> Answer:
+    def resume(request: ModelRequest) -> ModelAnswer:
         result = str(request.messages[-1]["content"])
         task_id = result.partition("Task ")[2].split()[0]
         return calls("task", **task("alpha again", task_id=task_id))
@@ -466,8 +467,7 @@ async def test_a_subtask_that_is_stopped_ends_the_turn(tmp_path: Path) -> None:
     session = await studio.session()
 
     asking = asyncio.ensure_future(ask(session, "@general alpha"))
-    await until(lambda: tool_parts(session.snapshot().messages))
-    await asyncio.sleep(0.05)
+    await until(lambda: model.helping["alpha"].requests)
     session.cancel()
     answer = await asking
 
@@ -742,7 +742,7 @@ async def test_another_session_is_not_closed_because_a_task_was_sought_in_it(
     model.main._answers.insert(1, calls("task", **task("alpha", task_id=named)))
 
     await ask(session, "Go.")
-    await asyncio.sleep(0.05)
+    await settled()
 
     assert (await ask(other, "And now?")).text == "Still here."  # type: ignore[arg-type]
 

@@ -10,11 +10,11 @@ import pytest
 from pydantic import BaseModel
 
 from palimpsest.app import App
-from palimpsest.model.scripted import ScriptedModel
 from palimpsest.session.config import LoadedConfig, load, trust
 from palimpsest.session.config_files import Places
 from palimpsest.session.config_sift import ALLOWED
 from palimpsest.session.settings import Config, Settings
+from palimpsest.testing import ScriptedModel
 from palimpsest.tools.permissions import DEFAULT_RULES, Allowed, Denied, MustAsk, decide, merge
 from palimpsest.transcript.errors import ConfigError
 

@@ -10,9 +10,9 @@ from palimpsest.app import App
 from palimpsest.context.guard import DEFAULT_WINDOW, evaluate_guard, resolve_window
 from palimpsest.context.presets import PRESETS
 from palimpsest.model.script import says
-from palimpsest.model.scripted import ScriptedModel
 from palimpsest.session.api import PromptOptions
 from palimpsest.session.config import trust
+from palimpsest.testing import ScriptedModel
 
 
 @pytest.fixture

@@ -9,13 +9,13 @@ from tests.loop.studio import Studio, ask
 
 from palimpsest.frontends.notices import head_of
 from palimpsest.model.script import calls, overflows, says
-from palimpsest.model.scripted import ScriptedModel
 from palimpsest.review.redecide import redecide
 from palimpsest.review.requests import rebuild_all
 from palimpsest.session.followed import FollowedSession
 from palimpsest.session.live import LiveSession
 from palimpsest.store.jsonl import JsonlStore
 from palimpsest.store.layout import prepare
+from palimpsest.testing import ScriptedModel
 from palimpsest.tools.permissions import from_config
 from palimpsest.transcript.errors import NotFound, SessionHeld, UserError
 from palimpsest.transcript.events import DecisionMade

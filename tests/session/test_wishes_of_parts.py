@@ -8,9 +8,9 @@ from tests.loop.studio import Studio, ask
 from tests.session.test_wishes import LONG, SUMMARY, rebuilds, sent
 
 from palimpsest.frontends.parts import part_rows
-from palimpsest.model.script import Answer, says, thinks
-from palimpsest.model.scripted import ScriptedModel
+from palimpsest.model.script import ModelAnswer, says, thinks
 from palimpsest.session.live import LiveSession
+from palimpsest.testing import ScriptedModel
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.events import PartUpdated
 from palimpsest.transcript.ids import short
@@ -33,7 +33,7 @@ NEWER = SUMMARY.replace("43.92", "17.15")
 
 
 async def talked(
-    root: Path, *later: Answer, provider: str = "anthropic", thought: Answer = TURN[0]
+    root: Path, *later: ModelAnswer, provider: str = "anthropic", thought: ModelAnswer = TURN[0]
 ) -> tuple[Studio, ScriptedModel, LiveSession]:
     """Return a session in which a part of each kind was said."""
     (root / "a.csv").write_text("species,mass\nAdelie,3750\n")
@@ -137,7 +137,9 @@ async def test_a_pinned_message_is_sent_as_before_thoughts_could_be_pinned(tmp_p
     assert WORDS["reasoning"] not in sent(model)
 
 
-async def compacted(root: Path, *later: Answer) -> tuple[Studio, ScriptedModel, LiveSession, str]:
+async def compacted(
+    root: Path, *later: ModelAnswer
+) -> tuple[Studio, ScriptedModel, LiveSession, str]:
     """Return a session with a summary, and the id of its marker's part."""
     room, model, session = await talked(root, says(SUMMARY), *later)
     for prompt in ("Two?", "Three?"):

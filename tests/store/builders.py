@@ -20,7 +20,7 @@ from palimpsest.transcript.parts import (
     ToolPending,
     ToolRunning,
 )
-from palimpsest.transcript.sessions import Session, SessionTime
+from palimpsest.transcript.sessions import SessionInfo, SessionTime
 from palimpsest.transcript.values import ModelRef
 
 SESSION = "ses_a"
@@ -29,8 +29,10 @@ OWNER = Owner(host="here", pid=1, kernel_id="kernel-a")
 OTHER = Owner(host="there", pid=2, kernel_id="kernel-b")
 
 
-def session(id: str = SESSION, *, title: str = "Penguins", parent_id: str | None = None) -> Session:
-    return Session(
+def session(
+    id: str = SESSION, *, title: str = "Penguins", parent_id: str | None = None
+) -> SessionInfo:
+    return SessionInfo(
         id=id,
         project_id="p",
         directory="/data",

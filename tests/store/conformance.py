@@ -26,7 +26,7 @@ from palimpsest.transcript.events import (
     SessionCreated,
     SessionUpdated,
 )
-from palimpsest.transcript.sessions import Session
+from palimpsest.transcript.sessions import SessionInfo
 
 TALK: tuple[Event, ...] = (
     SessionCreated(session=session()),
@@ -44,7 +44,7 @@ def begin(store: Store, events: Sequence[Event] = TALK, session_id: str = SESSIO
     writer.close()
 
 
-def begin_many(store: Store, *sessions: Session) -> None:
+def begin_many(store: Store, *sessions: SessionInfo) -> None:
     """Write one session after the other."""
     for each in sessions:
         begin(store, (SessionCreated(session=each),), each.id)

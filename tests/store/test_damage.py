@@ -1,10 +1,12 @@
 """Any byte of a log may be wrong: it opens, says what is broken, and loses nothing else."""
 
 import random
+import re
 import shutil
 from pathlib import Path
 
 import pytest
+from tests.amount import amount, seeds
 from tests.store.builders import SESSION
 from tests.store.damage import damaged
 from tests.store.damaging import check_kept, go_on, log_of, touched, write_session
@@ -13,8 +15,8 @@ from palimpsest.store.jsonl import JsonlStore
 from palimpsest.store.layout import prepare
 from palimpsest.transcript.messages import Message
 
-SEEDS = 240
-MANY = 20_000
+SEEDS = seeds(48, 20_000)
+BLOCKS = 8
 
 
 class Pristine:
@@ -64,7 +66,9 @@ def check(pristine: Pristine, seed: int) -> None:
     try:
         check_use(pristine, gone, writes=seed % 4 == 0)
     except Exception as error:
-        raise AssertionError(f"{said}: {type(error).__name__}: {str(error)[:300]}") from error
+        raise AssertionError(
+            f"seed {seed}, {said}: {type(error).__name__}: {str(error)[:300]}"
+        ) from error
 
 
 def check_use(pristine: Pristine, gone: set[str], *, writes: bool) -> None:
@@ -85,15 +89,10 @@ def check_use(pristine: Pristine, gone: set[str], *, writes: bool) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("block", range(8))
+@pytest.mark.timeout(amount(60, 3_600))
+@pytest.mark.parametrize("block", range(BLOCKS))
 def test_a_damaged_log_opens_and_loses_nothing_else(pristine: Pristine, block: int) -> None:
-    for seed in range(block * SEEDS // 8, (block + 1) * SEEDS // 8):
-        check(pristine, seed)
-
-
-@pytest.mark.soak
-def test_many_thousand_damaged_logs_open(pristine: Pristine) -> None:
-    for seed in range(SEEDS, SEEDS + MANY):
+    for seed in SEEDS[block::BLOCKS]:
         check(pristine, seed)
 
 
@@ -124,6 +123,20 @@ def test_a_bad_byte_within_an_id_costs_one_line(pristine: Pristine, kind: bytes)
     check_use(pristine, touched(line(pristine, at), broken), writes=True)
     (problem,) = pristine.store.problems(SESSION)[:1]
     assert problem.what == "The line is not a JSON object."
+
+
+@pytest.mark.parametrize(
+    ("good", "wrong"), [(rb'"seq":\d+', b'"seq":{"":{}}'), (rb'"same":\d+', b'"same":Infinity')]
+)
+def test_a_request_with_a_wrong_number_costs_one_line(
+    pristine: Pristine, good: bytes, wrong: bytes
+) -> None:
+    for at in lines_of(pristine, b"step.requested"):
+        pristine.restore()
+        put(pristine, at, re.sub(good, wrong, line(pristine, at), count=1))
+
+        check_use(pristine, set(), writes=True)
+        assert pristine.store.problems(SESSION)
 
 
 def test_a_number_that_is_too_high_hides_no_record_after_it(pristine: Pristine) -> None:

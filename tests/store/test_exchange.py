@@ -30,6 +30,7 @@ from palimpsest.store.sources import in_order
 from palimpsest.store.store import Store
 from palimpsest.transcript.errors import NotFound, UserError
 from palimpsest.transcript.events import (
+    Checkpoint,
     MessageUpdated,
     PartUpdated,
     Record,
@@ -189,6 +190,41 @@ def test_what_ours_has_no_place_for_travels_beside_it(store: Store, tmp_path: Pa
     assert out["messages"] == given["messages"]
 
 
+def test_a_part_of_a_type_that_nobody_knows_goes_in_and_out(store: Store, tmp_path: Path) -> None:
+    asked = prompt("msg_1", 10, "Show it.")
+    place = {"sessionID": "ses_one", "messageID": "msg_1"}
+    asked["parts"] = [
+        {"id": "prt_0", "type": "hologram", "depth": {"of": [1, None]}, **place},
+        *asked["parts"],
+        {"id": "prt_9", "type": "hologram", **place},
+    ]
+    given = {"info": session(), "messages": [asked]}
+
+    report = bring(store, written(tmp_path / "given.json", given))
+    out = exported(store, "ses_one")
+
+    assert ["hologram" in one.what for one in report.problems] == [True, True]
+    assert out["messages"] == given["messages"]
+    other = MemoryStore()
+    bring(other, written(tmp_path / "out.json", out))
+    assert exported(other, "ses_one")["messages"] == given["messages"]
+    again = bring(store, written(tmp_path / "given.json", given))
+    assert outcomes(again) == [("ses_one", "same")]
+
+
+def test_opening_what_was_brought_in_begins_at_a_checkpoint(store: Store, source: Path) -> None:
+    bring(store, source)
+
+    for session_id in (FIRST, SECOND):
+        records = list(store.read(session_id))
+        assert isinstance(records[-1].event, Checkpoint)
+        assert store.open_live(session_id).messages() == store.load(session_id).messages()
+    changed = json.loads((source / "session" / "global" / f"{FIRST}.json").read_text())
+    written(source / "session" / "global" / f"{FIRST}.json", {**changed, "title": "Anew"})
+    assert (FIRST, "updated") in outcomes(bring(store, source))
+    assert isinstance(list(store.read(FIRST))[-1].event, Checkpoint)
+
+
 def test_what_is_taken_back_goes_out_marked_as_theirs_is(store: Store, tmp_path: Path) -> None:
     """OpenCode knows a snapshot and a diff as texts, and would refuse lists of ours."""
     messages = [prompt("msg_1", 10, "Hello"), prompt("msg_2", 20, "Wrong")]
@@ -297,7 +333,9 @@ def test_an_import_that_was_killed_is_finished_by_the_next(
         writer.append(list(store.read(one.id)))
     whole = bring(elsewhere, source)
     for identifier, _ in outcomes(whole):
-        records = list(elsewhere.read(identifier))
+        # The checkpoint behind what was brought is none of it: an import without one is whole.
+        read = elsewhere.read(identifier)
+        records = [one for one in read if not isinstance(one.event, Checkpoint)]
         writer = store.acquire(identifier, this_owner("import-that-is-killed"), create=True)
         writer.append(records[: max(1, int(len(records) * share))])
         writer.close()

@@ -15,13 +15,13 @@ from tests.store.builders import OWNER, SESSION
 
 from palimpsest.app import App
 from palimpsest.model.script import says
-from palimpsest.model.scripted import ScriptedModel
 from palimpsest.public import Session
 from palimpsest.store.jsonl import JsonlStore
 from palimpsest.store.layout import find_project, prepare
 from palimpsest.store.memory import MemoryStore
 from palimpsest.store.opening import open_store
 from palimpsest.store.sweep import delete, survey
+from palimpsest.testing import ScriptedModel
 from palimpsest.transcript.errors import NotFound, StorageFailed
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 import pytest
 from tests.store.builders import OTHER, OWNER, SESSION, assistant, session, text
 from tests.store.conformance import begin
+from tests.waiting import until
 
 from palimpsest.store.journal import Journal
 from palimpsest.store.memory import MemoryStore
@@ -164,10 +165,7 @@ async def test_words_that_are_no_text_do_not_end_the_journal(
     journal.append(assistant("msg_1"), text("prt_1", "msg_1"))
     await journal.flush()
     journal.delta("msg_1", "prt_1", "text", 7)  # type: ignore[arg-type]
-    for _ in range(200):
-        if "is no record" in caplog.text:
-            break
-        await asyncio.sleep(0.01)
+    await until(lambda: "is no record" in caplog.text)
     journal.append(assistant("msg_2"))
 
     assert await journal.flush()
@@ -232,12 +230,8 @@ async def test_a_full_disk_is_tried_again_without_new_records(
     journal.append(SessionCreated(session=session()))
     await journal.flush()
     disk.room = None
-    for _ in range(300):
-        if journal.failed is None:
-            break
-        await asyncio.sleep(0.01)
+    await until(lambda: journal.failed is None)
 
-    assert journal.failed is None
     assert [type(record.event) for record in store.read(SESSION)] == [SessionCreated, SessionError]
 
 

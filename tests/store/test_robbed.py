@@ -2,7 +2,6 @@
 
 import contextlib
 import os
-import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -10,13 +9,14 @@ import pytest
 from tests.store.builders import OTHER, OWNER, SESSION, assistant, records, session, text
 from tests.store.conformance import begin
 from tests.store.test_faults import mounted, names, open_here
+from tests.waiting import eventually
 
 from palimpsest.store import jsonl
 from palimpsest.store import writer as writing
 from palimpsest.store.journal import Journal
 from palimpsest.store.jsonl import JsonlStore
 from palimpsest.store.lease import LeaseFile
-from palimpsest.store.segments import Piece
+from palimpsest.store.segments import SegmentRange
 from palimpsest.store.state import State
 from palimpsest.store.store import Owner, TakenOver
 from palimpsest.transcript.errors import NotFound
@@ -145,10 +145,7 @@ def test_a_late_beat_of_the_old_holder_does_not_drive_out_the_new_one(tmp_path: 
     assert old is not None
     held = thief.acquire(SESSION, OTHER, steal=True)
     file.write(old)  # it had looked before the new lease was there, and wrote after it
-    until = time.monotonic() + 5
-    while (seen := file.read()) is None or seen.kernel_id != OTHER.kernel_id:
-        assert time.monotonic() < until
-        time.sleep(0.01)
+    eventually(lambda: (seen := file.read()) and seen.kernel_id == OTHER.kernel_id)
     held.append(records([assistant("msg_3")], first=6))
     held.close()
 
@@ -230,7 +227,7 @@ def test_a_list_that_is_made_while_a_session_is_deleted_is_without_it(
     begin(store, (SessionCreated(session=session("ses_b")),), "ses_b")
     own = other.segments.own
 
-    def deleted_before(session_id: str, **more: int) -> list[Piece]:
+    def deleted_before(session_id: str, **more: int) -> list[SegmentRange]:
         if session_id == "ses_b":
             store.delete(session_id)
         return own(session_id, **more)
@@ -263,7 +260,7 @@ def test_a_session_that_is_taken_over_while_it_is_read_is_read_on(
     begin(store)
     pieces = store.segments.pieces
 
-    def robbed_behind(session_id: str) -> list[Piece]:
+    def robbed_behind(session_id: str) -> list[SegmentRange]:
         found = pieces(session_id)
         thief.acquire(SESSION, OTHER, steal=True).close()
         return found

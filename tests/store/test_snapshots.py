@@ -6,21 +6,25 @@ import stat
 import subprocess
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.amount import amount
 
+from palimpsest.store import packs
+from palimpsest.store import snapshots as store_snapshots
 from palimpsest.store.filediffs import diffs, file_diff, joined
 from palimpsest.store.packs import sweep
-from palimpsest.store.restoring import Move, perform, plan_moves, wanted
-from palimpsest.store.snapshots import Limits, Snapshots, SnapshotsOff
+from palimpsest.store.restoring import FileRestore, perform, plan_moves, wanted
+from palimpsest.store.snapshots import SnapshotLimits, Snapshots, SnapshotsOff
 from palimpsest.store.trees import reachable
 from palimpsest.tools.ignore import ALWAYS_LEFT_OUT, Ignore
 from palimpsest.transcript.errors import NotFound, StorageFailed
 
 
-def snapshots(root: Path, limits: Limits | None = None) -> Snapshots:
+def snapshots(root: Path, limits: SnapshotLimits | None = None) -> Snapshots:
     return Snapshots(
         root,
         root / ".palimpsest" / "snapshots",
@@ -41,7 +45,9 @@ def project(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def back(shots: Snapshots, before: str, after: str, overwrite: tuple[str, ...] = ()) -> list[Move]:
+def back(
+    shots: Snapshots, before: str, after: str, overwrite: tuple[str, ...] = ()
+) -> list[FileRestore]:
     """Undo what happened between two snapshots; returns what was planned."""
     one, other = shots.read(before), shots.read(after)
     files = [wanted(path, one, other.get(path)) for path in shots.changed(before, after)]
@@ -191,7 +197,7 @@ def test_a_file_that_an_older_rule_left_out_is_never_deleted(project: Path) -> N
 def test_large_and_unreadable_files_keep_their_place_and_are_named(project: Path) -> None:
     (project / "big.dat").write_bytes(b"x" * 200)
     os.mkfifo(project / "pipe")
-    shots = snapshots(project, Limits(file_bytes=100))
+    shots = snapshots(project, SnapshotLimits(file_bytes=100))
     before = shots.take()
     (project / "big.dat").write_bytes(b"y" * 300)
 
@@ -212,7 +218,7 @@ def test_a_file_that_could_not_be_brought_back_again_stays_unless_a_person_says_
     place = project / "model.bin"
     if was_there:
         place.write_bytes(b"x")
-    shots = snapshots(project, Limits(file_bytes=100))
+    shots = snapshots(project, SnapshotLimits(file_bytes=100))
     before = shots.take()
     place.write_bytes(b"y" * 300)
 
@@ -226,12 +232,110 @@ def test_a_file_that_could_not_be_brought_back_again_stays_unless_a_person_says_
     assert (place.read_bytes() if place.exists() else None) == (b"x" if was_there else None)
 
 
-@pytest.mark.parametrize("limits", [Limits(files=3), Limits(total_bytes=5)])
-def test_a_project_that_is_too_large_says_so_in_one_sentence(project: Path, limits: Limits) -> None:
+@pytest.mark.parametrize("limits", [SnapshotLimits(files=3), SnapshotLimits(total_bytes=5)])
+def test_a_project_that_is_too_large_says_so_in_one_sentence(
+    project: Path, limits: SnapshotLimits
+) -> None:
     with pytest.raises(
         SnapshotsOff, match=r"not kept here: the project has more than .*gitignore\."
     ):
         snapshots(project, limits).take()
+
+
+class Looks:
+    """What was read and listed while snapshots were taken."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.read: list[str] = []
+        self.listed: list[str] = []
+        content, scandir = store_snapshots._content, os.scandir
+
+        def reading(place: str) -> bytes:
+            self.read.append(place)
+            return content(place)
+
+        def listing(place: Any) -> Any:
+            self.listed.append(str(place))
+            return scandir(place)
+
+        monkeypatch.setattr(store_snapshots, "_content", reading)
+        monkeypatch.setattr(os, "scandir", listing)
+
+
+@pytest.mark.parametrize("limits", [SnapshotLimits(files=3), SnapshotLimits(total_bytes=5)])
+def test_a_project_that_is_too_large_is_never_read_and_looked_at_once(
+    project: Path, limits: SnapshotLimits, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looks, shots = Looks(monkeypatch), snapshots(project, limits)
+    for _ in range(3):
+        with pytest.raises(SnapshotsOff):
+            shots.take()
+
+    assert looks.read == []
+    assert len(looks.listed) == len(set(looks.listed))
+    assert (shots.objects._held, shots.objects._waiting, shots._hashes) == (0, {}, {})
+
+
+def test_a_project_that_was_too_large_is_looked_at_again_when_its_rules_change(
+    project: Path,
+) -> None:
+    shots = snapshots(project, SnapshotLimits(files=3))
+    with pytest.raises(SnapshotsOff):
+        shots.take()
+    (project / ".gitignore").write_text("src/\nlink\n")
+
+    assert shots.read(shots.take()).get("a.txt") is not None
+
+
+def test_a_project_that_grows_too_large_is_forgotten(project: Path) -> None:
+    shots = snapshots(project, SnapshotLimits(files=6))
+    shots.take()
+    for number in range(10):
+        (project / f"{number}.txt").write_text("x")
+
+    with pytest.raises(SnapshotsOff):
+        shots.take()
+
+    assert (shots.objects._held, shots.objects._waiting, shots._hashes) == (0, {}, {})
+
+
+def test_a_large_snapshot_holds_a_bounded_part_of_it_in_memory(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(packs, "MOST_HELD_BYTES", 1_000)
+    held: list[int] = []
+    for number in range(20):
+        (project / f"{number}.txt").write_bytes(os.urandom(300))
+    shots = snapshots(project)
+    put = shots.objects.put
+
+    def counted(content: bytes) -> str:
+        name = put(content)
+        held.append(sum(map(len, shots.objects._waiting.values())))
+        return name
+
+    monkeypatch.setattr(shots.objects, "put", counted)
+    name = shots.take()
+
+    assert max(held) < 1_000
+    assert len(snapshots(project).read(name).entries) == 25
+
+
+def test_an_empty_folder_that_was_deleted_comes_back(project: Path) -> None:
+    (project / "out" / "deep").mkdir(parents=True)
+    (project / "src" / "empty").mkdir()
+    shots = snapshots(project)
+    before = shots.take()
+    shutil.rmtree(project / "out")
+    (project / "src" / "empty").rmdir()
+    after = shots.take()
+
+    assert shots.changed(before, after) == ("out/deep", "src/empty")
+    back(shots, before, after)
+
+    assert (project / "out" / "deep").is_dir()
+    assert (project / "src" / "empty").is_dir()
+    assert shots.take() == before
 
 
 def test_a_disk_that_refuses_is_one_sentence(project: Path) -> None:
@@ -308,7 +412,8 @@ def test_files_that_did_not_change_are_not_read_again(
     project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shots = snapshots(project)
-    time.sleep(0.06)  # a file changed a moment ago could change once more unseen
+    # A file changed a moment ago could change once more unseen.
+    monkeypatch.setattr(time, "time_ns", lambda now=time.time_ns: now() + 1_000_000_000)
     before = shots.take()
     monkeypatch.setattr("palimpsest.store.snapshots._content", lambda _: pytest.fail("read"))
 
@@ -444,7 +549,9 @@ def apply_edits(root: Path, edits: list[tuple[str, tuple[str, object] | None, in
 
 
 @settings(
-    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=amount(100, 3_000),
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 @given(first=EDITS, then=EDITS, last=EDITS)
 def test_any_changes_are_taken_back_to_the_same_tree(

@@ -8,7 +8,7 @@ import pytest
 from palimpsest.store.filediffs import diffs
 from palimpsest.store.restoring import perform, plan_moves, wanted
 from palimpsest.store.snapshots import Snapshots
-from palimpsest.store.trees import Entry, Tree, UnsafeTree, encode, encode_root, reachable
+from palimpsest.store.trees import Tree, TreeEntry, UnsafeTree, encode, encode_root, reachable
 from palimpsest.tools.ignore import ALWAYS_LEFT_OUT, Ignore
 from palimpsest.tools.protected import protection_of
 from palimpsest.transcript.errors import NotFound
@@ -34,10 +34,10 @@ def shots(root: Path) -> Snapshots:
     )
 
 
-def planted(made: Snapshots, name: str, **more: Entry) -> str:
+def planted(made: Snapshots, name: str, **more: TreeEntry) -> str:
     """Put a snapshot beside the real ones; its tree has one file, of this name."""
     made.objects.begin()
-    file = Entry("file", 0o755, made.objects.put(CONTENT), len(CONTENT))
+    file = TreeEntry("file", 0o755, made.objects.put(CONTENT), len(CONTENT))
     tree = made.objects.put(encode({name: file, **more}))
     snapshot = made.objects.put(encode_root(tree, [], cut=False))
     made.objects.commit()
@@ -65,7 +65,7 @@ def test_a_tree_with_a_name_that_leads_out_is_refused_as_a_whole(root: Path, nam
     made = shots(root)
 
     with pytest.raises(UnsafeTree, match="is not used"):
-        shots(root).read(planted(made, name, **{"a.txt": Entry("file", 0o644, "0" * 64)}))
+        shots(root).read(planted(made, name, **{"a.txt": TreeEntry("file", 0o644, "0" * 64)}))
 
 
 @pytest.mark.parametrize("name", LEADING_OUT)
@@ -74,7 +74,7 @@ def test_no_move_leads_out_whoever_asks_for_it(root: Path, tmp_path: Path, name:
     key = made.objects.put(CONTENT)
     made.objects.commit()
     before = everything(tmp_path)
-    entries = {name: Entry("file", 0o755, key, len(CONTENT))}
+    entries = {name: TreeEntry("file", 0o755, key, len(CONTENT))}
 
     for tree in (Tree("x", entries), Tree("x", {})):
         moves = plan_moves(made, [wanted(name, tree, None)])
@@ -93,7 +93,7 @@ def test_nothing_is_brought_back_through_a_link_of_the_same_snapshot(
     made.objects.commit()
     outside = tmp_path / "outside"
     outside.mkdir()
-    entries = {"door": Entry("link", 0, str(outside)), "door/x": Entry("file", 0o755, key)}
+    entries = {"door": TreeEntry("link", 0, str(outside)), "door/x": TreeEntry("file", 0o755, key)}
     tree = Tree("x", entries)
 
     done = perform(made, plan_moves(made, [wanted(path, tree, None) for path in entries]))
@@ -150,7 +150,7 @@ def test_no_file_comes_back_that_runs_as_its_owner(root: Path) -> None:
     made = shots(root)
     key = made.objects.put(CONTENT)
     made.objects.commit()
-    tree = Tree("x", {"tool": Entry("file", 0o6755, key, len(CONTENT))})
+    tree = Tree("x", {"tool": TreeEntry("file", 0o6755, key, len(CONTENT))})
 
     perform(made, plan_moves(made, [wanted("tool", tree, None)]))
 
@@ -208,9 +208,9 @@ def test_bytes_that_are_no_tree_are_refused_in_a_sentence(root: Path, content: b
 def test_a_tree_that_unfolds_without_end_is_refused_at_once(root: Path) -> None:
     made = shots(root)
     made.objects.begin()
-    inner = made.objects.put(encode({"a": Entry("file", 420, made.objects.put(CONTENT), 3)}))
+    inner = made.objects.put(encode({"a": TreeEntry("file", 420, made.objects.put(CONTENT), 3)}))
     for _ in range(40):
-        inner = made.objects.put(encode({n: Entry("folder", 0, inner) for n in ("a", "b")}))
+        inner = made.objects.put(encode({n: TreeEntry("folder", 0, inner) for n in ("a", "b")}))
     snapshot = made.objects.put(encode_root(inner, [], cut=False))
     made.objects.commit()
 

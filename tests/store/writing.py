@@ -7,7 +7,6 @@ the session that its journal writes, and what failed. Ends when standard input d
 import json
 import select
 import sys
-import time
 from pathlib import Path
 
 from tests.store.builders import assistant, session
@@ -39,13 +38,12 @@ def main() -> None:
     book = Journal(writer, State(), clock=lambda: 1, tick_seconds=0.002)
     book.append(SessionCreated(session=session(session_id)))
     number = 0
-    while not select.select([sys.stdin], [], [], 0)[0]:
+    while not select.select([sys.stdin], [], [], pause if number else 0)[0]:
         number += 1
         name = f"msg_{kernel_id}_{number}"
         book.append(assistant(name), sync=True)
         if book.flush_sync(sync=True):
             say({"kept": name, "session": book.session_id, "failed": book.failed})
-        time.sleep(pause)
     book.close()
 
 

@@ -6,8 +6,8 @@
 
 import base64
 import os
+import signal
 import sys
-import time
 
 PIXEL = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
@@ -60,7 +60,7 @@ def make():  # noqa: ANN201, C901  a list of tools; the package is imported only
         await ctx.report_progress(1, 2, "halfway")
         import anyio  # noqa: PLC0415
 
-        await anyio.sleep(600)
+        await anyio.sleep_forever()
         return "?"
 
     @server.tool()
@@ -134,7 +134,7 @@ def main() -> None:
         while mode == "silent" and sys.stdin.readline():
             pass
         while True:
-            time.sleep(0.1)
+            signal.pause()
 
 
 if __name__ == "__main__":

@@ -166,7 +166,7 @@ class Sandbox:
     def __init__(self, folder: Path) -> None:
         self._bin, self._marks, self._here = (folder / name for name in ("bin", "marks", "here"))
         for one in (self._bin, self._marks, self._here):
-            one.mkdir()
+            one.mkdir(parents=True)
         for name in MARKERS:
             marker = self._bin / name
             marker.write_text(f"#!/bin/sh\n: > '{self._marks}/{name}'\n")

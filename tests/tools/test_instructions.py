@@ -6,8 +6,8 @@ from pathlib import Path
 from tests.loop.studio import Studio, ask
 from tests.tools.desk import Bench
 
-from palimpsest.model.script import Answer, calls, says
-from palimpsest.model.scripted import ScriptedModel
+from palimpsest.model.script import ModelAnswer, calls, says
+from palimpsest.testing import ScriptedModel
 from palimpsest.tools.instructions import MOST_BYTES, nested
 from palimpsest.transcript.parts import ToolCompleted, ToolPart
 
@@ -71,7 +71,7 @@ async def test_an_empty_one_is_none(bench: Bench) -> None:
     assert (await bench.call("read", path="sub/a.txt")).output == "1: one"
 
 
-def reading(*paths: str) -> list[Answer]:
+def reading(*paths: str) -> list[ModelAnswer]:
     return [calls("read", path=path) for path in paths]
 
 

@@ -55,6 +55,17 @@ def test_a_very_long_picture_is_shrunk_whatever_its_bytes() -> None:
     assert "from 9000 x 90 to 2000 x 20 pixels" in found.note
 
 
+def test_a_picture_that_cannot_be_opened_is_told_in_the_same_words_every_time() -> None:
+    told = set()
+    for data in (b"\x89PNG\r\n\x1a\n", b"GIF89a" + bytes(9), b"\xff\xd8\xff" + b"x" * 40):
+        for _ in range(2):
+            with pytest.raises(UserError) as refused:
+                fitted(data, "a.png")
+            told.add(str(refused.value))
+
+    assert told == {"a.png cannot be opened as a picture: it is damaged, or only a part of one."}
+
+
 def test_a_damaged_picture_that_is_too_large_is_refused() -> None:
     with pytest.raises(UserError, match=r"a\.png cannot be opened as a picture"):
         fitted(b"\x89PNG\r\n\x1a\n" + bytes(LARGEST_BYTES), "a.png")

@@ -9,7 +9,7 @@ from tests.tools.desk import Bench
 
 from palimpsest.session.agents import BUILT_IN, within
 from palimpsest.tools.modes import answered_by
-from palimpsest.tools.paths import Place
+from palimpsest.tools.paths import ResolvedPath
 from palimpsest.tools.permissions import (
     DEFAULT_RULES,
     Allowed,
@@ -218,7 +218,7 @@ def test_a_folder_that_holds_everything_is_not_allowed_for_one_file(
     path: str, asked: str, always: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HOME", "/srv/people/ada")
-    place = Place(Path(path).expanduser(), path, inside=False)
+    place = ResolvedPath(Path(path).expanduser(), path, inside=False)
 
     home = [text.replace("~", "/srv/people/ada") for text in (asked, *always)]
     assert place.directory_pattern == home[0]

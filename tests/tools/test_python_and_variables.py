@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import pytest
 from tests.tools.desk import Bench
 
-from palimpsest.tools.tool import TYPES, Abort, PythonOutcome, Shown, VariableInfo
+from palimpsest.tools.tool import TYPES, Abort, PythonOutcome, ShownVariables, VariableInfo
 from palimpsest.transcript.errors import Aborted, NotFound, PermissionDenied, UserError
 from palimpsest.transcript.parts import Attachment
 from palimpsest.transcript.values import Reply
@@ -45,7 +45,7 @@ class Variables:
 
     found: Sequence[VariableInfo] = ()
 
-    async def list(self, _shown: Shown = TYPES) -> Sequence[VariableInfo]:
+    async def list(self, _shown: ShownVariables = TYPES) -> Sequence[VariableInfo]:
         return self.found
 
     async def describe(self, name: str, max_chars: int = 4_000) -> str:

@@ -9,12 +9,12 @@ from tests.loop.studio import Studio, ask
 from tests.tools.desk import Bench
 
 from palimpsest.model.script import calls, says
-from palimpsest.model.scripted import ScriptedModel
 from palimpsest.review.redecide import redecide
 from palimpsest.review.requests import rebuild_all
 from palimpsest.session.live import LiveSession
 from palimpsest.store.jsonl import JsonlStore
 from palimpsest.store.layout import prepare
+from palimpsest.testing import ScriptedModel
 from palimpsest.tools.permissions import from_config
 from palimpsest.tools.recall import MOST_CHARS, rows
 from palimpsest.transcript.decisions import Decision

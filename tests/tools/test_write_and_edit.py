@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.amount import amount
 from tests.tools.desk import Bench
 
 from palimpsest.tools.matching import find
@@ -252,7 +253,7 @@ def test_the_first_tolerance_that_finds_anything_decides() -> None:
     st.integers(0, 40),
     st.integers(0, 5),
 )
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=amount(100, 6_000), deadline=None)
 def test_replacing_a_span_by_itself_changes_no_byte_elsewhere(
     raw: str, start: int, size: int
 ) -> None:

@@ -21,7 +21,7 @@ Weigh = Callable[[Messages], int]
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class CompactionPlan:
     """What a compaction does."""
 
     head: Messages
@@ -63,7 +63,7 @@ def summary_text(message: Message) -> str:
     return "\n\n".join(text for text in texts if text)
 
 
-def plan(messages: Messages, policy: CompactPolicy, usable: int, weigh: Weigh) -> Plan:
+def plan(messages: Messages, policy: CompactPolicy, usable: int, weigh: Weigh) -> CompactionPlan:
     """Plan the compaction whose marker is the last message.
 
     ``usable`` is what a request may fill of the window, in tokens.
@@ -71,18 +71,18 @@ def plan(messages: Messages, policy: CompactPolicy, usable: int, weigh: Weigh) -
     history, previous, replay = _parted(messages, policy)
     start = tail_start(history, policy, tail_budget(policy, usable), weigh)
     if start is None:
-        return Plan(history, previous, None, replay)
-    return Plan(history[:start], previous, history[start].id, replay)
+        return CompactionPlan(history, previous, None, replay)
+    return CompactionPlan(history[:start], previous, history[start].id, replay)
 
 
-def planned(messages: Messages, policy: CompactPolicy) -> Plan:
+def planned(messages: Messages, policy: CompactPolicy) -> CompactionPlan:
     """Return the plan that was made, from what the marker says; the last message is the marker."""
     asked = marker(messages[-1])
     tail_start_id = asked.tail_start_id if asked is not None else None
     history, previous, replay = _parted(messages, policy)
     ids = [message.id for message in history]
     end = ids.index(tail_start_id) if tail_start_id in ids else len(history)
-    return Plan(history[:end], previous, tail_start_id, replay)
+    return CompactionPlan(history[:end], previous, tail_start_id, replay)
 
 
 def weigher(policy: Policy, model: ModelRef, count: Count) -> Weigh:

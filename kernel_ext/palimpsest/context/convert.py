@@ -7,7 +7,7 @@ always pairs calls and results. What the recorded agents do otherwise is in the 
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, assert_never
 
 from palimpsest.context.media import is_media, takes_in_results
 from palimpsest.transcript.errors import AbortedError
@@ -24,23 +24,24 @@ from palimpsest.transcript.flat import (
 from palimpsest.transcript.messages import AssistantMessage, Message, Messages
 from palimpsest.transcript.parts import (
     Attachment,
-    CompactionPart,
     FilePart,
+    NotedPart,
     Part,
     ReasoningPart,
+    Role,
     StepStartPart,
-    SubtaskPart,
     TextPart,
     ToolCompleted,
     ToolFailed,
     ToolPart,
+    ToolPending,
+    ToolRunning,
 )
 from palimpsest.transcript.policies import ConvertPolicy
+from palimpsest.transcript.provider_recorded import OPENCODE_SIGNED_BY
 from palimpsest.transcript.values import ModelRef
 
 INTERRUPTED = "[Tool execution was interrupted]"
-COMPACTED = "What did we do so far?"
-SUBTASK = "The following tool was executed by the user"
 FAILED_ATTEMPT = "failed_attempt"
 """Key in a part's metadata: it belongs to a request that failed and was sent again."""
 SAID_AS = "said_as"
@@ -98,19 +99,30 @@ def _is_the_models(message: Message) -> bool:
 
 def _user_block(part: Part, terms: Terms) -> Block | None:
     match part:
-        case TextPart(ignored=False) if part.text or terms.policy.user_empty_texts:
-            return TextBlock(text=part.text, part_id=part.id)
-        case FilePart() if part.mime not in INLINED_TYPES:
-            if terms.strip_media and is_media(part.mime):
-                name = part.filename or "file"
-                return TextBlock(text=ATTACHED.format(mime=part.mime, name=name), part_id=part.id)
-            return MediaBlock(mime=part.mime, url=part.url, filename=part.filename, part_id=part.id)
-        case CompactionPart():
-            return TextBlock(text=COMPACTED, part_id=part.id)
-        case SubtaskPart():
-            return TextBlock(text=SUBTASK, part_id=part.id)
+        case TextPart():
+            said = not part.ignored and (part.text or terms.policy.user_empty_texts)
+            return TextBlock(text=part.text, part_id=part.id) if said else None
+        case FilePart():
+            return _file_block(part, terms)
+        case ReasoningPart() | ToolPart():
+            return None  # an answer's
         case _:
-            return None
+            return _noted_block(part, "user")
+
+
+def _file_block(part: FilePart, terms: Terms) -> Block | None:
+    if part.mime in INLINED_TYPES:
+        return None
+    if terms.strip_media and is_media(part.mime):
+        name = part.filename or "file"
+        return TextBlock(text=ATTACHED.format(mime=part.mime, name=name), part_id=part.id)
+    return MediaBlock(mime=part.mime, url=part.url, filename=part.filename, part_id=part.id)
+
+
+def _noted_block(part: NotedPart, role: Role) -> TextBlock | None:
+    """Return what is told in words of a part that has no form of its own."""
+    words = part.words_for_model(role)
+    return TextBlock(text=words, part_id=part.id) if words else None
 
 
 def _assistant(message: Message, info: AssistantMessage, terms: Terms) -> list[FlatMessage]:
@@ -154,7 +166,7 @@ def is_signed(metadata: Mapping[str, Any] | None) -> bool:
     """Say whether a provider signed this thinking, so that it must travel as it is."""
     if not metadata:
         return False
-    signatures = [metadata.get("anthropic"), *(metadata.get("thinking_blocks") or ())]
+    signatures = [metadata.get(OPENCODE_SIGNED_BY), *(metadata.get("thinking_blocks") or ())]
     return any(isinstance(one, dict) and one.get("signature") is not None for one in signatures)
 
 
@@ -177,10 +189,12 @@ class _Answer:
             if part.type == "tool":
                 said.append(self._call(part))
                 results.append(self._result(part))
-            elif part.type == "text" and not part.ignored:
-                said.extend(self._text(part))
+            elif part.type == "text":
+                said.extend(() if part.ignored else self._text(part))
             elif part.type == "reasoning":
                 said.extend(self._reasoning(part))
+            elif part.type != "file" and (noted := _noted_block(part, "assistant")):
+                said.append(noted)
         flat = []
         if said:
             flat.append(self._message("assistant", tuple(said)))
@@ -232,8 +246,10 @@ class _Answer:
             case ToolFailed(error=error):
                 partial = self._partial(part.state)
                 text, is_error = (error, True) if partial is None else (partial, False)
-            case _:
+            case ToolPending() | ToolRunning():
                 pass
+            case _:
+                assert_never(part.state)
         return ResultBlock(
             call_id=part.call_id,
             tool=part.tool,

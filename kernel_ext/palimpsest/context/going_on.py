@@ -8,7 +8,7 @@ always go on do so here too.
 from collections.abc import Sequence
 from typing import Literal
 
-from palimpsest.context.compact import Plan
+from palimpsest.context.compact import CompactionPlan
 from palimpsest.context.fold import marker
 from palimpsest.transcript.messages import AssistantMessage, Message, Messages, UserMessage
 from palimpsest.transcript.parts import TextPart, ToolFailed, ToolPart
@@ -49,7 +49,7 @@ def work_left(before: Messages, todos: Sequence[Todo]) -> Work | None:
 
 def going_on(
     policy: Policy,
-    made: Plan,
+    made: CompactionPlan,
     unanswered: Message | None,
     left: Work | None = None,
     todos: Sequence[Todo] = (),

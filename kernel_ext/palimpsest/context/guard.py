@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from palimpsest.transcript.policies import GuardPolicy
+from palimpsest.transcript.provider import profile
+from palimpsest.transcript.provider_recorded import openclaw_provider
 from palimpsest.transcript.values import ModelInfo
 
 DEFAULT_WINDOW = 200_000
@@ -18,24 +20,9 @@ DEFAULT_WINDOW = 200_000
 
 WindowSource = Literal["configured", "model", "cap", "default"]
 
-OTHER_NAMES = {
-    "z.ai": "zai",
-    "z-ai": "zai",
-    "bedrock": "amazon-bedrock",
-    "aws-bedrock": "amazon-bedrock",
-    "modelstudio": "qwen",
-    "qwencloud": "qwen",
-    "opencode-zen": "opencode",
-    "kimi-code": "kimi",
-    "kimi-coding": "kimi",
-    "bytedance": "volcengine",
-    "doubao": "volcengine",
-}
-"""Providers that go by several names."""
-
 
 @dataclass(frozen=True, slots=True)
-class Window:
+class WindowSize:
     """Tokens of context, and who said so."""
 
     tokens: int
@@ -54,16 +41,10 @@ class Guard:
     blocks: bool
 
 
-def provider_name(name: str) -> str:
-    """Return the one name of a provider that has several."""
-    plain = name.strip().lower()
-    return OTHER_NAMES.get(plain, plain)
-
-
 NAMES: dict[str, Callable[[str], str]] = {
     "exact": str,
     "plain": lambda name: name.strip().lower(),
-    "aliases": provider_name,
+    "aliases": openclaw_provider,
 }
 
 
@@ -76,7 +57,7 @@ def resolve_window(
     cap: object = None,
     default: int = DEFAULT_WINDOW,
     policy: GuardPolicy,
-) -> Window:
+) -> WindowSize:
     """Return the window of a model: configured, else known, else the default; at most the cap.
 
     ``models`` maps a provider and a model's name to configured numbers, ``model`` holds what is
@@ -88,13 +69,13 @@ def resolve_window(
     found = (
         _window(_number(settings, tokens=tokens), "configured")
         or _window(_number(model, tokens=tokens), "model")
-        or Window(default, "default")
+        or WindowSize(default, "default")
     )
     limit = _positive(cap) if policy.capped else None
-    return Window(limit, "cap") if limit is not None and limit < found.tokens else found
+    return WindowSize(limit, "cap") if limit is not None and limit < found.tokens else found
 
 
-def evaluate_guard(window: Window, policy: GuardPolicy, reference: int | None = None) -> Guard:
+def evaluate_guard(window: WindowSize, policy: GuardPolicy, reference: int | None = None) -> Guard:
     """Say whether to warn of a window, or to refuse to work in it.
 
     ``reference`` is the window that shares are taken of, by default the window itself. A window
@@ -120,6 +101,21 @@ TOO_SMALL = (
 )
 
 
+TOO_MANY_TOOLS = (
+    "{model} takes {most} tools at most in one request, and {count} are offered. Nothing was sent. Name those that "
+    "are needed with --tools, take an MCP server out of palimpsest.toml, or choose another model with --model."
+)
+
+
+def too_many_tools(model: ModelInfo, count: int) -> str | None:
+    """Return why so many tools cannot be offered to a model; None where they can, or nobody knows."""
+    most = profile(model.ref).max_tools
+    # A server at another address has limits of its own.
+    if most is None or count <= most or model.api_base is not None:
+        return None
+    return TOO_MANY_TOOLS.format(model=model.ref.id, most=most, count=count)
+
+
 def remark(model: ModelInfo, policy: GuardPolicy) -> str:
     """Return what is to be known of a window beside its size, in brackets; mostly nothing."""
     found = _found(model, policy)
@@ -141,7 +137,7 @@ def refusal(model: ModelInfo, policy: GuardPolicy) -> str | None:
 
 def _found(model: ModelInfo, policy: GuardPolicy) -> Guard:
     source: WindowSource = "default" if model.window_assumed else "model"
-    return evaluate_guard(Window(model.window, source), policy)
+    return evaluate_guard(WindowSize(model.window, source), policy)
 
 
 def _configured(
@@ -162,8 +158,8 @@ def _number(settings: Mapping[str, Any], *, tokens: bool) -> int | None:
     return usable if usable is not None else _positive(settings.get("window"))
 
 
-def _window(tokens: int | None, source: WindowSource) -> Window | None:
-    return None if tokens is None else Window(tokens, source)
+def _window(tokens: int | None, source: WindowSource) -> WindowSize | None:
+    return None if tokens is None else WindowSize(tokens, source)
 
 
 def _positive(value: object) -> int | None:

@@ -8,7 +8,6 @@ already goes through as the very same messages; by the default it is only looked
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from palimpsest.context.calls import (
     CallRule,
@@ -17,7 +16,6 @@ from palimpsest.context.calls import (
     repair_calls,
     with_ids,
 )
-from palimpsest.context.families import ProviderFamily, is_copilots_claude, is_old_claude
 from palimpsest.context.frames import FailedCalls, FrameRule, repair_frames
 from palimpsest.context.pairing import MISSING, pair
 from palimpsest.context.repair import RECORDED_MISSING, Repair, gather, spread
@@ -34,15 +32,11 @@ from palimpsest.context.turns import (
     user_first,
     user_last,
 )
-from palimpsest.context.valid import (
-    MERGES_ANSWERS,
-    MERGES_QUESTIONS,
-    USER_SPEAKS_LAST,
-    is_valid,
-)
+from palimpsest.context.valid import is_valid
 from palimpsest.transcript.flat import FlatMessages
 from palimpsest.transcript.policies import HygieneRule
-from palimpsest.transcript.values import ModelRef
+from palimpsest.transcript.provider import ProviderProfile
+from palimpsest.transcript.provider_recorded import OpenclawTarget
 
 Limit = Callable[[FlatMessages], FlatMessages]
 
@@ -51,30 +45,22 @@ CLOSING = "(Please go on.)"
 
 
 def clean(
-    messages: FlatMessages,
-    limit: Limit,
-    rule: HygieneRule,
-    family: ProviderFamily,
-    *,
-    thoughtless: bool = False,
+    messages: FlatMessages, limit: Limit, rule: HygieneRule, target: ProviderProfile
 ) -> FlatMessages:
-    """Return the messages limited and repaired, in the order of the rule.
-
-    ``thoughtless`` says that the model does not want its thoughts back (``drops_thinking``).
-    """
+    """Return the messages limited and repaired, in the order of the rule."""
     if rule == "opencode":
         return pair(limit(messages))
     if rule == "palimpsest":
         limited = limit(messages)
-        return limited if is_valid(limited, family) else mended(limited, family)
-    sane = sanitized(spread(messages), rule, family, thoughtless=thoughtless)
-    return gather(pairing(limit(ordered(sane, rule, family)), rule).messages)
+        return limited if is_valid(limited, target) else mended(limited, target)
+    sane = sanitized(spread(messages), rule, target)
+    return gather(pairing(limit(ordered(sane, rule, target)), rule).messages)
 
 
-def mended(messages: FlatMessages, family: ProviderFamily) -> FlatMessages:
+def mended(messages: FlatMessages, target: ProviderProfile) -> FlatMessages:
     """Return the messages repaired by the default's rules, whatever is wrong with them."""
     usable = repaired(messages, "palimpsest")
-    in_order = ordered(usable, "palimpsest", family)
+    in_order = ordered(usable, "palimpsest", target)
     return gather(pairing(spread(in_order), "palimpsest").messages)
 
 
@@ -102,27 +88,31 @@ def call_rule(
     return CallRule(allowed=allowed, whole_thinking=whole_thinking)
 
 
-def drops_thinking(ref: ModelRef, rule: HygieneRule) -> bool:
+def drops_thinking(target: ProviderProfile, rule: HygieneRule) -> bool:
     """Tell whether a recorded agent gives a model none of its thoughts (spec/context-stability.md 1.4)."""
-    if rule == "openclaw-2026.2":
-        return is_copilots_claude(ref)
-    return rule == "openclaw-2026.9" and (is_copilots_claude(ref) or is_old_claude(ref))
+    drops = target.recorded.openclaw_drops_thinking
+    return drops == "always" or (drops == "newest" and rule == "openclaw-2026.9")
 
 
 def without_thinking(messages: FlatMessages, rule: HygieneRule) -> FlatMessages:
     """Remove thinking that the model does not want back."""
     if rule == "openclaw-2026.2":
-        return drop_thinking(messages, keep_latest=False, omitted="")
+        return drop_thinking(messages, keep_latest=False, keep_redacted=True, omitted="")
     return drop_thinking(messages, omitted=OMITTED)
 
 
 def with_tool_ids(
-    messages: FlatMessages, mode: Mode, rule: HygieneRule, *, keep_native: bool = False
+    messages: FlatMessages,
+    mode: Mode,
+    rule: HygieneRule,
+    *,
+    keep_native: bool = False,
+    keep_signed: bool = False,
 ) -> FlatMessages:
     """Write tool ids in the alphabet of a strict provider."""
     if rule == "openclaw-2026.2":
         return write_tool_ids(messages, mode, each_use=False)
-    return write_tool_ids(messages, mode, keep_native=keep_native)
+    return write_tool_ids(messages, mode, keep_native=keep_native, keep_signed=keep_signed)
 
 
 def gemini_turns(messages: FlatMessages, rule: HygieneRule) -> FlatMessages:
@@ -137,44 +127,16 @@ def anthropic_turns(messages: FlatMessages, rule: HygieneRule) -> FlatMessages:
     return merge_questions(drop_dangling_calls(merge_answers(messages)))
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
-    """What a recorded agent does for one family of providers."""
-
-    ids: Mode | None = None
-    gemini: bool = False
-    anthropic: bool = False
-    user_first: bool = False
-    keep_native: bool = False
-    """Ids as Anthropic gives them stay, and so do answers that it signed."""
+def recorded_target(rule: HygieneRule, target: ProviderProfile) -> OpenclawTarget:
+    """Return what a recorded agent does for a model (spec/context-stability.md 1.4)."""
+    recorded = target.recorded
+    return recorded.openclaw_2026_2 if rule == "openclaw-2026.2" else recorded.openclaw_2026_9
 
 
-OLD_TARGETS: dict[ProviderFamily, Target] = {
-    "google": Target(ids="strict", gemini=True, user_first=True),
-    "anthropic": Target(ids="strict", anthropic=True),
-    "mistral": Target(ids="strict9"),
-    "openai": Target(),
-    "compatible": Target(anthropic=True),
-}
-NEW_TARGETS: dict[ProviderFamily, Target] = {
-    "google": Target(ids="strict", gemini=True, user_first=True),
-    "anthropic": Target(ids="strict", anthropic=True, keep_native=True),
-    "mistral": Target(ids="strict9"),
-    "openai": Target(ids="strict"),
-    "compatible": Target(ids="strict", gemini=True, anthropic=True, user_first=True),
-}
-
-
-def target(rule: HygieneRule, family: ProviderFamily) -> Target:
-    """Return what a recorded agent does for a family (spec/context-stability.md 1.4)."""
-    return (OLD_TARGETS if rule == "openclaw-2026.2" else NEW_TARGETS)[family]
-
-
-def sanitized(
-    messages: FlatMessages, rule: HygieneRule, family: ProviderFamily, *, thoughtless: bool = False
-) -> FlatMessages:
+def sanitized(messages: FlatMessages, rule: HygieneRule, target: ProviderProfile) -> FlatMessages:
     """Repair calls, ids and pairs as a recorded agent does before it looks at turns."""
-    to = target(rule, family)
+    to = recorded_target(rule, target)
+    thoughtless = drops_thinking(target, rule)
     early_ids = rule == "openclaw-2026.2"
     if to.ids and early_ids:
         messages = with_tool_ids(messages, to.ids, rule)
@@ -184,7 +146,9 @@ def sanitized(
     messages = repair_calls(messages, call_rule(rule, whole_thinking=whole)).messages
     messages = pairing(messages, rule).messages
     if to.ids and not early_ids:
-        messages = with_tool_ids(messages, to.ids, rule, keep_native=to.keep_native)
+        messages = with_tool_ids(
+            messages, to.ids, rule, keep_native=to.keep_native, keep_signed=whole
+        )
     return user_first(messages) if to.user_first else messages
 
 
@@ -199,25 +163,25 @@ def repaired(messages: FlatMessages, rule: HygieneRule) -> FlatMessages:
     return names_as_called(own_ids(pairing(drop_silent(usable), rule).messages))
 
 
-def ordered(messages: FlatMessages, rule: HygieneRule, family: ProviderFamily) -> FlatMessages:
+def ordered(messages: FlatMessages, rule: HygieneRule, target: ProviderProfile) -> FlatMessages:
     """Put turns into the order that the provider demands.
 
     Establishes the turn order of the default, and keeps what ``repaired`` established.
     """
     if rule == "palimpsest":
-        return _ordered_by_need(messages, family)
-    to = target(rule, family)
-    if to.gemini:
+        return _ordered_by_need(messages, target)
+    to = recorded_target(rule, target)
+    if to.merges_answers:
         messages = gemini_turns(messages, rule)
-    return anthropic_turns(messages, rule) if to.anthropic else messages
+    return anthropic_turns(messages, rule) if to.merges_questions else messages
 
 
-def _ordered_by_need(messages: FlatMessages, family: ProviderFamily) -> FlatMessages:
-    if family not in MERGES_ANSWERS:
+def _ordered_by_need(messages: FlatMessages, target: ProviderProfile) -> FlatMessages:
+    if not target.merges_answers:
         return messages
     messages = merge_answers(messages)
-    if family in MERGES_QUESTIONS:
+    if target.merges_questions:
         messages = merge_questions(messages)
     system = sum(message.role == "system" for message in messages)
     opened = messages[:system] + user_first(messages[system:], OPENING)
-    return user_last(opened, CLOSING) if family in USER_SPEAKS_LAST else opened
+    return user_last(opened, CLOSING) if target.user_last else opened

@@ -6,10 +6,11 @@ gets a report of what stood in the words it covers and stands neither in it nor 
 """
 
 import dataclasses
+from dataclasses import dataclass
 
+from palimpsest.context.audit import lacks, parted
 from palimpsest.context.compact import summary_text
 from palimpsest.context.estimate import Count
-from palimpsest.context.fold import marker
 from palimpsest.context.projection import project
 from palimpsest.context.retention import report
 from palimpsest.context.serialize import serialize
@@ -30,6 +31,22 @@ SAVES_LITTLE = (
 )
 
 
+LACKING = (
+    "The summary was not used, and nothing was cut, since it lacks what the work needs. {lacks} Name another "
+    "model for summaries with compaction.model in the settings, or begin a new session with %agent --new."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class UselessSummary:
+    """Why a summary may not stand for anything."""
+
+    problem: str
+    """A sentence for a person, with what to do."""
+    lacks: tuple[str, ...] = ()
+    """What one that is written again must hold; empty where that would not help."""
+
+
 def judged(
     view: View,
     message: AssistantMessage,
@@ -38,8 +55,8 @@ def judged(
     count: Count,
     before: int,
     name: str,
-) -> Decision | str:
-    """Return the report of a good summary as a decision, or a sentence on what makes it useless.
+) -> Decision | UselessSummary:
+    """Return the report of a good summary as a decision, or what makes it useless.
 
     ``before`` are the tokens of what stood before the marker; ``name`` becomes the decision's id.
     """
@@ -47,7 +64,11 @@ def judged(
     written = next((one for one in view.messages if one.id == message.id), None)
     text = summary_text(written) if written is not None else ""
     if compact.judge and len(text) < compact.min_summary_chars:
-        return USELESS.format(chars=len(text))
+        return UselessSummary(USELESS.format(chars=len(text)))
+    seen = seen_at(view, message.parent_id, policy)
+    lacking = lacks(text, seen, compact) if compact.judge and compact.audit else ()
+    if lacking:
+        return UselessSummary(LACKING.format(lacks=" ".join(lacking)), lacking)
     done = message.model_copy(update={"finish": "stop", "error": None})
     hypothetical = tuple(
         one.model_copy(update={"info": done}) if one.id == message.id else one
@@ -55,14 +76,10 @@ def judged(
     )
     after = size(dataclasses.replace(view, messages=hypothetical), policy, model, count)
     if compact.judge and after > compact.max_share_after * before:
-        return SAVES_LITTLE.format(before=before, after=after)
-    seen = seen_at(view, message.parent_id, policy)
-    tail = marker(seen[-1])
-    ids = [one.id for one in seen]
-    cut = ids.index(tail.tail_start_id) if tail and tail.tail_start_id in ids else len(seen) - 1
+        return UselessSummary(SAVES_LITTLE.format(before=before, after=after))
+    covered, beside = parted(seen)
     lost = report(
-        serialize(seen[:cut], compact.result_chars),
-        text + serialize(seen[cut:], compact.result_chars),
+        serialize(covered, compact.result_chars), text + serialize(beside, compact.result_chars)
     )
     return Decision(
         id=name,

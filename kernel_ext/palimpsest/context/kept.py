@@ -8,6 +8,7 @@ where it has no signature.
 """
 
 import json
+from typing import assert_never
 
 from palimpsest.context.apply import apply
 from palimpsest.context.compact import summary_text
@@ -26,12 +27,15 @@ from palimpsest.transcript.flat import (
 from palimpsest.transcript.messages import AssistantMessage, Message, Messages
 from palimpsest.transcript.parts import (
     FilePart,
+    NotedPart,
     Part,
     ReasoningPart,
     TextPart,
     ToolCompleted,
     ToolFailed,
     ToolPart,
+    ToolPending,
+    ToolRunning,
 )
 
 KEPT = "Kept at the user's request, from earlier in this conversation. {who}\n\n{text}"
@@ -97,24 +101,41 @@ def _behind_summary(messages: FlatMessages, transcript: Messages) -> int:
 
 def _quoted(part: Part, message: Message, view: View) -> tuple[Block, ...]:
     match part:
-        case TextPart(text=text) if text.strip() and not _is_draft(part, message):
-            return (_said(part, _who(message), text),)
-        case ReasoningPart(text=text) if text.strip() and _is_wanted(part, view):
-            return (_said(part, YOU_THOUGHT, text),)
-        case ToolPart(state=ToolCompleted(output=output, attachments=attachments)):
-            media = tuple(
-                MediaBlock(mime=one.mime, url=one.url, filename=one.filename, part_id=part.id)
-                for one in attachments
-            )
-            return (_said(part, RETURNED.format(call=_call(part)), output), *media)
-        case ToolPart(state=ToolFailed(error=error)):
-            return (_said(part, FAILED.format(call=_call(part)), error),)
+        case TextPart(text=text):
+            said = text.strip() and not _is_draft(part, message)
+            return (_said(part, _who(message), text),) if said else ()
+        case ReasoningPart(text=text):
+            said = text.strip() and _is_wanted(part, view)
+            return (_said(part, YOU_THOUGHT, text),) if said else ()
+        case ToolPart():
+            return _quoted_call(part)
         case FilePart(mime=mime, url=url, filename=filename):
             name = ATTACHED.format(name=filename or "a file")
             media_block = MediaBlock(mime=mime, url=url, filename=filename, part_id=part.id)
             return (_said(part, name, ""), media_block)
         case _:
+            return _quoted_words(part, message)
+
+
+def _quoted_words(part: NotedPart, message: Message) -> tuple[Block, ...]:
+    words = part.words_for_summary()
+    return (_said(part, _who(message), words),) if words else ()
+
+
+def _quoted_call(part: ToolPart) -> tuple[Block, ...]:
+    match part.state:
+        case ToolCompleted(output=output, attachments=attachments):
+            media = tuple(
+                MediaBlock(mime=one.mime, url=one.url, filename=one.filename, part_id=part.id)
+                for one in attachments
+            )
+            return (_said(part, RETURNED.format(call=_call(part)), output), *media)
+        case ToolFailed(error=error):
+            return (_said(part, FAILED.format(call=_call(part)), error),)
+        case ToolPending() | ToolRunning():
             return ()
+        case _:
+            assert_never(part.state)
 
 
 def _who(message: Message) -> str:

@@ -1,31 +1,13 @@
 """What is said to one family of models beside what is said to all.
 
-Border: pure; a family is known by a model's name, whoever serves it. Each paragraph answers a habit
-of the family that costs turns or tokens in notebook work, and is no longer than that.
+Border: pure; which paragraph is whose stands in the profile (``transcript/provider``). Each one answers a
+habit of the family that costs turns or tokens in notebook work, and is no longer than that.
 """
 
-from typing import Literal
+from palimpsest.transcript.provider import guidance_of
+from palimpsest.transcript.provider_rows import Guidance
 
-Manner = Literal["reasoning", "gpt", "gemini", "claude", "other"]
-
-FAMILIES: tuple[tuple[str, Manner], ...] = (
-    ("gpt-5", "reasoning"),
-    ("gpt-6", "reasoning"),
-    ("gpt-oss", "reasoning"),
-    ("codex", "reasoning"),
-    ("gpt-", "gpt"),
-    ("o1", "gpt"),
-    ("o3", "gpt"),
-    ("o4", "gpt"),
-    ("gemini-", "gemini"),
-    ("claude", "claude"),
-)
-"""Pieces of names and whose they are; the first that fits counts."""
-
-OWN_WORD = frozenset({"o1", "o3", "o4"})
-"""Too short to be looked for inside other words, such as in ``llama-pro1``."""
-
-MANNERS: dict[Manner, str] = {
+MANNERS: dict[Guidance, str] = {
     "reasoning": """\
 - Do not end a turn with a plan that you could carry out yourself: carry it out, then say what came
   out. Before a series of calls, one line says what they are for.
@@ -48,11 +30,6 @@ MANNERS: dict[Manner, str] = {
 }
 
 
-def manner(model_id: str) -> Manner:
-    """Return the family whose words a model is given."""
-    name = model_id.lower()
-    pieces = frozenset(name.replace("/", "-").split("-"))
-    for piece, found in FAMILIES:
-        if piece in (pieces if piece in OWN_WORD else name):
-            return found
-    return "other"
+def manner(model_id: str) -> Guidance:
+    """Return which of them a model is given."""
+    return guidance_of(model_id)

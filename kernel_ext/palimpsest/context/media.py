@@ -4,11 +4,9 @@ The newest recorded agent asks which servers take images and documents inside a 
 (spec/session-engine.md 1.11); what they refuse follows the answer in a user message.
 """
 
+from palimpsest.transcript.provider import profile
+from palimpsest.transcript.provider_rows import PDF
 from palimpsest.transcript.values import ModelRef
-
-PDF = "application/pdf"
-BEDROCK_MODELS = ("anthropic.", "nova", "llama4")
-"""Models on Bedrock that take images in results."""
 
 
 def is_media(mime: str) -> bool:
@@ -17,18 +15,6 @@ def is_media(mime: str) -> bool:
 
 
 def takes_in_results(model: ModelRef, mime: str) -> bool:
-    """Say whether the model's servers take this kind of media inside a tool result."""
-    name = model.name.lower()
-    match model.provider:
-        case "anthropic" | "openai":
-            return True
-        case "vertex_ai":
-            return "claude" in name
-        case "bedrock":
-            return mime.startswith("image/") and any(one in name for one in BEDROCK_MODELS)
-        case "xai":
-            return mime.startswith("image/")
-        case "gemini":
-            return "gemini-3" in name and "gemini-2" not in name
-        case _:
-            return False
+    """Say whether that agent leaves this kind of media inside a tool result for the model."""
+    taken = profile(model).recorded.opencode_media_in_results
+    return taken == "all" or (taken == "images" and mime.startswith("image/"))

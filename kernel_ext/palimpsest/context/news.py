@@ -68,14 +68,14 @@ class Situation:
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class EnvironmentChange:
     """Something to tell the model."""
 
     text: str
     metadata: Mapping[str, Any] = field(default_factory=dict)
 
 
-def news(messages: Messages, now: Situation) -> tuple[Item, ...]:
+def news(messages: Messages, now: Situation) -> tuple[EnvironmentChange, ...]:
     """Return what has changed; ``messages`` are those the model sees, the new prompt last."""
     found = [
         _date(messages, now),
@@ -95,7 +95,7 @@ def _told(part: object) -> Any:
     return (part.metadata or {}).get(NEWS) if isinstance(part, TextPart) else None
 
 
-def _date(messages: Messages, now: Situation) -> Item | None:
+def _date(messages: Messages, now: Situation) -> EnvironmentChange | None:
     told = [
         (part.metadata or {}).get("date")
         for message in messages
@@ -104,10 +104,10 @@ def _date(messages: Messages, now: Situation) -> Item | None:
     ]
     if (told[-1] if told else now.began) == now.date:
         return None
-    return Item(DAY.format(date=now.date), {NEWS: "date", "date": now.date})
+    return EnvironmentChange(DAY.format(date=now.date), {NEWS: "date", "date": now.date})
 
 
-def _mode(messages: Messages, now: Situation) -> Item | None:
+def _mode(messages: Messages, now: Situation) -> EnvironmentChange | None:
     prompts = [one.info for one in messages if _is_prompt(one)]
     agents = [info.agent for info in prompts[:-1] if isinstance(info, UserMessage)]
     if not agents or agents[-1] == now.agent:
@@ -118,10 +118,10 @@ def _mode(messages: Messages, now: Situation) -> Item | None:
         text = FROM_PLAN
     else:
         text = OTHER_AGENT.format(agent=now.agent, before=agents[-1])
-    return Item(text, {NEWS: "mode"})
+    return EnvironmentChange(text, {NEWS: "mode"})
 
 
-def _plan(messages: Messages, now: Situation) -> Item | None:
+def _plan(messages: Messages, now: Situation) -> EnvironmentChange | None:
     """Say that the session came into plan mode, or out of it."""
     told = [
         bool((part.metadata or {}).get("plan"))
@@ -131,7 +131,7 @@ def _plan(messages: Messages, now: Situation) -> Item | None:
     ]
     if now.agent == PLAN or (told[-1] if told else False) == now.plan:
         return None
-    return Item(IN_PLAN if now.plan else FROM_PLAN, {NEWS: "plan", "plan": now.plan})
+    return EnvironmentChange(IN_PLAN if now.plan else FROM_PLAN, {NEWS: "plan", "plan": now.plan})
 
 
 def _is_prompt(message: Message) -> bool:
@@ -139,7 +139,7 @@ def _is_prompt(message: Message) -> bool:
     return isinstance(info, UserMessage) and (info.origin is None or info.origin.kind != "engine")
 
 
-def _variables(messages: Messages, now: Situation) -> Item | None:
+def _variables(messages: Messages, now: Situation) -> EnvironmentChange | None:
     if now.variables is None:
         return None
     if now.known is None:
@@ -173,14 +173,14 @@ def _line(name: str, told: str) -> str:
     return f"- {name}: {told}" if told else f"- {name}"
 
 
-def _listed(head: str, lines: list[str]) -> Item | None:
+def _listed(head: str, lines: list[str]) -> EnvironmentChange | None:
     if not lines:
         return None
     more = len(lines) - MOST_NAMED
     if more > 0:
         lines = [*lines[:MOST_NAMED], f"- and {more} more, which the variables tool lists"]
     text = "\n".join(["<variables>", head, *lines, "</variables>"])
-    return Item(text, {NEWS: "variables"})
+    return EnvironmentChange(text, {NEWS: "variables"})
 
 
 def named_words(messages: Sequence[Message]) -> frozenset[str]:

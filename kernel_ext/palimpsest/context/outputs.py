@@ -10,7 +10,7 @@ from palimpsest.transcript.parts import ToolCompleted, ToolPart
 
 
 @dataclass(frozen=True, slots=True)
-class Output:
+class CallOutput:
     """What one completed call returned, whole and as the model is shown it."""
 
     position: int
@@ -22,7 +22,7 @@ class Output:
     """Images and other attachments that are shown with it."""
 
 
-def outputs(view: View, messages: Messages) -> list[Output]:
+def outputs(view: View, messages: Messages) -> list[CallOutput]:
     """Return the outputs that are still shown, oldest first: nothing cleared or dropped."""
     gone = {
         part_id
@@ -31,7 +31,7 @@ def outputs(view: View, messages: Messages) -> list[Output]:
     }
     originals = {part.id: part for message in messages for part in message.parts}
     return [
-        Output(
+        CallOutput(
             position=position,
             part=part,
             shown=part.state.output,

@@ -31,7 +31,7 @@ def usable(model: ModelInfo, policy: OverflowPolicy) -> int:
             if model.input_limit:
                 return max(0, model.input_limit - reserved)
             return max(0, model.window - answer)
-        case _:
+        case "precheck" | "estimate":
             # A window too small for its reserve still leaves half of itself to the request.
             whole = min(model.input_limit or model.window, model.window)
             return max(0, whole - min(reserved, whole // 2))

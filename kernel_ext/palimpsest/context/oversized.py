@@ -13,17 +13,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from palimpsest.context.estimate import WIDE_CHARS, weigh_chars
-from palimpsest.context.outputs import Output, outputs
+from palimpsest.context.outputs import CallOutput, outputs
 from palimpsest.context.precheck import result_chars, results_chars
 from palimpsest.context.standing import pinned_parts
 from palimpsest.context.truncate import shorten
 from palimpsest.context.view import View
-from palimpsest.transcript.decisions import Decision, Facts
+from palimpsest.transcript.decisions import Decision, Facts, OwnRule
 from palimpsest.transcript.ids import short
 from palimpsest.transcript.messages import Messages
 from palimpsest.transcript.policies import RecoveryPolicy
 
-RULE = "recover/oversized"
+RULE: OwnRule = "recover/oversized"
 
 AT_NEWLINE = 0.8
 """A cut moves back to the end of a line when that keeps more than this share."""
@@ -46,7 +46,7 @@ RECALL = "; recall {name} shows them.]"
 
 
 @dataclass(frozen=True, slots=True)
-class Cut:
+class CutText:
     """What is shown of a long text: its head, perhaps its tail, and words in between and after."""
 
     head: int
@@ -72,7 +72,7 @@ class Cut:
         return found
 
 
-def cut(text: str, most: int, policy: RecoveryPolicy, least: int | None = None) -> Cut | None:
+def cut(text: str, most: int, policy: RecoveryPolicy, least: int | None = None) -> CutText | None:
     """Choose what is kept of a text that may have ``most`` characters; None keeps all of it.
 
     ``least`` characters are kept in any case, where the form of the policy allows that.
@@ -83,7 +83,7 @@ def cut(text: str, most: int, policy: RecoveryPolicy, least: int | None = None) 
     match policy.result_form:
         case "head":
             room = max(kept_least, most - len(_suffix(policy, 0)))
-            return _closed(text, Cut(head=_at_newline(text, room)), policy)
+            return _closed(text, CutText(head=_at_newline(text, room)), policy)
         case "ends":
             room = max(kept_least, most - len(_suffix(policy, len(text) - most)))
             return _closed(text, _ends(text, room, kept_least, policy), policy)
@@ -133,8 +133,8 @@ def truncate_oversized(
 
 
 def _cut_together(
-    results: Sequence[Output], cuts: dict[str, Cut], most: int, policy: RecoveryPolicy
-) -> dict[str, Cut]:
+    results: Sequence[CallOutput], cuts: dict[str, CutText], most: int, policy: RecoveryPolicy
+) -> dict[str, CutText]:
     """Shorten one result after the other, each as far as needed, until all fit together."""
     sizes = {
         result.part.id: len(shorten(result.whole, cuts[result.part.id].numbers))
@@ -143,7 +143,7 @@ def _cut_together(
         for result in results
     }
     over = sum(sizes.values()) - most
-    found: dict[str, Cut] = {}
+    found: dict[str, CutText] = {}
     for result in results if policy.cut_first == "oldest" else reversed(results):
         if over <= 0:
             break
@@ -158,7 +158,7 @@ def _cut_together(
     return found
 
 
-def _naming(policy: RecoveryPolicy, result: Output) -> RecoveryPolicy:
+def _naming(policy: RecoveryPolicy, result: CallOutput) -> RecoveryPolicy:
     """Return the policy whose last words name the result, so that the rest can be recalled."""
     if not policy.recall:
         return policy
@@ -171,10 +171,10 @@ def _suffix(policy: RecoveryPolicy, omitted: int) -> str:
     return policy.result_suffix.replace("{omitted}", str(max(1, omitted)))
 
 
-def _closed(text: str, made: Cut, policy: RecoveryPolicy) -> Cut:
+def _closed(text: str, made: CutText, policy: RecoveryPolicy) -> CutText:
     """Add the last words, which say how much is missing; the words in between count as kept."""
     omitted = len(text) - made.head - len(made.middle) - made.tail
-    return Cut(
+    return CutText(
         head=made.head,
         tail=made.tail,
         skipped=made.skipped,
@@ -193,38 +193,38 @@ def _at_newline(text: str, room: int) -> int:
     return newline if newline > room * AT_NEWLINE else min(room, len(text))
 
 
-def _ends(text: str, room: int, least: int, policy: RecoveryPolicy) -> Cut:
+def _ends(text: str, room: int, least: int, policy: RecoveryPolicy) -> CutText:
     tail = min(math.floor(room * TAIL_SHARE), TAIL_MOST)
     head = room - tail - len(policy.result_middle)
     if not _important(text) or room <= least * 2 or head <= least:
-        return Cut(head=_at_newline(text, room))
+        return CutText(head=_at_newline(text, room))
     start = len(text) - tail
     newline = text.find("\n", start)
     if newline != -1 and newline < start + tail * TAIL_NEWLINE:
         start = newline + 1
-    return Cut(_at_newline(text, head), len(text) - start, middle=policy.result_middle)
+    return CutText(_at_newline(text, head), len(text) - start, middle=policy.result_middle)
 
 
-def _weighed(text: str, most: int, least: int, policy: RecoveryPolicy) -> Cut:
+def _weighed(text: str, most: int, least: int, policy: RecoveryPolicy) -> CutText:
     room = max(0, most - len(_suffix(policy, len(text) - most)))
     made = _closed(text, _weighed_ends(text, room, least, policy), policy)
     while (over := weigh_chars(shorten(text, made.numbers)) - most) > 0 and (
         made.head or made.tail
     ):
         made = _closed(text, _less(text, made, over), policy)
-    return made if over <= 0 else Cut(0, suffix=_first(made.suffix, most), omitted=len(text))
+    return made if over <= 0 else CutText(0, suffix=_first(made.suffix, most), omitted=len(text))
 
 
-def _weighed_ends(text: str, room: int, least: int, policy: RecoveryPolicy) -> Cut:
+def _weighed_ends(text: str, room: int, least: int, policy: RecoveryPolicy) -> CutText:
     tail = min(math.floor(room * TAIL_SHARE), TAIL_MOST)
     head = room - tail - len(policy.result_middle)
     if not _important(text) or room <= least * 2 or head <= least:
-        return Cut(head=_line_end(_first(text, room)))
+        return CutText(head=_line_end(_first(text, room)))
     last = _first(text[::-1], tail)[::-1]
     newline = last.find("\n")
     if 0 <= newline < tail * TAIL_NEWLINE:
         last = last[newline + 1 :]
-    return Cut(_line_end(_first(text, head)), len(last), middle=policy.result_middle)
+    return CutText(_line_end(_first(text, head)), len(last), middle=policy.result_middle)
 
 
 def _line_end(piece: str) -> int:
@@ -242,7 +242,7 @@ def _first(text: str, room: int) -> str:
     return kept
 
 
-def _less(text: str, made: Cut, over: int) -> Cut:
+def _less(text: str, made: CutText, over: int) -> CutText:
     """Take what is too much off the end: of the tail, and where that is not enough of the head."""
     end = len(text) - made.skipped
     if made.tail:
@@ -250,7 +250,7 @@ def _less(text: str, made: Cut, over: int) -> Cut:
         less = _first(last, weigh_chars(last) - over)
         if less:
             skipped = made.skipped + len(last) - len(less)
-            return Cut(made.head, len(less), skipped, made.middle)
-        return Cut(made.head)
+            return CutText(made.head, len(less), skipped, made.middle)
+        return CutText(made.head)
     head = text[: made.head]
-    return Cut(len(_first(head, weigh_chars(head) - over)))
+    return CutText(len(_first(head, weigh_chars(head) - over)))

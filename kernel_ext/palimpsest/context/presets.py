@@ -91,6 +91,7 @@ OPENCODE_1_1 = Policy(
         always_continue=True,
         cut="finished",
         judge=False,
+        max_failed=3,
         prompt=OPENCODE_SUMMARY_1_1,
         continue_text=OPENCODE_CONTINUE_1_1,
     ),
@@ -114,6 +115,7 @@ OPENCODE_1_18 = Policy(
         cut="unfinished-tail",
         replay=True,
         judge=False,
+        max_failed=3,
         stages=1,
         continue_text=OPENCODE_CONTINUE_1_18,
         refused_text=OPENCODE_REFUSED_1_18,
@@ -136,6 +138,7 @@ OPENCLAW_2026_2 = Policy(
     ),
     prune=PrunePolicy(rule="cache-ttl", sticky=False, media="spared", wide_chars=False),
     hygiene=HygienePolicy(rule="openclaw-2026.2"),
+    compact=CompactPolicy(audit=False, max_failed=3),
     recovery=RecoveryPolicy(
         recall=False,
         result_cap=400_000,
@@ -168,7 +171,7 @@ OPENCLAW_2026_9 = Policy(
     ),
     prune=PrunePolicy(rule="cache-ttl"),
     hygiene=HygienePolicy(rule="openclaw-2026.9"),
-    overflow=OverflowPolicy(rule="precheck", refusals="openclaw-2026.9"),
+    overflow=OverflowPolicy(rule="precheck", refusals="openclaw-2026.9", measured=True),
     reminders=PLAIN,
     recovery=RecoveryPolicy(
         recall=False,

@@ -12,23 +12,23 @@ from dataclasses import dataclass
 from palimpsest.context.apply import apply
 from palimpsest.context.convert import convert
 from palimpsest.context.estimate import Count, message_tokens, tools_tokens
-from palimpsest.context.families import provider_family
 from palimpsest.context.fold import fold
-from palimpsest.context.hygiene import clean, drops_thinking
+from palimpsest.context.hygiene import clean
 from palimpsest.context.kept import with_pinned
 from palimpsest.context.limit import limit
 from palimpsest.context.pairing import pair
 from palimpsest.context.transform import transform
-from palimpsest.context.undo import folded
 from palimpsest.context.view import View
 from palimpsest.transcript.flat import FlatMessage, FlatMessages, TextBlock
 from palimpsest.transcript.messages import Messages
 from palimpsest.transcript.policies import ConvertPolicy, Policy
+from palimpsest.transcript.provider_versions import profile_at
 from palimpsest.transcript.values import ModelInfo, ModelRef, ToolSpec
 
-PROJECTION_VERSION = 2
-VERSIONS = (1, PROJECTION_VERSION)
-"""1 converted alike under every policy, and repaired nothing but missing and orphaned results."""
+PROJECTION_VERSION = 3
+VERSIONS = (1, 2, PROJECTION_VERSION)
+"""1 converted alike under every policy, and repaired nothing but missing and orphaned results; 2 knew
+a model's provider by two tables that disagreed (``provider_versions``)."""
 
 Flatten = Callable[[Messages, ModelRef, ConvertPolicy], FlatMessages]
 """``convert``, or what remembers its results."""
@@ -67,8 +67,11 @@ def project(
     Whoever projects a session again and again may hand in what remembers how messages are flattened
     and weighed.
     """
-    road = _first if version == 1 else _second
-    everything = road(view, head(system), model, policy, flatten)
+    everything = (
+        _first(view, head(system), model, policy)
+        if version == 1
+        else _second(view, head(system), model, policy, flatten, version)
+    )
     return Projection(
         messages=everything,
         tokens=tuple(
@@ -86,22 +89,24 @@ def head(system: tuple[str, ...]) -> FlatMessages:
     )
 
 
-def _first(
-    view: View, opening: FlatMessages, model: ModelInfo, policy: Policy, _flatten: Flatten
-) -> FlatMessages:
+def _first(view: View, opening: FlatMessages, model: ModelInfo, policy: Policy) -> FlatMessages:
     flat = convert(apply(fold(view.messages), view), model.ref)
     return opening + pair(limit(flat, policy.history_limit, policy.limit))
 
 
 def _second(
-    view: View, opening: FlatMessages, model: ModelInfo, policy: Policy, flatten: Flatten
+    view: View,
+    opening: FlatMessages,
+    model: ModelInfo,
+    policy: Policy,
+    flatten: Flatten,
+    version: int,
 ) -> FlatMessages:
-    messages = apply(folded(view, policy.compact), view)
+    messages = apply(view.folded(policy.compact), view)
     flat = clean(
         flatten(messages, model.ref, policy.convert),
         lambda newest: with_pinned(limit(newest, policy.history_limit, policy.limit), view),
         policy.hygiene.rule,
-        provider_family(model.ref),
-        thoughtless=drops_thinking(model.ref, policy.hygiene.rule),
+        profile_at(model.ref, version),
     )
     return transform(opening + flat, model, policy.transform)

@@ -8,6 +8,7 @@ the policy: ``opencode`` after each turn, ``cache-ttl`` when rewriting costs not
 """
 
 from collections.abc import Callable, Iterator
+from typing import NamedTuple, assert_never, get_args
 
 from palimpsest.context.outputs import outputs
 from palimpsest.context.prune_batch import prune_batch
@@ -17,13 +18,22 @@ from palimpsest.context.view import View
 from palimpsest.transcript.decisions import Decision, Facts
 from palimpsest.transcript.messages import AssistantMessage, UserMessage
 from palimpsest.transcript.parts import ToolCompleted, ToolPart
-from palimpsest.transcript.piles import PRUNE_RULE
-from palimpsest.transcript.policies import Policy, PrunePolicy
+from palimpsest.transcript.policies import Policy
+from palimpsest.transcript.pruning import PRUNE_RULE, PrunePolicy, PruneRule
 
 OPENCODE = f"{PRUNE_RULE}opencode"
 
-BEFORE_REQUESTS = frozenset({"batch", "cache-ttl"})
-"""Rules that look before each request; the others look when a turn has ended."""
+Decide = Callable[
+    [View, Policy, Facts, Callable[[], str], Callable[[str], int]], tuple[Decision, ...]
+]
+
+
+class Pruner(NamedTuple):
+    """How a rule of pruning decides, and when it looks."""
+
+    decide: Decide
+    before_requests: bool
+    """It looks before each request; else when a turn has ended."""
 
 
 def prune(
@@ -39,24 +49,31 @@ def prune(
     ``opencode`` when a turn has ended. What was decided before is not decided again; a decision
     to restore takes back one that was for a single request.
     """
-    match policy.prune.rule:
-        case "none":
-            return ()
-        case "opencode":
-            return _prune_opencode(view, policy.prune, new_id, count)
-        case "cache-ttl":
-            return prune_cache(view, policy, facts, new_id, count)
-        case "batch":
-            return prune_batch(view, policy, facts, new_id, count)
+    return _pruner(policy.prune.rule).decide(view, policy, facts, new_id, count)
+
+
+def _prune_nothing(
+    _view: View,
+    _policy: Policy,
+    _facts: Facts,
+    _new_id: Callable[[], str],
+    _count: Callable[[str], int],
+) -> tuple[Decision, ...]:
+    return ()
 
 
 def _prune_opencode(
-    view: View, rule: PrunePolicy, new_id: Callable[[], str], count: Callable[[str], int]
+    view: View,
+    policy: Policy,
+    _facts: Facts,
+    new_id: Callable[[], str],
+    count: Callable[[str], int],
 ) -> tuple[Decision, ...]:
     """Clear what lies behind the newest tokens of output, if that is much at once.
 
     Follows spec/session-engine.md 1.13; the output that crosses the line goes too.
     """
+    rule = policy.prune
     shown = {output.part.id: output.shown for output in outputs(view, view.messages)}
     kept = pinned_parts(view.messages, view.decisions) | restored_parts(view.decisions)
     total = behind = 0
@@ -114,3 +131,21 @@ def _older_outputs(view: View, rule: PrunePolicy) -> Iterator[ToolPart]:
             if part.id in cleared:
                 return
             yield part
+
+
+def _pruner(rule: PruneRule) -> Pruner:
+    match rule:
+        case "none":
+            return Pruner(_prune_nothing, before_requests=False)
+        case "opencode":
+            return Pruner(_prune_opencode, before_requests=False)
+        case "cache-ttl":
+            return Pruner(prune_cache, before_requests=True)
+        case "batch":
+            return Pruner(prune_batch, before_requests=True)
+        case _:
+            assert_never(rule)
+
+
+BEFORE_REQUESTS = frozenset(rule for rule in get_args(PruneRule) if _pruner(rule).before_requests)
+"""Rules that look before each request; the others look when a turn has ended."""

@@ -13,16 +13,15 @@ from dataclasses import dataclass
 
 from palimpsest.context.compact import turn_spans
 from palimpsest.context.estimate import MEDIA_TOKENS
-from palimpsest.context.outputs import Output, outputs
+from palimpsest.context.outputs import CallOutput, outputs
 from palimpsest.context.standing import pinned_parts, restored_parts
 from palimpsest.context.superseded import Newer, superseded
-from palimpsest.context.undo import folded
 from palimpsest.context.view import View
 from palimpsest.transcript.decisions import Decision, Facts
 from palimpsest.transcript.ids import short
 from palimpsest.transcript.messages import Messages
-from palimpsest.transcript.piles import PRUNE_RULE
-from palimpsest.transcript.policies import Policy, PrunePolicy
+from palimpsest.transcript.policies import Policy
+from palimpsest.transcript.pruning import PRUNE_RULE, PrunePolicy
 
 BATCH = f"{PRUNE_RULE}batch"
 
@@ -36,7 +35,7 @@ NOTES = {"read-again": "the same file was read again later", "changed": "the fil
 class Candidate:
     """An output that may be cleared, and what that saves."""
 
-    output: Output
+    output: CallOutput
     newer: Newer | None
     text: str
     tokens_before: int
@@ -74,7 +73,7 @@ def prune_batch(
     aim = _aim(rule, facts)
     if not aim.cold and aim.used < aim.start:
         return ()
-    messages = folded(view, policy.compact)
+    messages = view.folded(policy.compact)
     chosen = _choose(_candidates(view, messages, rule, aim, count), aim)
     saved = sum(one.saved for one in chosen)
     if not chosen or saved < aim.minimum:

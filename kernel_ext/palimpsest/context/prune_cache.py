@@ -9,28 +9,31 @@ not decide again (the recorded agent changed its request only, never its session
 import json
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import assert_never
 
 from palimpsest.context.apply import apply
 from palimpsest.context.estimate import weigh_chars
-from palimpsest.context.outputs import Output, outputs
+from palimpsest.context.outputs import CallOutput, outputs
 from palimpsest.context.standing import pinned_parts, restored_parts, standing
 from palimpsest.context.truncate import shorten
-from palimpsest.context.undo import folded
 from palimpsest.context.view import View
 from palimpsest.transcript.decisions import Decision, DecisionAction, Facts
 from palimpsest.transcript.messages import AssistantMessage, Message, Messages, UserMessage
 from palimpsest.transcript.parts import (
     FilePart,
+    NotedPart,
     Part,
     ReasoningPart,
     TextPart,
     ToolCompleted,
     ToolFailed,
     ToolPart,
+    ToolPending,
+    ToolRunning,
 )
-from palimpsest.transcript.piles import PRUNE_RULE
-from palimpsest.transcript.policies import Policy, PrunePolicy
+from palimpsest.transcript.policies import Policy
+from palimpsest.transcript.pruning import PRUNE_RULE, PrunePolicy
 
 CACHE_TTL = f"{PRUNE_RULE}cache-ttl"
 
@@ -42,12 +45,12 @@ MEDIA_GONE = "[image removed during context pruning]"
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class PruneAction:
     """What is to be done with one output."""
 
     action: DecisionAction
     numbers: Mapping[str, int | str]
-    output: Output
+    output: CallOutput
 
 
 def prune_cache(
@@ -62,7 +65,7 @@ def prune_cache(
     bare = view if rule.sticky else _before(view)
     age = facts.cache_age_seconds
     cold = age is not None and rule.ttl_seconds > 0 and age >= rule.ttl_seconds
-    messages = folded(bare, policy.compact)
+    messages = bare.folded(policy.compact)
     wanted = _plan(bare, messages, rule, facts.window) if cold else {}
     own = {
         part_id: decision
@@ -104,12 +107,12 @@ def _matches(name: str, pattern: str) -> bool:
 def _before(view: View) -> View:
     """Return the view without what this rule decided for earlier requests."""
     kept = tuple(decision for decision in view.decisions if decision.rule != CACHE_TTL)
-    return View(view.messages, kept, view.texts)
+    return replace(view, decisions=kept)
 
 
 def _taken_back(
     own: Mapping[str, Decision],
-    wanted: Mapping[str, Wanted],
+    wanted: Mapping[str, PruneAction],
     rule: PrunePolicy,
     new_id: Callable[[], str],
 ) -> list[Decision]:
@@ -130,19 +133,19 @@ def _taken_back(
     ]
 
 
-def _same(made: Decision | None, one: Wanted) -> bool:
+def _same(made: Decision | None, one: PruneAction) -> bool:
     if made is None or made.action != one.action:
         return False
     return {name: made.numbers.get(name) for name in one.numbers} == dict(one.numbers)
 
 
-def _plan(view: View, messages: Messages, rule: PrunePolicy, window: int) -> dict[str, Wanted]:
+def _plan(view: View, messages: Messages, rule: PrunePolicy, window: int) -> dict[str, PruneAction]:
     room = window * CHARS_PER_TOKEN
     total = sum(_message_chars(message, rule) for message in apply(messages, view))
     if room <= 0 or total / room < rule.soft_ratio:
         return {}
     candidates = _candidates(view, messages, rule)
-    wanted: dict[str, Wanted] = {}
+    wanted: dict[str, PruneAction] = {}
     sizes = {output.part.id: _output_chars(output, rule) for output in candidates}
     for output in candidates:
         trimmed = _trim(output, rule)
@@ -157,12 +160,12 @@ def _plan(view: View, messages: Messages, rule: PrunePolicy, window: int) -> dic
     for output in candidates:
         if total / room < rule.hard_ratio:
             break
-        wanted[output.part.id] = Wanted("clear", {"text": rule.placeholder}, output)
+        wanted[output.part.id] = PruneAction("clear", {"text": rule.placeholder}, output)
         total += weigh_chars(rule.placeholder, wide=rule.wide_chars) - sizes[output.part.id]
     return wanted
 
 
-def _candidates(view: View, messages: Messages, rule: PrunePolicy) -> list[Output]:
+def _candidates(view: View, messages: Messages, rule: PrunePolicy) -> list[CallOutput]:
     """Return what may be pruned: after the first prompt, before the newest answers, oldest first."""
     answers = [
         at for at, message in enumerate(messages) if isinstance(message.info, AssistantMessage)
@@ -182,7 +185,7 @@ def _candidates(view: View, messages: Messages, rule: PrunePolicy) -> list[Outpu
     ]
 
 
-def _trim(output: Output, rule: PrunePolicy) -> Wanted | None:
+def _trim(output: CallOutput, rule: PrunePolicy) -> PruneAction | None:
     """Keep the ends of a long output, and words instead of its images."""
     gone = [MEDIA_GONE] * output.media
     source = "\n".join([output.whole, *gone] if output.whole else gone)
@@ -201,7 +204,7 @@ def _trim(output: Output, rule: PrunePolicy) -> Wanted | None:
         numbers = _ends(head, tail, GAP, note) | {"omitted": len(source) - head - tail}
     if output.media:
         numbers |= {"appended": appended, "without_media": True}
-    return Wanted("truncate", numbers, output)
+    return PruneAction("truncate", numbers, output)
 
 
 def _ends(head: int, tail: int, middle: str, suffix: str) -> dict[str, int | str]:
@@ -215,11 +218,11 @@ def _ends(head: int, tail: int, middle: str, suffix: str) -> dict[str, int | str
     }
 
 
-def _shown(whole: str, one: Wanted) -> str:
+def _shown(whole: str, one: PruneAction) -> str:
     return str(one.numbers["text"]) if one.action == "clear" else shorten(whole, one.numbers)
 
 
-def _output_chars(output: Output, rule: PrunePolicy) -> int:
+def _output_chars(output: CallOutput, rule: PrunePolicy) -> int:
     return weigh_chars(output.shown, wide=rule.wide_chars) + MEDIA_CHARS * output.media
 
 
@@ -229,9 +232,9 @@ def _message_chars(message: Message, rule: PrunePolicy) -> int:
 
 def _part_chars(part: Part, rule: PrunePolicy) -> int:
     match part:
-        case TextPart() if part.ignored:
-            return 0
-        case TextPart() | ReasoningPart():
+        case TextPart():
+            return 0 if part.ignored else weigh_chars(part.text, wide=rule.wide_chars)
+        case ReasoningPart():
             return weigh_chars(part.text, wide=rule.wide_chars)
         case FilePart():
             return MEDIA_CHARS
@@ -239,7 +242,11 @@ def _part_chars(part: Part, rule: PrunePolicy) -> int:
             given = json.dumps(part.state.input, ensure_ascii=False, separators=(",", ":"))
             return len(given) + _state_chars(part, rule)
         case _:
-            return 0
+            return _noted_chars(part, rule)
+
+
+def _noted_chars(part: NotedPart, rule: PrunePolicy) -> int:
+    return weigh_chars(part.words_for_summary(), wide=rule.wide_chars)
 
 
 def _state_chars(part: ToolPart, rule: PrunePolicy) -> int:
@@ -248,5 +255,7 @@ def _state_chars(part: ToolPart, rule: PrunePolicy) -> int:
             return weigh_chars(output, wide=rule.wide_chars) + MEDIA_CHARS * len(attachments)
         case ToolFailed(error=error):
             return weigh_chars(error, wide=rule.wide_chars)
-        case _:
+        case ToolPending() | ToolRunning():
             return 0
+        case _:
+            assert_never(part.state)

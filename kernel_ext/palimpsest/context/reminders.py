@@ -13,12 +13,12 @@ from typing import Literal
 from palimpsest.context.convert import SAID_AS
 from palimpsest.context.estimate import Count
 from palimpsest.context.view import View
-from palimpsest.transcript.decisions import Decision
+from palimpsest.transcript.decisions import Decision, OwnRule
 from palimpsest.transcript.messages import AssistantMessage, Message, Messages, UserMessage
 from palimpsest.transcript.parts import Part, TextPart
 from palimpsest.transcript.policies import ReminderPolicy
 
-STEERED = "remind/steered"
+STEERED: OwnRule = "remind/steered"
 """The rule of what is said around words that came in the middle of a turn."""
 
 LAST_STEP = (

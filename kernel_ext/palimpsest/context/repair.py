@@ -3,9 +3,11 @@
 Pure. A repair never loses silently: what it adds and what it discards is in its report.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
+from palimpsest.context.convert import is_signed
 from palimpsest.transcript.flat import (
     Block,
     CallBlock,
@@ -73,6 +75,19 @@ def failed(message: FlatMessage) -> bool:
 def thinks(message: FlatMessage) -> bool:
     """Say whether the message holds thinking."""
     return any(isinstance(block, ReasoningBlock) for block in message.blocks)
+
+
+def is_signed_thinking(message: FlatMessage) -> bool:
+    """Say whether the message holds thinking that its provider signed."""
+    return any(
+        isinstance(block, ReasoningBlock) and is_signed(block.metadata) for block in message.blocks
+    )
+
+
+def is_redacted(metadata: Mapping[str, Any] | None) -> bool:
+    """Say whether this is thinking that only its provider can read."""
+    blocks = (metadata or {}).get("thinking_blocks") or ()
+    return any(one.get("type") == "redacted_thinking" for one in blocks)
 
 
 def is_result(message: FlatMessage) -> bool:

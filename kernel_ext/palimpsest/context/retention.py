@@ -8,7 +8,10 @@ import re
 from collections.abc import Iterable
 
 KINDS: dict[str, re.Pattern[str]] = {
-    "paths": re.compile(r"(?<![\w/.])(?:~?/|\./|\.\./)?(?:[\w.-]+/)*[\w-]+\.[A-Za-z]{1,5}\b(?!\()"),
+    # No disk takes a longer name, and without a bound long rows of dashes take minutes.
+    "paths": re.compile(
+        r"(?<![\w/.])(?:~?/|\./|\.\./)?(?:[\w.-]{1,255}/)*[\w-]{1,255}\.[A-Za-z]{1,5}\b(?!\()"
+    ),
     "errors": re.compile(r"\b[A-Z]\w*(?:Error|Exception|Warning)\b(?:: [^\n]{1,80})?"),
     "identifiers": re.compile(r"\b(?:[a-z]+(?:_[a-z0-9]+)+|[a-z]+(?:[A-Z][a-z0-9]+)+)\b"),
     "numbers": re.compile(r"(?<![\w.])-?\d[\d,]*\.\d+\b|(?<![\w.,])\d{3,}\b"),

@@ -3,7 +3,8 @@
 from dataclasses import dataclass
 
 from palimpsest.transcript.decisions import Facts
-from palimpsest.transcript.values import Usage
+from palimpsest.transcript.policies import OverflowPolicy
+from palimpsest.transcript.values import ModelInfo, Usage
 
 CALIBRATION_RANGE = (0.5, 4.0)
 """A ratio outside of this says that the report is wrong rather than our estimate."""
@@ -26,6 +27,15 @@ def calibration(usage: Usage, estimated: int) -> float:
         return 1.0
     low, high = CALIBRATION_RANGE
     return round(min(max(usage.prompt / estimated, low), high), 4)
+
+
+def longest_answer(tokens: int, facts: Facts, model: ModelInfo, policy: OverflowPolicy) -> int:
+    """Return the most tokens that an answer may take; ``tokens`` are the estimate of its request.
+
+    Providers count them against the window: a model's whole output limit would refuse long sessions early.
+    """
+    room = max(facts.window - round(tokens * facts.calibration), facts.reserve)
+    return min(model.output_limit, policy.output_cap, room)
 
 
 def route(tokens: int, facts: Facts) -> Route:

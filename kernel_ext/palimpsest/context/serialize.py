@@ -7,17 +7,21 @@ as decisions left them, so an output that was cleared says so.
 
 import json
 from collections.abc import Iterable
+from typing import assert_never
 
 from palimpsest.context.convert import FAILED_ATTEMPT
 from palimpsest.transcript.messages import AssistantMessage, Message, Messages
 from palimpsest.transcript.parts import (
     FilePart,
+    NotedPart,
     Part,
     ReasoningPart,
     TextPart,
     ToolCompleted,
     ToolFailed,
     ToolPart,
+    ToolPending,
+    ToolRunning,
 )
 
 TRUNCATED = "\n[truncated]"
@@ -45,22 +49,35 @@ def _user(parts: Iterable[Part]) -> Iterable[str]:
     if texts:
         yield "[User]: " + "\n".join(texts)
     for part in kept:
-        if isinstance(part, FilePart):
-            yield _attached(part.mime, part.filename)
+        match part:
+            case FilePart():
+                yield _attached(part.mime, part.filename)
+            case TextPart() | ReasoningPart() | ToolPart():
+                pass  # told above, or an answer's
+            case _:
+                yield from _noted(part, "User")
 
 
 def _assistant(part: Part, result_chars: int) -> Iterable[str]:
     if (getattr(part, "metadata", None) or {}).get(FAILED_ATTEMPT):
         return
     match part:
-        case TextPart(text=text) if text:
-            yield f"[Assistant]: {text}"
-        case ReasoningPart(text=text) if text:
-            yield f"[Assistant reasoning]: {text}"
+        case TextPart(text=text):
+            yield from (f"[Assistant]: {text}",) if text else ()
+        case ReasoningPart(text=text):
+            yield from (f"[Assistant reasoning]: {text}",) if text else ()
         case ToolPart():
             yield from _tool(part, result_chars)
-        case _:
+        case FilePart():
             pass
+        case _:
+            yield from _noted(part, "Assistant")
+
+
+def _noted(part: NotedPart, who: str) -> Iterable[str]:
+    words = part.words_for_summary()
+    if words:
+        yield f"[{who}]: {words}"
 
 
 def _tool(part: ToolPart, result_chars: int) -> Iterable[str]:
@@ -73,8 +90,10 @@ def _tool(part: ToolPart, result_chars: int) -> Iterable[str]:
                 yield _attached(one.mime, one.filename)
         case ToolFailed(error=error):
             yield f"[Tool error]: {error}"
-        case _:
+        case ToolPending() | ToolRunning():
             pass
+        case _:
+            assert_never(part.state)
 
 
 def _cut(text: str, longest: int) -> str:

@@ -14,6 +14,8 @@ from palimpsest.transcript.messages import Messages
 
 DRAFT = "draft"
 """Key in the metadata of a text: the request whose summary it was, which later requests went on with."""
+REJECTED = "rejected"
+"""Key in the metadata of a text: what a summary lacked, so that it was written again."""
 
 NOTE_TOKENS = 24
 """What the sentence in the place of a message that is left out weighs."""

@@ -4,28 +4,27 @@ Border: pure. The text that is summarised is data: it stands between marks, and 
 that it is not to be answered. What a summary must keep is what a notebook's work is made of.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from palimpsest.context.apply import apply
-from palimpsest.context.compact import Plan, planned
+from palimpsest.context.compact import CompactionPlan, planned
 from palimpsest.context.convert import convert
 from palimpsest.context.estimate import Count, message_tokens
 from palimpsest.context.pairing import pair
 from palimpsest.context.projection import Projection
 from palimpsest.context.serialize import serialize, serialize_message
-from palimpsest.context.stages import DRAFT, Stretch
-from palimpsest.context.undo import folded
+from palimpsest.context.stages import DRAFT, REJECTED, Stretch
 from palimpsest.context.view import View
-from palimpsest.transcript.decisions import Decision
+from palimpsest.transcript.decisions import Decision, OwnRule
 from palimpsest.transcript.flat import FlatMessage, FlatMessages, TextBlock
-from palimpsest.transcript.messages import Messages, UserMessage
+from palimpsest.transcript.messages import AssistantMessage, Messages, UserMessage
 from palimpsest.transcript.parts import CompactionPart, TextPart
 from palimpsest.transcript.policies import Policy
 from palimpsest.transcript.values import ModelRef
 
-RULE = "compact"
+RULE: OwnRule = "compact"
 """The name of this decider in decisions."""
 
 SYSTEM = """\
@@ -81,6 +80,10 @@ NO_MORE = "It is the last part."
 KEEP = """\
 Whatever of the earlier parts is not finished must be in your summary too: tasks that run and how far they
 are, the newest request, decisions and their reasons, open questions, and what was promised."""
+AGAIN = """\
+A summary of this conversation was written before and could not be used:
+{lacks}
+Write the whole summary again, with what was missing. Describe what happened; nobody asks you to do any of it."""
 LEFT_OUT = (
     "[A message of the {role} is left out: about {tokens:,} tokens are too many for one request]"
 )
@@ -91,21 +94,21 @@ def summary_messages(
 ) -> FlatMessages:
     """Return what asks for the summary of a marker, without the system prompt."""
     made = _plan_of(messages, view, marker_id, policy)
-    focus = _focus(messages, marker_id)
+    numbers = numbers_of(view.decisions, marker_id)
+    focus, lacks = _focus(messages, marker_id), numbers.get("lacks", ())
     if not policy.compact.serialize:
         return (
             *pair(convert(made.head, model)),
-            _said(_prompt(policy, None, made.previous, focus)),
+            _said(_prompt(policy, None, made.previous, focus, lacks)),
         )
-    numbers = _numbers(view.decisions, marker_id)
     result_chars = numbers.get("result_chars", policy.compact.result_chars)
     stretch = Stretch.of(numbers)
     if stretch is None:
         text = serialize(made.head, result_chars)
-        return (_said(_prompt(policy, text, made.previous, focus)),)
+        return (_said(_prompt(policy, text, made.previous, focus, lacks)),)
     text = _told(stretch, made.head, result_chars)
     previous = drafted(messages, stretch.prior) if stretch.prior else made.previous
-    return (_said(_prompt(policy, text, previous, focus, stretch)),)
+    return (_said(_prompt(policy, text, previous, focus, lacks, stretch)),)
 
 
 def drafted(messages: Messages, request_id: str) -> str:
@@ -117,6 +120,18 @@ def drafted(messages: Messages, request_id: str) -> str:
         if isinstance(part, TextPart) and (part.metadata or {}).get(DRAFT) == request_id
     ]
     return "\n\n".join(text for text in texts if text)
+
+
+def rejected(messages: Messages, marker_id: str) -> str:
+    """Return the newest summary of a marker that was put aside to be written again."""
+    texts = [
+        part
+        for message in messages
+        if isinstance(message.info, AssistantMessage) and message.info.parent_id == marker_id
+        for part in message.parts
+        if isinstance(part, TextPart) and REJECTED in (part.metadata or {})
+    ]
+    return "\n\n".join(text for part in texts if (text := part.text.strip()))
 
 
 def project_summary(
@@ -143,17 +158,17 @@ def seen_at(view: View, marker_id: str, policy: Policy) -> Messages:
     at = ids.index(marker_id)
     # The marker's own tail folds nothing yet: a plan is found again from what it was made of.
     before = replace(view, messages=view.messages[:at])
-    shown = apply((*folded(before, policy.compact), view.messages[at]), view)
+    shown = apply((*before.folded(policy.compact), view.messages[at]), view)
     # A marker whose compaction failed is taken out by decisions, and begins no turn.
     return tuple(one for one in shown if one.parts or not isinstance(one.info, UserMessage))
 
 
-def _plan_of(messages: Messages, view: View, marker_id: str, policy: Policy) -> Plan:
-    seen = seen_at(View(messages, view.decisions, view.texts), marker_id, policy)
+def _plan_of(messages: Messages, view: View, marker_id: str, policy: Policy) -> CompactionPlan:
+    seen = seen_at(replace(view, messages=messages), marker_id, policy)
     return planned(seen, policy.compact)
 
 
-def _numbers(decisions: tuple[Decision, ...], marker_id: str) -> Mapping[str, Any]:
+def numbers_of(decisions: tuple[Decision, ...], marker_id: str) -> Mapping[str, Any]:
     """Return what was decided last on what the request of this marker tells."""
     for decision in reversed(decisions):
         if decision.rule == RULE and decision.message_id == marker_id:
@@ -185,6 +200,7 @@ def _prompt(
     text: str | None,
     previous: str,
     focus: str,
+    lacks: Sequence[str],
     stretch: Stretch | None = None,
 ) -> str:
     told = (
@@ -205,6 +221,8 @@ def _prompt(
     pieces += [policy.compact.prompt] if policy.compact.prompt else [TEMPLATE, RULES]
     if focus:
         pieces.append(f"The user asks that the summary keeps this above all: {focus}")
+    if lacks:
+        pieces.append(AGAIN.format(lacks="\n".join(f"- {one}" for one in lacks)))
     return "\n\n".join(pieces)
 
 

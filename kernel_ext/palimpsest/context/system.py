@@ -45,7 +45,7 @@ _NEXT = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Section:
+class PromptSection:
     """A piece of a system prompt that a person tells apart."""
 
     kind: Literal["system", "instructions"]
@@ -140,21 +140,21 @@ def header(model_id: str) -> str:
     return f"{HEADER}\n{MANNERS[manner(model_id)]}"
 
 
-def sections(part: str) -> tuple[Section, ...]:
+def sections(part: str) -> tuple[PromptSection, ...]:
     """Take one part of a system prompt apart; joined by blank lines they are the part again.
 
     A file that holds such a heading itself is taken for two: the kind stays right.
     """
     found = _ENVIRONMENT.match(part)
     if found is None:
-        return (Section("system", "how to work", part),)
-    environment = Section("system", "environment", found[0])
+        return (PromptSection("system", "how to work", part),)
+    environment = PromptSection("system", "environment", found[0])
     rest = part[found.end() :]
     pieces = _NEXT.split(rest.removeprefix("\n\n")) if rest else []
-    return (environment, *(Section("instructions", _named(piece), piece) for piece in pieces))
+    return (environment, *(PromptSection("instructions", _named(piece), piece) for piece in pieces))
 
 
-def shared(part: str, tokens: int) -> tuple[tuple[Section, int], ...]:
+def shared(part: str, tokens: int) -> tuple[tuple[PromptSection, int], ...]:
     """Share the tokens of one part of a system prompt among its sections, by their length."""
     found = sections(part)
     lengths = [weigh_chars(section.text) for section in found]

@@ -4,7 +4,6 @@ Border: pure, and the same in the live loop and in review. What was chosen is wr
 decision before the request is made; the numbers follow spec/context-stability.md 1.16.
 """
 
-import dataclasses
 import math
 from dataclasses import dataclass
 from typing import Any
@@ -104,9 +103,8 @@ class Telling:
 
     def _tokens(self, view: View, numbers: dict[str, Any]) -> int:
         """Return what the request would weigh if this were decided."""
-        decided = (*view.decisions, self.decision("", numbers))
         return project_summary(
-            dataclasses.replace(view, decisions=decided),
+            view.decided(self.decision("", numbers)),
             marker_id=self.marker_id,
             system=self.system,
             model=self.model.ref,

@@ -11,10 +11,10 @@ from functools import cached_property
 from palimpsest.context.fold import fold
 from palimpsest.context.standing import pinned_parts
 from palimpsest.context.undo import without_undone
-from palimpsest.context.view import blobs_needed
 from palimpsest.transcript.decisions import Decision
 from palimpsest.transcript.errors import NotFound
 from palimpsest.transcript.messages import Messages
+from palimpsest.transcript.parts import ToolCompleted, ToolPart
 
 Read = Callable[[str], bytes]
 
@@ -39,6 +39,27 @@ def read_texts(messages: Messages, read: Read) -> dict[str, str]:
         else:
             texts[sha256] = f"data:{mime};base64,{base64.b64encode(content).decode('ascii')}"
     return texts
+
+
+def blobs_needed(messages: Messages) -> dict[str, str | None]:
+    """Name the blobs that a projection of these messages needs.
+
+    The value is None for text, and the MIME type for an attachment, whose text in
+    ``View.texts`` is a ``data:`` url.
+    """
+    found: dict[str, str | None] = {}
+    for message in messages:
+        for part in message.parts:
+            match part:
+                case ToolPart(state=ToolCompleted(blob=blob, attachments=attachments)):
+                    if blob is not None:
+                        found[blob.sha256] = None
+                    for attachment in attachments:
+                        if attachment.url.startswith("blob:"):
+                            found[attachment.url.removeprefix("blob:")] = attachment.mime
+                case _:
+                    pass
+    return found
 
 
 class _Texts(Mapping[str, str]):

@@ -1,10 +1,10 @@
 """Leave thinking out of answers, for models that do not want it back.
 
 The newest recorded agent keeps the latest answer's thinking, because a model that is in the
-middle of calling tools needs it; the older one drops that too.
+middle of calling tools needs it; the older one drops that too, and leaves what only its provider can read.
 """
 
-from palimpsest.context.repair import settled
+from palimpsest.context.repair import is_redacted, settled
 from palimpsest.transcript.flat import FlatMessage, FlatMessages, ReasoningBlock, TextBlock
 
 OMITTED = "[assistant reasoning omitted]"
@@ -12,23 +12,34 @@ OMITTED = "[assistant reasoning omitted]"
 
 
 def drop_thinking(
-    messages: FlatMessages, *, keep_latest: bool = True, omitted: str = OMITTED
+    messages: FlatMessages,
+    *,
+    keep_latest: bool = True,
+    keep_redacted: bool = False,
+    omitted: str = OMITTED,
 ) -> FlatMessages:
-    """Remove thinking from every answer; with ``keep_latest`` from all but the latest."""
+    """Remove thinking from every answer, with ``keep_latest`` from all but the latest.
+
+    With ``keep_redacted`` blocks of the type ``redacted_thinking`` stay.
+    """
     latest = max(
         (at for at, message in enumerate(messages) if message.role == "assistant"), default=-1
     )
     bare = tuple(
         message
         if message.role != "assistant" or (keep_latest and at == latest)
-        else _without(message, omitted)
+        else _without(message, omitted, keep_redacted=keep_redacted)
         for at, message in enumerate(messages)
     )
     return settled(bare, messages)
 
 
-def _without(message: FlatMessage, omitted: str) -> FlatMessage:
-    blocks = tuple(block for block in message.blocks if not isinstance(block, ReasoningBlock))
+def _without(message: FlatMessage, omitted: str, *, keep_redacted: bool) -> FlatMessage:
+    blocks = tuple(
+        block
+        for block in message.blocks
+        if not isinstance(block, ReasoningBlock) or (keep_redacted and is_redacted(block.metadata))
+    )
     if len(blocks) == len(message.blocks):
         return message
     return message.model_copy(update={"blocks": blocks or (TextBlock(text=omitted),)})

@@ -1,6 +1,6 @@
 """Write the ids of tool calls as strict providers demand, calls and results together.
 
-``strict`` takes letters and digits, at most 40; ``strict9`` exactly nine of them (Mistral). The
+``strict`` takes letters and digits, at most 40; ``strict9`` exactly nine of them. The
 newest rule gives every call an id of its own, although models use an id again; the older one
 writes an id the same way each time it is met (spec/context-stability.md 1.4, step 7).
 """
@@ -11,45 +11,73 @@ from collections import deque
 from collections.abc import Iterable
 from typing import Literal, Protocol
 
-from palimpsest.context.repair import with_blocks
+from palimpsest.context.repair import is_signed_thinking, with_blocks
 from palimpsest.transcript.flat import Block, CallBlock, FlatMessage, FlatMessages, ResultBlock
+from palimpsest.transcript.tool_call_ids import NINE_CHARS, SHORT_CHARS, letters_and_digits
 
 Mode = Literal["strict", "strict9"]
 
-MAX_CHARS = 40
 HASH_CHARS = 8
-NINE = 9
-REFUSED = re.compile(r"[^a-zA-Z0-9]")
 NATIVE = re.compile(r"toolu_[A-Za-z0-9_]+")
 """Ids as Anthropic itself gives them."""
 
 
 def tool_id(identifier: str, mode: Mode) -> str:
     """Return one id in the alphabet of the mode."""
-    kept = REFUSED.sub("", identifier)
+    kept = letters_and_digits(identifier)
     if mode == "strict":
         return kept or ("sanitizedtoolid" if identifier else "defaulttoolid")
     if not identifier:
         return "defaultid"
-    return kept[:NINE] if len(kept) >= NINE else _hash(kept or "sanitized", NINE)
+    return kept[:NINE_CHARS] if len(kept) >= NINE_CHARS else _hash(kept or "sanitized", NINE_CHARS)
 
 
 def is_tool_id(identifier: str, mode: Mode) -> bool:
     """Say whether an id can stay as it is."""
-    long_enough = len(identifier) == NINE if mode == "strict9" else bool(identifier)
-    return long_enough and not REFUSED.search(identifier)
+    long_enough = len(identifier) == NINE_CHARS if mode == "strict9" else bool(identifier)
+    return long_enough and identifier == letters_and_digits(identifier)
 
 
 def write_tool_ids(
-    messages: FlatMessages, mode: Mode, *, each_use: bool = True, keep_native: bool = False
+    messages: FlatMessages,
+    mode: Mode,
+    *,
+    each_use: bool = True,
+    keep_native: bool = False,
+    keep_signed: bool = False,
 ) -> FlatMessages:
     """Write every id, results as their calls.
 
     With ``each_use`` an id that is used again becomes another one; with ``keep_native``
-    Anthropic's ids stay the first time they are used.
+    Anthropic's ids stay the first time they are used; with ``keep_signed`` an answer with signed
+    thinking keeps the ids of its calls, which nobody else gets.
     """
-    writer = _Occurrences(mode, keep_native=keep_native) if each_use else _Mapping(mode)
-    return _all_written(messages, writer)
+    if not each_use:
+        return _all_written(messages, _Mapping(mode))
+    kept = _signed(messages) if keep_signed else {}
+    reserved = {block.call_id for at in kept for block in kept[at]}
+    writer = _Occurrences(mode, keep_native=keep_native, reserved=reserved)
+    out: list[FlatMessage] = []
+    for at, message in enumerate(messages):
+        if at in kept:
+            for block in kept[at]:
+                writer.keep(block.call_id)
+        out.append(message if at in kept else _written(message, writer))
+    return tuple(out)
+
+
+def _signed(messages: FlatMessages) -> dict[int, list[CallBlock]]:
+    """Return by place the calls of answers with signed thinking whose ids are their own."""
+    claimed: set[str] = set()
+    found: dict[int, list[CallBlock]] = {}
+    for at, message in enumerate(messages):
+        calls = [block for block in message.blocks if isinstance(block, CallBlock)]
+        own = {block.call_id for block in calls}
+        is_whole = len(own) == len(calls) and "" not in own and not own & claimed
+        if message.role == "assistant" and calls and is_whole and is_signed_thinking(message):
+            found[at] = calls
+        claimed |= own
+    return found
 
 
 def own_ids(messages: FlatMessages) -> FlatMessages:
@@ -110,23 +138,23 @@ class _Unique:
     def make(self, seed: str) -> str:
         base = tool_id(seed, self._mode)
         if self._mode == "strict":
-            base = base[:MAX_CHARS]
+            base = base[:SHORT_CHARS]
         if self.is_free(base):
             return self.take(base)
         return self._make_nine(seed) if self._mode == "strict9" else self._make_hashed(base, seed)
 
     def _make_nine(self, seed: str) -> str:
         number = 0
-        while not self.is_free(made := _hash(f"{seed}:{number}", NINE)):
+        while not self.is_free(made := _hash(f"{seed}:{number}", NINE_CHARS)):
             number += 1
         return self.take(made)
 
     def _make_hashed(self, base: str, seed: str) -> str:
-        made = hashed = base[: MAX_CHARS - HASH_CHARS] + _hash(seed, HASH_CHARS)
+        made = hashed = base[: SHORT_CHARS - HASH_CHARS] + _hash(seed, HASH_CHARS)
         number = 2
         while not self.is_free(made):
             ending = f"x{number}"
-            made = hashed[: MAX_CHARS - len(ending)] + ending
+            made = hashed[: SHORT_CHARS - len(ending)] + ending
             number += 1
         return self.take(made)
 
@@ -150,8 +178,8 @@ class _Mapping:
 class _Occurrences:
     """Each use of an id is another call; results take the calls in order."""
 
-    def __init__(self, mode: Mode, *, keep_native: bool) -> None:
-        self._unique = _Unique(mode)
+    def __init__(self, mode: Mode, *, keep_native: bool, reserved: Iterable[str] = ()) -> None:
+        self._unique = _Unique(mode, reserved)
         self._keep_native = keep_native
         self._uses: dict[str, int] = {}
         self._orphans: dict[str, int] = {}
@@ -165,6 +193,11 @@ class _Occurrences:
             new = self._unique.make(identifier if use == 1 else f"{identifier}:{use}")
         self._waiting.setdefault(identifier, deque()).append(new)
         return new
+
+    def keep(self, identifier: str) -> None:
+        """Take in a call whose id stays, which was reserved for it."""
+        self._uses[identifier] = self._uses.get(identifier, 0) + 1
+        self._waiting.setdefault(identifier, deque()).append(identifier)
 
     def _stays(self, identifier: str, use: int) -> bool:
         native = self._keep_native and NATIVE.fullmatch(identifier) is not None

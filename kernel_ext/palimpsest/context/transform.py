@@ -6,12 +6,10 @@ take become words, empty texts and unsigned thoughts go where servers refuse the
 the order of messages follow the provider. Cache marks come later, on the provider's messages.
 """
 
-import re
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable
 
 from palimpsest.context.convert import is_signed
-from palimpsest.context.media import PDF
+from palimpsest.context.repair import is_redacted
 from palimpsest.transcript.flat import (
     Block,
     CallBlock,
@@ -23,15 +21,14 @@ from palimpsest.transcript.flat import (
     TextBlock,
 )
 from palimpsest.transcript.policies import TransformPolicy
-from palimpsest.transcript.values import ModelInfo, ModelRef
+from palimpsest.transcript.provider import ProviderProfile, profile
+from palimpsest.transcript.provider_rows import PDF
+from palimpsest.transcript.tool_call_ids import as_nine, as_words
+from palimpsest.transcript.values import ModelInfo
+from palimpsest.transcript.whole_characters import whole
 
-THINKING_FIELD = "reasoning_content"
-"""The field beside the words in which some servers want every answer's thinking."""
-
-THINKING_FIELD_PROVIDERS = frozenset({"deepseek", "moonshot"})
-MISTRAL_ID_LENGTH = 9
-MISTRAL_BETWEEN = "Done."
-"""Mistral refuses a user message right after a tool result."""
+BETWEEN = "Done."
+"""Said where the server refuses a user message right after a tool result."""
 
 Change = Callable[[FlatMessages], FlatMessages]
 
@@ -41,30 +38,26 @@ def transform(messages: FlatMessages, model: ModelInfo, policy: TransformPolicy)
     if policy.rule == "writer":
         return messages
     changed = tuple(_cleaned(_readable(message, model, policy)) for message in messages)
-    for change in _changes(model.ref):
+    for change in _changes(profile(model.ref)):
         changed = change(changed)
     return changed
 
 
-def _changes(model: ModelRef) -> list[Change]:
+def _changes(target: ProviderProfile) -> list[Change]:
     """Return what this model's servers want, in order."""
-    name = f"{model.provider}/{model.name}".lower()
+    recorded = target.recorded
     found: list[Change] = []
-    if _refuses_empty(model):
+    if recorded.opencode_refuses_empty:
         found.append(_without_empty)
-    if "claude" in model.name.lower():
-        found.append(_claude_ids)
-    if "mistral" in name:
-        found += [_mistral_ids, _answers_between]
-    if model.provider in THINKING_FIELD_PROVIDERS:
-        found.append(_thinking_in_field)
+    if recorded.opencode_ids != "any":
+        write = as_nine if recorded.opencode_ids == "nine" else as_words
+        found.append(lambda messages: _with_ids(messages, write))
+    if recorded.opencode_answers_results:
+        found.append(_answers_between)
+    field = target.thinking_field
+    if field is not None:
+        found.append(lambda messages: _thinking_in_field(messages, field))
     return found
-
-
-def _refuses_empty(model: ModelRef) -> bool:
-    return model.provider in {"anthropic", "bedrock"} or (
-        model.provider == "vertex_ai" and "claude" in model.name.lower()
-    )
 
 
 def _readable(message: FlatMessage, model: ModelInfo, policy: TransformPolicy) -> FlatMessage:
@@ -119,7 +112,7 @@ def _cleaned(message: FlatMessage) -> FlatMessage:
 
 def clean(text: str) -> str:
     """Return text in which each lone surrogate is the replacement character."""
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return whole(text)
 
 
 def _is_encodable(text: str) -> bool:
@@ -143,27 +136,9 @@ def _says_nothing(block: Block) -> bool:
         case TextBlock(text=""):
             return True
         case ReasoningBlock(text="", metadata=metadata):
-            return not is_signed(metadata) and not _is_redacted(metadata)
+            return not is_signed(metadata) and not is_redacted(metadata)
         case _:
             return False
-
-
-def _is_redacted(metadata: Mapping[str, Any] | None) -> bool:
-    """Say whether this is thinking that only its provider can read."""
-    blocks = (metadata or {}).get("thinking_blocks") or ()
-    return any(one.get("type") == "redacted_thinking" for one in blocks)
-
-
-def _claude_ids(messages: FlatMessages) -> FlatMessages:
-    return _with_ids(messages, lambda identifier: re.sub(r"[^a-zA-Z0-9_-]", "_", identifier))
-
-
-def _mistral_ids(messages: FlatMessages) -> FlatMessages:
-    def short(identifier: str) -> str:
-        kept = re.sub(r"[^a-zA-Z0-9]", "", identifier)[:MISTRAL_ID_LENGTH]
-        return kept.ljust(MISTRAL_ID_LENGTH, "0")
-
-    return _with_ids(messages, short)
 
 
 def _with_ids(messages: FlatMessages, write: Callable[[str], str]) -> FlatMessages:
@@ -186,23 +161,24 @@ def _answers_between(messages: FlatMessages) -> FlatMessages:
     result: list[FlatMessage] = []
     for message in messages:
         if message.role == "user" and result and result[-1].role == "tool":
-            result.append(FlatMessage(role="assistant", blocks=(TextBlock(text=MISTRAL_BETWEEN),)))
+            result.append(FlatMessage(role="assistant", blocks=(TextBlock(text=BETWEEN),)))
         result.append(message)
     return tuple(result)
 
 
-def _thinking_in_field(messages: FlatMessages) -> FlatMessages:
+def _thinking_in_field(messages: FlatMessages, field: str) -> FlatMessages:
     """Give each answer one block of thinking, empty if need be, that goes beside its words."""
     return tuple(
-        _with_field(message) if message.role == "assistant" else message for message in messages
+        _with_field(message, field) if message.role == "assistant" else message
+        for message in messages
     )
 
 
-def _with_field(message: FlatMessage) -> FlatMessage:
+def _with_field(message: FlatMessage, field: str) -> FlatMessage:
     thoughts = [block for block in message.blocks if isinstance(block, ReasoningBlock)]
     whole = ReasoningBlock(
         text="".join(block.text for block in thoughts),
-        metadata={"field": THINKING_FIELD},
+        metadata={"field": field},
         part_id=next((block.part_id for block in thoughts), None),
     )
     said = tuple(block for block in message.blocks if not isinstance(block, ReasoningBlock))

@@ -11,9 +11,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from palimpsest.transcript.decisions import Decision, Facts
+from palimpsest.transcript.decisions import Decision, Facts, OwnRule
 from palimpsest.transcript.ids import short
 from palimpsest.transcript.policies import TruncatePolicy
+
+RULE: OwnRule = "truncate"
 
 TAIL_SHARE = 0.4
 """Share of the cap that goes to the tail when both ends are kept: a traceback is rarely longer."""
@@ -40,7 +42,7 @@ RECALL_HINT = (
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class KeptEnds:
     """How much of a text is kept at each end, in characters, and what that leaves out."""
 
     head: int
@@ -49,7 +51,9 @@ class Kept:
     unit: Literal["lines", "bytes"]
 
 
-def measure(text: str, max_lines: int, max_bytes: int, *, from_end: bool = False) -> Kept | None:
+def measure(
+    text: str, max_lines: int, max_bytes: int, *, from_end: bool = False
+) -> KeptEnds | None:
     """Choose how much of one end is kept, or None when the whole text fits."""
     lines = text.split("\n")
     total_bytes = len(text.encode("utf-8", "surrogatepass"))
@@ -68,7 +72,7 @@ def measure(text: str, max_lines: int, max_bytes: int, *, from_end: bool = False
     chosen = lines[len(lines) - kept :] if from_end else lines[:kept]
     chars = len("\n".join(chosen))
     omitted, unit = (total_bytes - used, "bytes") if hit_bytes else (len(lines) - kept, "lines")
-    return Kept(
+    return KeptEnds(
         head=0 if from_end else chars,
         tail=chars if from_end else 0,
         omitted=omitted,
@@ -118,7 +122,7 @@ def truncate(
     return Decision(
         id=decision_id,
         action="truncate",
-        rule="truncate",
+        rule=RULE,
         message_id=message_id,
         part_id=part_id,
         numbers=numbers,
@@ -156,7 +160,7 @@ def _tail_holds_error(text: str) -> bool:
     return ERROR_PATTERN.search("\n".join(text[-20_000:].split("\n")[-ERROR_LINES:])) is not None
 
 
-def _both_ends(text: str, max_lines: int, max_bytes: int) -> Kept | None:
+def _both_ends(text: str, max_lines: int, max_bytes: int) -> KeptEnds | None:
     if measure(text, max_lines, max_bytes) is None:
         return None
     tail = measure(
@@ -169,14 +173,14 @@ def _both_ends(text: str, max_lines: int, max_bytes: int) -> Kept | None:
         return None
     shown = len((text[: head.head] + text[-tail.tail :]).encode("utf-8", "surrogatepass"))
     omitted = len(text.encode("utf-8", "surrogatepass")) - shown
-    return Kept(head=head.head, tail=tail.tail, omitted=max(omitted, 0), unit="bytes")
+    return KeptEnds(head=head.head, tail=tail.tail, omitted=max(omitted, 0), unit="bytes")
 
 
-def _inside_a_line(text: str, max_bytes: int, *, from_end: bool) -> Kept:
+def _inside_a_line(text: str, max_bytes: int, *, from_end: bool) -> KeptEnds:
     raw = text.encode("utf-8", "surrogatepass")
     piece = raw[-max_bytes:] if from_end else raw[:max_bytes]
     chars = len(piece.decode("utf-8", "ignore"))
-    return Kept(
+    return KeptEnds(
         head=0 if from_end else chars,
         tail=chars if from_end else 0,
         omitted=len(raw) - len(piece),

@@ -5,20 +5,14 @@ its summary, the words with which the engine went on) is passed over before the 
 sees the history as if it had never been compacted.
 """
 
-from palimpsest.context.fold import fold, marker
-from palimpsest.context.view import View
+from palimpsest.context.fold import marker
 from palimpsest.transcript.decisions import UNDO, Decision, undone
 from palimpsest.transcript.messages import AssistantMessage, Message, Messages, UserMessage
 from palimpsest.transcript.parts import TextPart
-from palimpsest.transcript.policies import CompactPolicy, Policy
+from palimpsest.transcript.policies import Policy
 
 CONTINUES = "compaction_continue"
 """Key in the metadata of what the engine says to go on after a summary."""
-
-
-def folded(view: View, policy: CompactPolicy | None = None) -> Messages:
-    """Return the messages that stand for the whole history, undone compactions passed over."""
-    return fold(without_undone(view.messages, view.decisions), policy)
 
 
 def without_undone(messages: Messages, decisions: tuple[Decision, ...]) -> Messages:

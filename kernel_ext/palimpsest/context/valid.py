@@ -8,39 +8,31 @@ valid, and the rules together look at each message a dozen times.
 from collections.abc import Callable
 
 from palimpsest.context.calls import MAX_NAME_CHARS, STRICT_NAME
-from palimpsest.context.families import ProviderFamily
 from palimpsest.transcript.flat import (
     CallBlock,
     FlatMessage,
     FlatMessages,
 )
-
-MERGES_ANSWERS: frozenset[ProviderFamily] = frozenset(
-    {"anthropic", "google", "mistral", "compatible"}
-)
-"""Here two answers in a row become one, and a user opens the conversation."""
-MERGES_QUESTIONS: frozenset[ProviderFamily] = frozenset({"google"})
-"""The others take questions in a row, and a merged message would not keep a cached prefix."""
-USER_SPEAKS_LAST: frozenset[ProviderFamily] = frozenset({"anthropic", "google", "mistral"})
+from palimpsest.transcript.provider import ProviderProfile
 
 
-def is_valid(messages: FlatMessages, family: ProviderFamily) -> bool:
+def is_valid(messages: FlatMessages, target: ProviderProfile) -> bool:
     """Say whether the default's rules would leave these messages as they are."""
     if not messages:
         return True
-    if family in MERGES_ANSWERS and messages[0].role == "assistant":
+    if target.merges_answers and messages[0].role == "assistant":
         return False
-    if family in USER_SPEAKS_LAST and messages[-1].role == "assistant":
+    if target.user_last and messages[-1].role == "assistant":
         return False
-    return _Look(family).passes(messages)
+    return _Look(target).passes(messages)
 
 
 class _Look:
     """One look over a history."""
 
-    def __init__(self, family: ProviderFamily) -> None:
-        self._merges_answers = family in MERGES_ANSWERS
-        self._merges_questions = family in MERGES_QUESTIONS
+    def __init__(self, target: ProviderProfile) -> None:
+        self._merges_answers = target.merges_answers
+        self._merges_questions = target.merges_questions
         self._ids: set[str] = set()
         self._open: list[CallBlock] = []
         """Calls whose results have to come next."""

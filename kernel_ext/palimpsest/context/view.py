@@ -1,11 +1,15 @@
 """What a projection starts from: the messages, the decisions, and the texts kept in blobs."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
+from palimpsest.context.fold import fold
+from palimpsest.context.texts import Read, load_texts
+from palimpsest.context.undo import without_undone
 from palimpsest.transcript.decisions import Decision
 from palimpsest.transcript.messages import Messages
 from palimpsest.transcript.parts import Part, ToolCompleted, ToolPart
+from palimpsest.transcript.policies import CompactPolicy
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,6 +21,19 @@ class View:
     texts: Mapping[str, str] = field(default_factory=dict)
     """Whole texts by sha256, for parts whose output is kept as a blob."""
 
+    @classmethod
+    def of(cls, messages: Messages, decisions: tuple[Decision, ...], read: Read) -> "View":
+        """Return the view of a session whose long texts ``read`` gives by their hash, when they are needed."""
+        return cls(messages, decisions, load_texts(messages, read, decisions))
+
+    def decided(self, *more: Decision) -> "View":
+        """Return the view after these decisions, too; they need no other texts."""
+        return replace(self, decisions=(*self.decisions, *more))
+
+    def folded(self, policy: CompactPolicy | None = None) -> Messages:
+        """Return the messages that stand for the whole history, undone compactions passed over."""
+        return fold(without_undone(self.messages, self.decisions), policy)
+
 
 def whole_output(part: Part, texts: Mapping[str, str]) -> str:
     """Return all that a completed call returned; the log's head and tail where the blob is gone."""
@@ -27,24 +44,3 @@ def whole_output(part: Part, texts: Mapping[str, str]) -> str:
             return texts.get(blob.sha256, output)
         case _:
             return ""
-
-
-def blobs_needed(messages: Messages) -> dict[str, str | None]:
-    """Name the blobs that a projection of these messages needs.
-
-    The value is None for text, and the MIME type for an attachment, whose text in
-    ``View.texts`` is a ``data:`` url.
-    """
-    found: dict[str, str | None] = {}
-    for message in messages:
-        for part in message.parts:
-            match part:
-                case ToolPart(state=ToolCompleted(blob=blob, attachments=attachments)):
-                    if blob is not None:
-                        found[blob.sha256] = None
-                    for attachment in attachments:
-                        if attachment.url.startswith("blob:"):
-                            found[attachment.url.removeprefix("blob:")] = attachment.mime
-                case _:
-                    pass
-    return found

@@ -8,11 +8,13 @@ from palimpsest.context.outputs import outputs
 from palimpsest.context.precheck import Way, precheck, reducible
 from palimpsest.context.projection import Projection
 from palimpsest.context.route import Route, route
-from palimpsest.context.undo import folded
 from palimpsest.context.view import View
 from palimpsest.context.weigh import weigh
 from palimpsest.transcript.decisions import Facts
 from palimpsest.transcript.policies import Policy
+
+UNMEASURED = 1.0
+"""How far estimates are off where no provider reported anything."""
 
 
 def routed(view: View, projection: Projection, policy: Policy, facts: Facts) -> tuple[Way, Route]:
@@ -20,9 +22,12 @@ def routed(view: View, projection: Projection, policy: Policy, facts: Facts) -> 
     if policy.overflow.rule != "precheck":
         found = route(projection.total, facts)
         return ("fits" if found.fits else "compact_only"), found
-    results = [len(one.shown) for one in outputs(view, folded(view, policy.compact))]
+    results = [len(one.shown) for one in outputs(view, view.folded(policy.compact))]
+    measured = policy.overflow.measured and facts.calibration != UNMEASURED
     checked = precheck(
-        weigh(projection.messages, policy.overflow),
+        round(projection.total * facts.calibration)
+        if measured
+        else weigh(projection.messages, policy.overflow),
         reducible(results, facts.window, policy.recovery),
         facts.window,
         policy.reserved,

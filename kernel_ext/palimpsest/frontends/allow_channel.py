@@ -14,13 +14,13 @@ from palimpsest.frontends.protocol import (
     SetMode,
     TrustProject,
 )
-from palimpsest.session.api import LiveSession
+from palimpsest.session.api import KernelSession
 from palimpsest.tools.modes import MEANINGS, MODES
 
 AboutPermissions = SetMode | SetBudget | ListAllowed | TrustProject
 
 
-def answer(command: AboutPermissions, session: LiveSession, services: Any) -> OutcomeNotice:
+def answer(command: AboutPermissions, session: KernelSession, services: Any) -> OutcomeNotice:
     """Do what a page asks for; raises UserError with a sentence."""
     match command:
         case SetMode():

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from palimpsest.frontends.allow_lines import amounts
-from palimpsest.frontends.protocol import Allowed, AllowedRule
+from palimpsest.frontends.protocol import AllowanceRow, AllowedRule
 from palimpsest.render.escape import code_span, inline, one_line
 from palimpsest.session.control import Allowance, Control
 from palimpsest.session.purse import limit_words, spent_words
@@ -194,10 +194,10 @@ def origin(one: Allowance) -> str:
     return f"{where}, {time.strftime('%Y-%m-%d', time.localtime(one.at / 1000))}"
 
 
-def allowed_of(control: Control) -> tuple[Allowed, ...]:
+def allowed_of(control: Control) -> tuple[AllowanceRow, ...]:
     """Return what was always allowed, as a page shows it."""
     return tuple(
-        Allowed(
+        AllowanceRow(
             number=one.number,
             permission=one.rule.permission,
             pattern=one.rule.pattern,

@@ -80,7 +80,8 @@ class AgentAnswer:
 
     def __repr__(self) -> str:
         return (
-            f"<answer of {self.steps} steps, {len(self.text)} characters, session {self.session}>"
+            f"<answer of {self.steps} steps, {len(self.text)} characters, {self.stopped_by}, "
+            f"session {self.session}>"
         )
 
     def _ipython_display_(self) -> None:

@@ -15,13 +15,13 @@ from IPython.core.error import UsageError
 
 from palimpsest.frontends import cell_failure
 from palimpsest.frontends.answer import AgentAnswer
-from palimpsest.frontends.options import Options, Request
+from palimpsest.frontends.options import MagicLine, MagicOptions
 from palimpsest.frontends.pump import CellWait, Pump
 from palimpsest.frontends.questions import Questions
-from palimpsest.frontends.turn import Pages, Place, Services, TurnStopped, without_cell
+from palimpsest.frontends.turn import CellPlace, FrontendServices, Pages, TurnStopped, without_cell
 from palimpsest.render.escape import inline
 from palimpsest.render.prose import safe_markdown
-from palimpsest.session.api import Answer, LiveSession, PromptOptions
+from palimpsest.session.api import Answer, KernelSession, PromptOptions
 from palimpsest.session.unattended import AWAY_SECONDS
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.events import (
@@ -46,7 +46,9 @@ CLOSED = "The agent was closed before it answered; the session keeps what it had
 class Background:
     """A prompt on its way: what ``handle = %agent --bg ...`` gives."""
 
-    def __init__(self, session: LiveSession, future: "Future[Answer]", waiting: "Waiting") -> None:
+    def __init__(
+        self, session: KernelSession, future: "Future[Answer]", waiting: "BackgroundWait"
+    ) -> None:
         self._session = session
         self._future = future
         self._waiting = waiting
@@ -83,13 +85,13 @@ class Background:
         """Show nothing by itself: the cell that sent the prompt says already what is known."""
 
 
-class Waiting:
+class BackgroundWait:
     """Lets a cell wait for what it did not send, or no longer waits for.
 
     Responsibilities: run the agent's Python meanwhile; ask what is asked where no page does.
     """
 
-    def __init__(self, services: Services, pump: Pump, pages: Pages) -> None:
+    def __init__(self, services: FrontendServices, pump: Pump, pages: Pages) -> None:
         self._services = services
         self._pump = pump
         self._pages = pages
@@ -103,7 +105,7 @@ class Waiting:
         cell_failure.check(made, self._services, self._pump.shell, scrubber())
         return made
 
-    def wait(self, session: LiveSession, future: "Future[Answer]") -> AgentAnswer:
+    def wait(self, session: KernelSession, future: "Future[Answer]") -> AgentAnswer:
         """Block until the answer is there."""
         if future.done():  # also when the extension was unloaded since
             return self._result(future)
@@ -175,7 +177,7 @@ class _Nobody:
 
 
 def send(
-    services: Services, pump: Pump, pages: Pages, request: Request, place: Place
+    services: FrontendServices, pump: Pump, pages: Pages, request: MagicLine, place: CellPlace
 ) -> Background:
     """Send a prompt and return at once; raises UsageError for one that is refused."""
     typed = cell_failure.may_type(pump.shell)
@@ -185,14 +187,14 @@ def send(
     except UserError as error:
         raise UsageError(scrubber()(str(error))) from None
     _show(pump, SENT)
-    return Background(session, future, Waiting(services, pump, pages))
+    return Background(session, future, BackgroundWait(services, pump, pages))
 
 
-def join(services: Services, pump: Pump, pages: Pages, place: Place) -> AgentAnswer:
+def join(services: FrontendServices, pump: Pump, pages: Pages, place: CellPlace) -> AgentAnswer:
     """Wait for the run of the notebook's session, and show its answer; ``%agent wait``."""
     try:
         session = services.engine.submit(services.workspace.current(place.notebook)).result()
-        waiting = Waiting(services, pump, pages)
+        waiting = BackgroundWait(services, pump, pages)
         made = waiting.wait(session, services.engine.submit(session.loop()))
     except TurnStopped:
         raise
@@ -206,8 +208,14 @@ def join(services: Services, pump: Pump, pages: Pages, place: Place) -> AgentAns
 
 
 async def _begin(
-    services: Services, pump: Pump, pages: Pages, request: Request, place: Place, *, typed: bool
-) -> "tuple[LiveSession, Future[Answer]]":
+    services: FrontendServices,
+    pump: Pump,
+    pages: Pages,
+    request: MagicLine,
+    place: CellPlace,
+    *,
+    typed: bool,
+) -> "tuple[KernelSession, Future[Answer]]":
     """Find the session and send the prompt; returns when it is admitted. On the engine."""
     workspace, options = services.workspace, request.options
     if options.session is not None:
@@ -254,7 +262,7 @@ def _hand_over(done: "asyncio.Task[Answer]", future: "Future[Answer]") -> None:
         future.set_result(done.result())
 
 
-def _chosen(options: Options, place: Place) -> PromptOptions:
+def _chosen(options: MagicOptions, place: CellPlace) -> PromptOptions:
     origin = Origin(
         kind="cell",
         cell_id=place.cell_id,

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from palimpsest.frontends.changes import changed_words, saved_changes
+from palimpsest.frontends.page_records import with_words
 from palimpsest.frontends.segments import Position, Segment, slices
 from palimpsest.render import markdown, text
 from palimpsest.render.escape import inline
@@ -77,7 +78,7 @@ def bundle(
                 for asked in frame.questions
             ],
             "replies": _scrubbed(_replies(shown, notes), scrub),
-            "decisions": _decisions(shown, notes),
+            "decisions": _scrubbed(_decisions(shown, notes), scrub),
             "changes": _scrubbed(saved_changes(changes), scrub),
             "first_step": segment.first_step,
             **({"mode": frame.mode} if frame.mode else {}),
@@ -142,12 +143,13 @@ def _replies(shown: Sequence[Message], notes: Notes) -> dict[str, Any]:
 
 
 def _decisions(shown: Sequence[Message], notes: Notes) -> list[dict[str, Any]]:
-    """Return what was scraped off these parts for the model."""
-    inside = {part.id for message in shown for part in message.parts}
+    """Return what was decided about these parts and messages, each with its words."""
+    messages = {message.id for message in shown}
+    parts = {part.id for message in shown for part in message.parts}
     return [
-        decision.model_dump(mode="json", exclude_none=True)
-        for decision in notes.decisions
-        if decision.part_id in inside
+        with_words(one).model_dump(mode="json", exclude_none=True)
+        for one in notes.decisions
+        if (one.message_id in messages if one.part_id is None else one.part_id in parts)
     ]
 
 
@@ -179,7 +181,7 @@ def _cap_call(part: dict[str, Any], room: int) -> int:
         del state["attachments"]
     metadata = state.get("metadata") or {}
     state["metadata"] = {
-        key: _shortened(value, room if key == "output" else LINE_CHARS)
+        key: _shortened(value, room if key in ("output", "diff") else LINE_CHARS)
         for key, value in metadata.items()
     }
     used = 0

@@ -22,6 +22,7 @@ from typing import Any
 from palimpsest.tools.pictures import fitted
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.parts import Attachment
+from palimpsest.transcript.whole_characters import whole_values
 
 try:  # what waits in a pipe can be asked only where the system has these
     import fcntl
@@ -256,6 +257,8 @@ class Capture:
         def tee(data: Any, metadata: Any = None, *args: Any, **kwargs: Any) -> Any:
             if not self._mine():
                 return publish(data, metadata, *args, **kwargs)
+            # No message to a page can carry half of a character.
+            data = whole_values(data)
             if kwargs.get("update"):
                 return publish(data, metadata, *args, **kwargs) if self._on_native else None
             if isinstance(data, dict) and not self.show(data):
@@ -302,7 +305,7 @@ class Capture:
         def show(value: Any = None) -> None:
             if value is None or self.quiet:
                 return
-            data, metadata = shell.display_formatter.format(value)
+            data, metadata = whole_values(shell.display_formatter.format(value))
             text = data.pop("text/plain", None)
             self.result = text if isinstance(text, str) else None
             if data and self.show(data):

@@ -261,6 +261,8 @@ class CellStory:
     def _waiting_words(self, snapshot: Snapshot, messages: Sequence[Message]) -> str:
         """Say what the agent waits for, when the parts themselves do not."""
         status = snapshot.status
+        if snapshot.problem:
+            return snapshot.problem
         if isinstance(status, Retrying):
             seconds = max(0, round((status.next - self._now_ms()) / 1000))
             return f"{status.message} Attempt {status.attempt + 1} in {seconds} s."

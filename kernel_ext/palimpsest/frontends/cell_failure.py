@@ -1,7 +1,8 @@
 """Fail the cell whose turn failed, where nobody is there to read that it did.
 
 A notebook that runs by itself (nbclient, Papermill, a scheduler) goes on to the next cell unless a cell
-raises. Whether somebody is there is what the cell's own request says: ``allow_stdin``.
+raises. Whether somebody is there is what the cell's own request says: ``allow_stdin``; it also says what kind of
+front end sent it.
 
 Border: decides and raises; the answer was shown before.
 """
@@ -54,3 +55,18 @@ def may_type(shell: Any) -> bool:
         return has_terminal()
     content = kernel.get_parent("shell").get("content") or {}
     return bool(content.get("allow_stdin", True))
+
+
+def shows_updates(shell: Any) -> bool:
+    """Tell whether an output of the cell that runs can be refreshed where it stands.
+
+    A terminal cannot, and neither can ``jupyter console`` nor qtconsole: they show a display once and leave out its
+    updates. A page names its cell in the request's metadata; a program lets nobody type, or is nbclient, which keeps
+    no history on the disk. A console does none of these.
+    """
+    kernel = getattr(shell, "kernel", None)
+    if kernel is None:
+        return False
+    history = getattr(getattr(shell, "history_manager", None), "hist_file", "")
+    said = bool(kernel.get_parent("shell").get("metadata"))
+    return said or not may_type(shell) or str(history) == ":memory:"

@@ -23,6 +23,7 @@ from palimpsest.frontends.guests_channel import GuestsChannel
 from palimpsest.frontends.magic import current_notebook, rename_notebook
 from palimpsest.frontends.notices import choices_of, head_of, in_batches, pictures, records_since
 from palimpsest.frontends.page_presence import Presence
+from palimpsest.frontends.page_records import page_record
 from palimpsest.frontends.project_channel import ProjectChannel
 from palimpsest.frontends.protocol import (
     COMMAND_TYPES,
@@ -65,9 +66,9 @@ from palimpsest.frontends.protocol import (
 from palimpsest.frontends.pump import Pump
 from palimpsest.frontends.running_channel import RunningChannel
 from palimpsest.frontends.shelf_channel import ShelfChannel
-from palimpsest.frontends.turn import Services, without_cell
+from palimpsest.frontends.turn import FrontendServices, without_cell
 from palimpsest.render.story import Notes
-from palimpsest.session.api import Answer, LiveSession, PromptOptions
+from palimpsest.session.api import Answer, KernelSession, PromptOptions
 from palimpsest.session.unattended import AWAY_SECONDS
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.events import Record
@@ -123,13 +124,13 @@ class Channel:
     publish records and outcomes.
     """
 
-    def __init__(self, services: Services, pump: Pump, shell: Any) -> None:
+    def __init__(self, services: FrontendServices, pump: Pump, shell: Any) -> None:
         self.watches = Watches()
         self._presence = Presence(self.watches.fresh, lambda: self._send(PingNotice()))
         self._services = services
         self._pump = pump
         self._shell = shell
-        self._sessions: dict[str, LiveSession] = {}
+        self._sessions: dict[str, KernelSession] = {}
         self._unsubscribe: list[Callable[[], None]] = []
         self._current: str | None = None
         self._greeting_ends: float | None = None
@@ -183,12 +184,12 @@ class Channel:
         return now < self._greeting_ends
 
     @property
-    def current(self) -> LiveSession | None:
+    def current(self) -> KernelSession | None:
         """The session that this notebook goes on with, once one is open."""
         with self._lock:
             return self._sessions.get(self._current) if self._current is not None else None
 
-    def adopt(self, session: LiveSession) -> None:
+    def adopt(self, session: KernelSession) -> None:
         """Note the session that this notebook goes on with; from any thread."""
         with self._lock:
             known = session.id in self._sessions
@@ -197,6 +198,7 @@ class Channel:
             self._current = session.id
             if not known:
                 self._unsubscribe.append(session.subscribe(self._forwarder(session.id)))
+                self._unsubscribe.append(session.on_problem(self._problem_teller(session)))
         if changed:
             self._publish(CurrentNotice(session=head_of(session)))
 
@@ -293,7 +295,7 @@ class Channel:
         await self._turn(command, session, session.retry())
 
     async def _turn(
-        self, command: CommandBase, session: LiveSession, turn: Coroutine[Any, Any, Answer]
+        self, command: CommandBase, session: KernelSession, turn: Coroutine[Any, Any, Answer]
     ) -> None:
         """Await a turn that belongs to no cell."""
         answer = await without_cell(self._pump, self, session, turn, AWAY_SECONDS)
@@ -394,11 +396,11 @@ class Channel:
         session = await self._services.workspace.current(self._notebook())
         self.adopt(session)
 
-    async def session(self, identifier: str | None) -> LiveSession:
+    async def session(self, identifier: str | None) -> KernelSession:
         """Return a session by id, or the notebook's."""
         return await self._session(identifier)
 
-    async def _session(self, identifier: str | None) -> LiveSession:
+    async def _session(self, identifier: str | None) -> KernelSession:
         """Return a session that this kernel has open, or open it."""
         if identifier is not None and identifier in self._sessions:
             return self._sessions[identifier]
@@ -460,10 +462,17 @@ class Channel:
         def forward(records: Sequence[Record]) -> None:
             if not self.watches.fresh(session_id):
                 return
-            for batch in in_batches([record.wire() for record in records]):
+            for batch in in_batches([page_record(record) for record in records]):
                 self._publish(RecordsNotice(session=session_id, records=batch))
 
         return forward
+
+    def _problem_teller(self, session: KernelSession) -> Callable[[], None]:
+        def tell() -> None:
+            if self._current == session.id:
+                self._publish(CurrentNotice(session=head_of(session)))
+
+        return tell
 
     def _publish(self, notice: BaseModel) -> None:
         """Send a notice to every page, while one watches; from any thread."""

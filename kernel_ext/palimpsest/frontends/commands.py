@@ -13,18 +13,18 @@ from IPython.core.error import UsageError
 from palimpsest.frontends import allowing, parts, policy, reverting
 from palimpsest.frontends.giving import giving_lines
 from palimpsest.frontends.giving_words import COMMANDS as GIVING
-from palimpsest.frontends.guests import Guests
+from palimpsest.frontends.guests import ExtensionCommands
 from palimpsest.frontends.library import LibraryWords
-from palimpsest.frontends.options import Request, policy_words
+from palimpsest.frontends.options import MagicLine, policy_words
 from palimpsest.frontends.shelf import Said, Shelf
 from palimpsest.frontends.shelf_words import COMMANDS as SHELF
-from palimpsest.frontends.storage import Storage
+from palimpsest.frontends.storage import StorageCommands
 from palimpsest.frontends.todos import todo_words
-from palimpsest.frontends.turn import Pages, Place, Services
+from palimpsest.frontends.turn import CellPlace, FrontendServices, Pages
 from palimpsest.render.escape import code_span, inline
 from palimpsest.render.words import count, money, some
 from palimpsest.review.weighing import weigh
-from palimpsest.session.api import LiveSession, Snapshot
+from palimpsest.session.api import KernelSession, Snapshot
 from palimpsest.session.wishes import WishAction
 from palimpsest.transcript.errors import NotFound, UserError
 from palimpsest.transcript.scrub import scrub, secret_values
@@ -53,14 +53,14 @@ class Text:
 class Commands:
     """Runs subcommands and returns what they say."""
 
-    def __init__(self, services: Services, pages: Pages) -> None:
+    def __init__(self, services: FrontendServices, pages: Pages) -> None:
         self._services = services
         self._pages = pages
         self._unreadable: dict[str, str] = {}
         shelf = Shelf(services, pages)
-        guests = Guests(services)
+        guests = ExtensionCommands(services)
         library = LibraryWords(services)
-        self._by_name: Mapping[str, Callable[[str, Place], Text]] = {
+        self._by_name: Mapping[str, Callable[[str, CellPlace], Text]] = {
             "status": self._status,
             "use": functools.partial(self._told, shelf.open),
             **{
@@ -96,18 +96,18 @@ class Commands:
             **{name: functools.partial(self._give, name) for name in GIVING},
         }
 
-    def run(self, request: Request, place: Place) -> Text:
+    def run(self, request: MagicLine, place: CellPlace) -> Text:
         """Run one subcommand; raises UsageError with one sentence."""
         try:
             return self._by_name[request.command or ""](request.argument, place)
         except UserError as error:
             raise UsageError(str(error)) from None
 
-    def _current(self, place: Place) -> LiveSession:
+    def _current(self, place: CellPlace) -> KernelSession:
         services = self._services
         return services.engine.submit(services.workspace.current(place.notebook)).result()
 
-    def _status(self, _argument: str, place: Place) -> Text:
+    def _status(self, _argument: str, place: CellPlace) -> Text:
         session = self._current(place)
         picture = session.snapshot()
         rows = [
@@ -131,7 +131,7 @@ class Commands:
             rows.append(("warning", self._services.workspace.warning))
         return table(("", ""), rows)
 
-    def _broken(self, session: LiveSession) -> str:
+    def _broken(self, session: KernelSession) -> str:
         """Say what of the session's log is lost; the log is read for it once in a kernel's life."""
         if session.id not in self._unreadable:
             services = self._services
@@ -145,11 +145,11 @@ class Commands:
         workspace = self._services.workspace
         return "memory only" if workspace.warning else str(workspace.project / ".palimpsest")
 
-    def _stop(self, _argument: str, place: Place) -> Text:
+    def _stop(self, _argument: str, place: CellPlace) -> Text:
         stopped = self._current(place).cancel("Stopped.")
         return sentence("Stopped." if stopped else "Nothing was running.")
 
-    def _withdraw(self, argument: str, place: Place) -> Text:
+    def _withdraw(self, argument: str, place: CellPlace) -> Text:
         session = self._current(place)
         waiting = [one.prompt_id for one in session.snapshot().inbox]
         named = waiting if argument == "all" else waiting[-1:]
@@ -158,13 +158,13 @@ class Commands:
             return sentence("No prompt was waiting.")
         return sentence("Taken back." if gone == 1 else f"{gone} prompts were taken back.")
 
-    def _revert(self, name: str, argument: str, place: Place) -> Text:
+    def _revert(self, name: str, argument: str, place: CellPlace) -> Text:
         session = self._current(place)
         submit = self._services.engine.submit
         said = reverting.run(name, argument, session.undoing, lambda work: submit(work).result())
         return Text(*said)
 
-    def _wish(self, action: WishAction, argument: str, place: Place) -> Text:
+    def _wish(self, action: WishAction, argument: str, place: CellPlace) -> Text:
         session = self._current(place)
         if argument:
             try:
@@ -179,10 +179,10 @@ class Commands:
         words = f"%agent {action} ID chooses one of these, the newest first."
         return Text(f"{text.markdown}\n\n{inline(words)}", f"{text.plain}\n{words}")
 
-    def _todo(self, _argument: str, place: Place) -> Text:
+    def _todo(self, _argument: str, place: CellPlace) -> Text:
         return Text(*todo_words(self._current(place).snapshot().todos))
 
-    def _policy(self, argument: str, place: Place) -> Text:
+    def _policy(self, argument: str, place: CellPlace) -> Text:
         session = self._current(place)
         if argument:
             words = policy_words(argument)
@@ -199,11 +199,11 @@ class Commands:
             said += [table(section.head, section.rows)]
         return Text("\n\n".join(t.markdown for t in said), "\n\n".join(t.plain for t in said))
 
-    def _give(self, name: str, argument: str, place: Place) -> Text:
+    def _give(self, name: str, argument: str, place: CellPlace) -> Text:
         said = giving_lines(name, argument, self._services, lambda: self._current(place).id)
         return Text("\n\n".join(inline(line) for line in said), "\n".join(said))
 
-    def _context(self, _argument: str, place: Place) -> Text:
+    def _context(self, _argument: str, place: CellPlace) -> Text:
         services = self._services
         session = services.engine.submit(services.workspace.known(place.notebook)).result()
         if session is None:
@@ -212,7 +212,7 @@ class Commands:
         ledger = weigh(session.basis(), lambda only: session.records_after(0, only), clean)
         return Text(ledger.markdown, ledger.text, ledger.html)
 
-    def _models(self, _argument: str, _place: Place) -> Text:
+    def _models(self, _argument: str, _place: CellPlace) -> Text:
         models = getattr(self._services, "models", None)
         rows = [tuple(str(cell) for cell in row) for row in models()] if callable(models) else []
         default = self._default_model()
@@ -222,10 +222,10 @@ class Commands:
         words = f"Without -m the model is {default}."
         return Text(f"{text.markdown}\n\n{inline(words)}", f"{text.plain}\n{words}")
 
-    def _allow(self, name: str, argument: str, place: Place) -> Text:
+    def _allow(self, name: str, argument: str, place: CellPlace) -> Text:
         return Text(*allowing.run(name, argument, self._current(place).control, _both))
 
-    def _config(self, argument: str, _place: Place) -> Text:
+    def _config(self, argument: str, _place: CellPlace) -> Text:
         if argument == "trust":
             return Text(*allowing.trust_words(getattr(self._services, "trust", tuple)()))
         if argument == "distrust":
@@ -236,11 +236,13 @@ class Commands:
             return sentence("Nothing is configured; every setting has its built-in value.")
         return Text(*allowing.config_words(config, _both))
 
-    def _storage(self, argument: str, place: Place) -> Text:
-        said = Storage(self._services, self._pages).run(argument)
+    def _storage(self, argument: str, place: CellPlace) -> Text:
+        said = StorageCommands(self._services, self._pages).run(argument)
         return self._told(lambda _argument, _place: said, argument, place)
 
-    def _told(self, tell: Callable[[str, Place], Said], argument: str, place: Place) -> Text:
+    def _told(
+        self, tell: Callable[[str, CellPlace], Said], argument: str, place: CellPlace
+    ) -> Text:
         """Return sentences and tables as one text."""
         texts: list[Text] = []
         for one in tell(argument, place):

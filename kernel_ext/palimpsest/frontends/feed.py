@@ -5,11 +5,11 @@ writer thread, the main thread reads; what is shared is replaced whole, never ch
 """
 
 import asyncio
-import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 
 from palimpsest.render.story import Notes
-from palimpsest.session.api import Answer, LiveSession, Snapshot
+from palimpsest.session.api import Answer, KernelSession, Snapshot
 from palimpsest.transcript.events import (
     DecisionMade,
     PartUpdated,
@@ -26,8 +26,9 @@ from palimpsest.transcript.messages import Message, Origin, UserMessage
 from palimpsest.transcript.parts import CompactionPart, Part, StepFinishPart, TextPart
 from palimpsest.transcript.values import Reply
 
-CATCH_UP_SECONDS = 0.5
-"""How long the end of a turn waits for its last records; the journal ticks every 40 ms."""
+CATCH_UP_SECONDS = 10.0
+"""How long the end of a turn waits at most for its last records; on a disk that is not stuck they are
+there within a tick of the journal, 40 ms."""
 
 
 class TurnFeed:
@@ -41,22 +42,26 @@ class TurnFeed:
         self.prompt_id = prompt_id
         self._origin = origin
         self._older: frozenset[str] = frozenset()
-        self.session: LiveSession | None = None
+        self.session: KernelSession | None = None
         self.turn_id: str | None = None
         self.first_seq = 0
         self.changes = 0
         """Records of this session so far; a view compares it with what it saw last."""
         self.steps = 0
         """Steps, questions and status changes so far: what is worth showing at once."""
+        self.problems = 0
+        """How often the disk stopped answering, or went on."""
         self.notes = Notes()
         self.asking: frozenset[str] = frozenset()
         """Ids of the questions that are open, as far as was told."""
         self.wake: Callable[[], None] = lambda: None
         """Called when there is something new, on the writer thread."""
         self._told_seq = 0
-        self._unsubscribe: Callable[[], None] | None = None
+        self._awaited: tuple[int, Callable[[], None]] | None = None
+        """The record that the end of the turn waits for, and what wakes it."""
+        self._unsubscribe: Callable[[], object] | None = None
 
-    def attach(self, session: LiveSession) -> None:
+    def attach(self, session: KernelSession) -> None:
         """Follow a session from now on."""
         self.session = session
         snapshot = session.snapshot()
@@ -65,13 +70,21 @@ class TurnFeed:
         self.asking = frozenset(ask.id for ask in snapshot.asks) | frozenset(
             asked.question_id for asked in snapshot.questions
         )
-        self._unsubscribe = session.subscribe(self._told)
+        unsubscribe, forget = session.subscribe(self._told), session.on_problem(self._problem)
+        self._unsubscribe = lambda: (unsubscribe(), forget())
 
     async def caught_up(self, seq: int) -> None:
-        """Wait until the records up to a number were told, which takes a tick of the journal."""
-        end = time.monotonic() + CATCH_UP_SECONDS
-        while self._told_seq < seq and time.monotonic() < end:  # noqa: ASYNC110  # another thread tells
-            await asyncio.sleep(CATCH_UP_SECONDS / 100)
+        """Wait until the records up to a number were told: a tick of the journal, or as long as a disk takes."""
+        loop, came = asyncio.get_running_loop(), asyncio.Event()
+
+        def wake() -> None:
+            loop.call_soon_threadsafe(came.set)
+
+        self._awaited = (seq, wake)
+        with suppress(TimeoutError):
+            if self._told_seq < seq:
+                await asyncio.wait_for(came.wait(), CATCH_UP_SECONDS)
+        self._awaited = None
 
     def detach(self) -> None:
         """Stop following."""
@@ -125,7 +138,15 @@ class TurnFeed:
         self.changes += len(records)
         if records:
             self._told_seq = records[-1].seq
+            if (awaited := self._awaited) is not None and self._told_seq >= awaited[0]:
+                awaited[1]()
             self.wake()
+
+    def _problem(self) -> None:
+        """Show at once that the disk does not answer, or that it does again."""
+        self.problems += 1
+        self.steps += 1
+        self.wake()
 
     def _note(self, record: Record) -> None:
         event = record.event

@@ -15,10 +15,10 @@ from palimpsest.frontends.answer import AgentAnswer
 from palimpsest.frontends.background import Background, join, send
 from palimpsest.frontends.channel import Channel
 from palimpsest.frontends.commands import Commands
-from palimpsest.frontends.options import Request
+from palimpsest.frontends.options import MagicLine
 from palimpsest.frontends.parts import part_rows
 from palimpsest.frontends.pump import Pump
-from palimpsest.frontends.turn import CellTurn, Place, Services
+from palimpsest.frontends.turn import CellPlace, CellTurn, FrontendServices
 from palimpsest.session.targets import LAST, SUMMARY
 
 NESTED = (
@@ -35,7 +35,7 @@ class Front:
 
     def __init__(
         self,
-        services: Services,
+        services: FrontendServices,
         pump: Pump,
         *,
         shell: Any,
@@ -49,7 +49,7 @@ class Front:
         self._commands = Commands(services, self.channel)
         self._warned = False
 
-    def ask(self, request: Request, place: Place) -> AgentAnswer | Background | None:
+    def ask(self, request: MagicLine, place: CellPlace) -> AgentAnswer | Background | None:
         """Run a line of the magic, blocking; a prompt for the background returns its handle."""
         if _apart(request) or request.command == "wait":
             self._refuse_nested()
@@ -65,7 +65,7 @@ class Front:
         return self._turn(request, place).run()
 
     def ask_awaiting(
-        self, request: Request, place: Place
+        self, request: MagicLine, place: CellPlace
     ) -> "Coroutine[Any, Any, AgentAnswer | Background | None]":
         """Run a prompt, awaited by its cell."""
         if _apart(request):
@@ -76,7 +76,7 @@ class Front:
         if self.pump.current is not None:
             raise UsageError(NESTED)
 
-    def _turn(self, request: Request, place: Place) -> CellTurn:
+    def _turn(self, request: MagicLine, place: CellPlace) -> CellTurn:
         self._refuse_nested()
         self._warn()
         return CellTurn(self.services, self.pump, request, place, self.channel)
@@ -93,7 +93,7 @@ class Front:
             if sentence:
                 sys.stderr.write(f"{sentence}\n")
 
-    def _command(self, request: Request, place: Place) -> None:
+    def _command(self, request: MagicLine, place: CellPlace) -> None:
         text = self._commands.run(request, place)
         self.pump.shell.display_pub.publish(text.bundle)
 
@@ -119,7 +119,7 @@ class Front:
             close()
 
 
-def _apart(request: Request) -> bool:
+def _apart(request: MagicLine) -> bool:
     """Tell whether no cell waits for the answer."""
     return request.options.bg or request.options.steer
 

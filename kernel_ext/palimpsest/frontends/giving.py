@@ -7,11 +7,11 @@ import shlex
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from palimpsest.frontends.turn import Services
+from palimpsest.frontends.turn import FrontendServices
 from palimpsest.render.words import count, size
 from palimpsest.session.engine import EngineThread
 from palimpsest.session.exporting import Exported, Form, form_of
-from palimpsest.session.giving import Giving
+from palimpsest.session.sharing_api import Sharing
 from palimpsest.store.exchange import Imported, ImportReport
 from palimpsest.transcript.errors import UserError
 
@@ -27,7 +27,7 @@ _OUTCOMES = {
 
 
 def giving_lines(
-    name: str, argument: str, services: Services, current: Callable[[], str]
+    name: str, argument: str, services: FrontendServices, current: Callable[[], str]
 ) -> Sequence[str]:
     """Do what a subcommand asks for and say so; ``current`` is the notebook's session."""
     engine, giving = services.engine, services.workspace.giving
@@ -42,7 +42,7 @@ def giving_lines(
             return import_lines(engine, giving, argument)
 
 
-def share_words(engine: EngineThread, giving: Giving, session_id: str) -> str:
+def share_words(engine: EngineThread, giving: Sharing, session_id: str) -> str:
     """Share a session and say where the page is."""
     path: Path = engine.submit(giving.share(session_id)).result()
     return (
@@ -51,14 +51,14 @@ def share_words(engine: EngineThread, giving: Giving, session_id: str) -> str:
     )
 
 
-def unshare_words(engine: EngineThread, giving: Giving, session_id: str) -> str:
+def unshare_words(engine: EngineThread, giving: Sharing, session_id: str) -> str:
     """Take the page back and say so."""
     if engine.submit(giving.unshare(session_id)).result():
         return "The page is deleted. Copies that were passed on stay where they are."
     return "This session was not shared."
 
 
-def export_words(engine: EngineThread, giving: Giving, session_id: str, argument: str) -> str:
+def export_words(engine: EngineThread, giving: Sharing, session_id: str, argument: str) -> str:
     """Export a session as the words say, and say where the file is."""
     form, path = export_request(argument)
     made: Exported = engine.submit(giving.export(session_id, form, path)).result()
@@ -88,7 +88,7 @@ def split_words(argument: str) -> list[str]:
         raise UserError("A quote in the path never ends.") from None
 
 
-def import_lines(engine: EngineThread, giving: Giving, argument: str) -> Sequence[str]:
+def import_lines(engine: EngineThread, giving: Sharing, argument: str) -> Sequence[str]:
     """Import what the words name, and say in lines what came."""
     words = split_words(argument)
     if len(words) != 1:

@@ -7,8 +7,9 @@ takes the commands in. A page names files inside the project only.
 import asyncio
 from collections.abc import Callable, Coroutine
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
+from palimpsest.frontends.channel_context import ChannelContext
 from palimpsest.frontends.protocol import (
     CommandBase,
     Export,
@@ -20,31 +21,18 @@ from palimpsest.frontends.protocol import (
     Unreadable,
     Unshare,
 )
-from palimpsest.frontends.turn import Services
-from palimpsest.session.api import LiveSession
+from palimpsest.frontends.turn import FrontendServices
 
 MOST_SENT = 1_500_000
 """Bytes of a page that are sent to the browser, which a server lets through at once."""
 
 
-class Desk(Protocol):
-    """What ``channel`` does for it."""
-
-    async def session(self, identifier: str | None) -> LiveSession:
-        """Return a session by id, or the notebook's."""
-        ...
-
-    def publish(self, notice: OutcomeNotice) -> None:
-        """Tell the pages."""
-        ...
-
-
 class GivingChannel:
     """The commands that share, export and import."""
 
-    def __init__(self, services: Services, desk: Desk) -> None:
+    def __init__(self, services: FrontendServices, channel: ChannelContext) -> None:
         self._services = services
-        self._desk = desk
+        self._channel = channel
         self.work: dict[type[CommandBase], Callable[[Any], Coroutine[Any, Any, None]]] = {
             Share: self._share,
             Unshare: self._unshare,
@@ -60,7 +48,7 @@ class GivingChannel:
     async def _unshare(self, command: Unshare) -> None:
         giving = self._services.workspace.giving
         removed = await giving.unshare(await self._named(command.session))
-        self._desk.publish(OutcomeNotice(id=command.id, late=not removed))
+        self._channel.publish(OutcomeNotice(id=command.id, late=not removed))
 
     async def _export(self, command: Export) -> None:
         giving = self._services.workspace.giving
@@ -75,11 +63,13 @@ class GivingChannel:
             for one in report.sessions
         )
         unreadable = tuple(Unreadable(where=one.where, what=one.what) for one in report.problems)
-        self._desk.publish(OutcomeNotice(id=command.id, imported=imported, unreadable=unreadable))
+        self._channel.publish(
+            OutcomeNotice(id=command.id, imported=imported, unreadable=unreadable)
+        )
 
     async def _named(self, identifier: str | None) -> str:
         """Return the session that is meant; one that is named is not opened for this."""
-        return identifier or (await self._desk.session(None)).id
+        return identifier or (await self._channel.session(None)).id
 
     def _told(self, identifier: str, path: Path, size: int, content: str | None = None) -> None:
         root = self._services.workspace.project
@@ -88,4 +78,4 @@ class GivingChannel:
         file = GivenFile(
             path=str(path), shown=shown, bytes=size, content=content if size <= MOST_SENT else None
         )
-        self._desk.publish(OutcomeNotice(id=identifier, file=file))
+        self._channel.publish(OutcomeNotice(id=identifier, file=file))

@@ -1,6 +1,6 @@
 """Tell ``share``, ``unshare``, ``export`` and ``import`` from prompts that begin with the same words.
 
-Border: imports nothing heavy. ``%agent export the table to a file`` and ``%agent import numpy`` are
+Border: imports nothing heavy. ``%agent export the table to a file`` and ``%agent import numpy for me`` are
 prompts; a form is one of a few words, and a path has a dot, a tilde or a slash in it, or is there.
 """
 

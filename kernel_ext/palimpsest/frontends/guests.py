@@ -6,8 +6,8 @@ Border: rows of words from values; ``commands`` makes tables of them.
 from collections.abc import Sequence
 from typing import Any
 
-from palimpsest.frontends.policy import Section
-from palimpsest.frontends.turn import Place
+from palimpsest.frontends.policy import PolicySection
+from palimpsest.frontends.turn import CellPlace
 from palimpsest.render.escape import one_line
 from palimpsest.session.hooks import HookStatus
 from palimpsest.tools.mcp_servers import ServerStatus
@@ -57,13 +57,13 @@ def _tools(one: ServerStatus) -> str:
     return ", ".join(one.tools[:MOST_TOOLS]) + more
 
 
-class Guests:
+class ExtensionCommands:
     """Says what takes part; ``connect`` tries the servers again that are not connected."""
 
     def __init__(self, services: Any) -> None:
         self._services = services
 
-    def hooks(self, _argument: str, _place: Place) -> list[str | Section]:
+    def hooks(self, _argument: str, _place: CellPlace) -> list[str | PolicySection]:
         """Tell of hooks; what is only configured is loaded first."""
         book = getattr(self._services, "hooks", None)
         waiting = self._waiting("hooks", "hooks")
@@ -71,10 +71,10 @@ class Guests:
             return waiting or [NO_HOOKS]
         self._services.engine.submit(book.load()).result()
         rows = hook_rows(book.status())
-        said: list[str | Section] = [*book.problems, *waiting]
-        return [Section("", HOOK_HEAD, rows), *said] if rows else (said or [NO_HOOKS])
+        said: list[str | PolicySection] = [*book.problems, *waiting]
+        return [PolicySection("", HOOK_HEAD, rows), *said] if rows else (said or [NO_HOOKS])
 
-    def mcp(self, argument: str, _place: Place) -> list[str | Section]:
+    def mcp(self, argument: str, _place: CellPlace) -> list[str | PolicySection]:
         """Tell of MCP servers."""
         servers = getattr(self._services, "servers", None)
         waiting = self._waiting("mcp", "MCP servers")
@@ -82,12 +82,14 @@ class Guests:
             return waiting or [NO_SERVERS]
         if argument == "connect":
             self._services.engine.submit(servers.restart()).result()
-        said: list[str | Section] = [Section("", SERVER_HEAD, server_rows(servers.status()))]
+        said: list[str | PolicySection] = [
+            PolicySection("", SERVER_HEAD, server_rows(servers.status()))
+        ]
         if any(one.state in ("waiting", "failed") for one in servers.status()):
             said.append("They are connected when a prompt begins; %agent mcp connect does it now.")
         return [*said, *waiting]
 
-    def _waiting(self, key: str, words: str) -> list[str | Section]:
+    def _waiting(self, key: str, words: str) -> list[str | PolicySection]:
         """Say that a project's file names some that are not used yet."""
         held = getattr(getattr(self._services, "config", None), "held", ())
         return [WAITING.format(key=words)] if any(one.key == key for one in held) else []

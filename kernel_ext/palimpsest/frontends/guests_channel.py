@@ -4,26 +4,19 @@ Border: does the work on the engine and publishes what came of it; ``channel`` t
 """
 
 from collections.abc import Callable, Coroutine
-from typing import Any, Protocol
+from typing import Any
 
+from palimpsest.frontends.channel_context import ChannelContext
 from palimpsest.frontends.protocol import CommandBase, HookRow, ListGuests, OutcomeNotice, ServerRow
-from palimpsest.frontends.turn import Services
-
-
-class Desk(Protocol):
-    """What ``channel`` does for it."""
-
-    def publish(self, notice: OutcomeNotice) -> None:
-        """Tell the pages."""
-        ...
+from palimpsest.frontends.turn import FrontendServices
 
 
 class GuestsChannel:
     """The command that lists hooks and servers."""
 
-    def __init__(self, services: Services, desk: Desk) -> None:
+    def __init__(self, services: FrontendServices, channel: ChannelContext) -> None:
         self._services = services
-        self._desk = desk
+        self._channel = channel
         self.work: dict[type[CommandBase], Callable[[Any], Coroutine[Any, Any, None]]] = {
             ListGuests: self._list
         }
@@ -37,7 +30,7 @@ class GuestsChannel:
             await servers.restart()
         hooks = book.status() if book is not None else ()
         known = servers.status() if servers else ()
-        self._desk.publish(
+        self._channel.publish(
             OutcomeNotice(
                 id=command.id,
                 remarks=tuple(book.problems) if book is not None else (),

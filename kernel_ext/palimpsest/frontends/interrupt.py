@@ -25,7 +25,7 @@ _RUN_CODE: CodeType = InteractiveShell.run_code.__code__
 _DRIVE: CodeType = drive.__code__
 
 
-class Running(Protocol):
+class Interruptible(Protocol):
     """What stands on the main thread: a piece of the agent's code, a question, a description."""
 
     interrupted: bool
@@ -88,7 +88,7 @@ class Interrupts:
     """
 
     def __init__(self, loop: Callable[[], asyncio.AbstractEventLoop]) -> None:
-        self.running: Running | None = None
+        self.running: Interruptible | None = None
         """What stands on the main thread now."""
         self._loop = loop
         self._catching: list[Catching] = []

@@ -6,8 +6,8 @@ Border: rows of words from values; ``commands`` makes tables of them.
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from palimpsest.frontends.policy import Section
-from palimpsest.frontends.turn import Place
+from palimpsest.frontends.policy import PolicySection
+from palimpsest.frontends.turn import CellPlace
 from palimpsest.render.escape import one_line
 from palimpsest.session.agents import Agent
 from palimpsest.session.command_files import OwnCommand
@@ -32,30 +32,34 @@ class LibraryWords:
     def __init__(self, services: Any) -> None:
         self._services = services
 
-    def agents(self, _argument: str, _place: Place) -> list[str | Section]:
+    def agents(self, _argument: str, _place: CellPlace) -> list[str | PolicySection]:
         """Tell of agents."""
         library = self._library()
         if library is None:
             return [NO_LIBRARY]
         rows = agent_rows(library.agents, library.default_agent)
-        return [Section("", AGENT_HEAD, rows), NAMED, *wrong(library)]
+        return [PolicySection("", AGENT_HEAD, rows), NAMED, *wrong(library)]
 
-    def commands(self, _argument: str, _place: Place) -> list[str | Section]:
+    def commands(self, _argument: str, _place: CellPlace) -> list[str | PolicySection]:
         """Tell of commands."""
         library = self._library()
         if library is None:
             return [NO_LIBRARY]
         rows = command_rows(library.commands)
-        told: list[str | Section] = [Section("", COMMAND_HEAD, rows)] if rows else [NO_COMMANDS]
+        told: list[str | PolicySection] = (
+            [PolicySection("", COMMAND_HEAD, rows)] if rows else [NO_COMMANDS]
+        )
         return [*told, *wrong(library)]
 
-    def skills(self, _argument: str, _place: Place) -> list[str | Section]:
+    def skills(self, _argument: str, _place: CellPlace) -> list[str | PolicySection]:
         """Tell of skills."""
         library = self._library()
         if library is None:
             return [NO_LIBRARY]
         rows = skill_rows(library.skills)
-        told: list[str | Section] = [Section("", SKILL_HEAD, rows)] if rows else [NO_SKILLS]
+        told: list[str | PolicySection] = (
+            [PolicySection("", SKILL_HEAD, rows)] if rows else [NO_SKILLS]
+        )
         return [*told, *wrong(library)]
 
     def _library(self) -> Library | None:

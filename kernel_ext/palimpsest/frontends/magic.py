@@ -13,23 +13,30 @@ from typing import Any, Protocol
 from IPython.core.error import UsageError
 from IPython.core.magic import no_var_expand
 
-from palimpsest.frontends.options import OptionError, Request, help_text, parse
+from palimpsest.frontends.options import MagicLine, OptionError, help_text, parse
 from palimpsest.frontends.rewrite import (
     AWAIT_NOTHING,
     AWAIT_RESULT,
+    NOT_FIRST,
     keep_questions,
     rewrite_calls,
+    say_where_it_belongs,
+)
+
+FIRST_LINE = (
+    "%%agent belongs into the first line of its cell: move what stands above it, comments too, into the prompt "
+    "below it or into a cell of its own. Nothing was sent, and nothing ran."
 )
 
 
-class Front(Protocol):
+class PromptRunner(Protocol):
     """What answers; see ``frontends.front``."""
 
-    def ask(self, request: Request, place: Any) -> Any:
+    def ask(self, request: MagicLine, place: Any) -> Any:
         """Run a prompt or a subcommand, blocking."""
         ...
 
-    def ask_awaiting(self, request: Request, place: Any) -> Awaitable[Any]:
+    def ask_awaiting(self, request: MagicLine, place: Any) -> Awaitable[Any]:
         """Run a prompt, awaited."""
         ...
 
@@ -74,7 +81,7 @@ class AgentMagics:
     """
 
     def __init__(
-        self, shell: Any, front: Callable[[], Front], place: Callable[[], Any], cells: Cells
+        self, shell: Any, front: Callable[[], PromptRunner], place: Callable[[], Any], cells: Cells
     ) -> None:
         self.shell = shell
         self._front = front
@@ -87,6 +94,7 @@ class AgentMagics:
         for name, function in self._functions().items():
             shell.register_magic_function(function, "line_cell", name)
         shell.input_transformers_cleanup.append(self.keep_questions)
+        shell.input_transformers_cleanup.append(self.say_where_it_belongs)
         shell.input_transformers_post.append(self.rewrite)
 
     def unregister(self) -> None:
@@ -96,6 +104,7 @@ class AgentMagics:
             for kind in ("line", "cell"):
                 shell.magics_manager.magics[kind].pop(name, None)
         shell.input_transformers_cleanup.remove(self.keep_questions)
+        shell.input_transformers_cleanup.remove(self.say_where_it_belongs)
         shell.input_transformers_post.remove(self.rewrite)
 
     def agent(self, line: str, cell: str | None = None) -> Any:
@@ -127,17 +136,26 @@ class AgentMagics:
         """Keep prompts that end in a question mark; an input transformer."""
         return keep_questions(lines)
 
+    def say_where_it_belongs(self, lines: list[str]) -> list[str]:
+        """Say where ``%%agent`` belongs when something stands above it; an input transformer."""
+        return say_where_it_belongs(lines)
+
+    def not_first(self, _line: str, _cell: str | None = None) -> None:
+        """Say that %%agent belongs into the first line."""
+        raise UsageError(FIRST_LINE)
+
     def _functions(self) -> dict[str, Callable[..., Any]]:
         return {
             "agent": self.agent,
             AWAIT_RESULT: self.agent_await,
             AWAIT_NOTHING: self.agent_await_show,
+            NOT_FIRST: self.not_first,
         }
 
     def _may_await(self) -> bool:
         return bool(self.shell.autoawait) and self._cells.running == 0
 
-    def _read(self, line: str, cell: str | None) -> Request:
+    def _read(self, line: str, cell: str | None) -> MagicLine:
         try:
             return parse(line, cell)
         except OptionError as error:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from palimpsest.frontends.allow_channel import choices as allow_choices
+from palimpsest.frontends.page_records import page_record, with_words
 from palimpsest.frontends.protocol import (
     AgentChoice,
     Choices,
@@ -17,20 +18,20 @@ from palimpsest.frontends.protocol import (
     RecordsNotice,
     SessionHead,
 )
-from palimpsest.frontends.turn import Services
+from palimpsest.frontends.turn import FrontendServices
 from palimpsest.session.agents import helpers
-from palimpsest.session.api import LiveSession, Snapshot
+from palimpsest.session.api import KernelSession, Snapshot
 
 NOTICE_CHARS = 250_000
 """One notice holds about this much; a browser draws between two of them."""
 
 
-def head_of(session: LiveSession) -> SessionHead:
+def head_of(session: KernelSession) -> SessionHead:
     """Return what a page shows of a session before it has read it."""
     return _head(session, session.snapshot())
 
 
-def _head(session: LiveSession, picture: Snapshot) -> SessionHead:
+def _head(session: KernelSession, picture: Snapshot) -> SessionHead:
     return SessionHead(
         session=session.id,
         title=picture.session.title if picture.session else "",
@@ -42,6 +43,7 @@ def _head(session: LiveSession, picture: Snapshot) -> SessionHead:
         questions=picture.questions,
         waiting=len(picture.inbox),
         partial=picture.partial,
+        problem=picture.problem or None,
     )
 
 
@@ -55,7 +57,7 @@ def _named(library: Any, kind: str) -> tuple[AgentChoice, ...]:
     return tuple(AgentChoice(name=name, description=one.description) for name, one in found.items())
 
 
-def choices_of(services: Services) -> Choices:
+def choices_of(services: FrontendServices) -> Choices:
     """Ask the application what there is; a test's has less of it."""
     models = getattr(services, "models", None)
     agents = getattr(services, "agents", None)
@@ -90,7 +92,7 @@ def _filling(picture: Snapshot) -> Filling | None:
     )
 
 
-def pictures(session: LiveSession, resync: str) -> Iterator[PictureNotice]:
+def pictures(session: KernelSession, resync: str) -> Iterator[PictureNotice]:
     """Yield a session's messages in pieces of bounded size."""
     picture = session.snapshot()
     head = _head(session, picture)
@@ -103,7 +105,7 @@ def pictures(session: LiveSession, resync: str) -> Iterator[PictureNotice]:
             room = NOTICE_CHARS
         pieces[-1].append(message)
         room -= size
-    decisions = session.decisions()
+    decisions = tuple(with_words(one) for one in session.decisions())
     for number, piece in enumerate(pieces):
         last = number == len(pieces) - 1
         yield PictureNotice(
@@ -118,17 +120,22 @@ def pictures(session: LiveSession, resync: str) -> Iterator[PictureNotice]:
             replies=picture.replies,
             decisions=decisions if last else (),
             filling=_filling(picture),
+            piece=number,
+            pieces=len(pieces),
             last=last,
         )
 
 
-def records_since(session: LiveSession, after: int, resync: str) -> Iterator[RecordsNotice]:
+def records_since(session: KernelSession, after: int, resync: str) -> Iterator[RecordsNotice]:
     """Yield a session's records after a number in pieces of bounded size, read from its log."""
-    records = [record.wire() for record in session.records_after(after)]
+    records = [page_record(record) for record in session.records_after(after)]
     batches = list(in_batches(records)) or [()]
     for number, batch in enumerate(batches):
         last = number == len(batches) - 1
-        yield RecordsNotice(session=session.id, records=batch, resync=resync, last=last)
+        yield RecordsNotice(
+            session=session.id, records=batch, resync=resync, after=after, last=last
+        )
+        after = batch[-1]["seq"] if batch else after
 
 
 def in_batches(records: list[dict[str, Any]]) -> Iterator[tuple[dict[str, Any], ...]]:

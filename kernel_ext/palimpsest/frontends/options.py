@@ -13,6 +13,7 @@ from typing import Any, Literal
 from palimpsest.frontends import allow_lines
 from palimpsest.frontends.giving_words import COMMANDS as GIVING
 from palimpsest.frontends.giving_words import giving_argument
+from palimpsest.frontends.near_commands import CLOSE_ENOUGH, refusal
 from palimpsest.frontends.shelf_words import COMMANDS as SHELF
 from palimpsest.frontends.shelf_words import shelf_argument
 
@@ -105,16 +106,13 @@ REVERTING = frozenset({"revert", "unrevert", "cleanup", "diff"})
 """Subcommands that take back, undo that, make it final, or show what changed."""
 REVERT_FLAGS = {"revert": ("--preview", "--overwrite"), "unrevert": ("--overwrite",)}
 
-CLOSE_ENOUGH = 0.7
-"""Ratio of difflib above which a misspelt word gets "did you mean"; "modle" and "model" give 0.8."""
-
 
 class OptionError(Exception):
     """One sentence about wrong input after the magic; shown without a traceback."""
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
+class MagicOptions:
     """What was asked for on the line of the magic."""
 
     model: str | None = None
@@ -132,10 +130,10 @@ class Options:
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class MagicLine:
     """A line of the magic, understood: either a prompt with options, or a subcommand."""
 
-    options: Options = Options()
+    options: MagicOptions = MagicOptions()
     prompt: str = ""
     command: Command | None = None
     argument: str = ""
@@ -213,17 +211,24 @@ def help_text() -> str:
     return "\n".join(lines)
 
 
-def parse(line: str, body: str | None = None) -> Request:
+def parse(line: str, body: str | None = None) -> MagicLine:
     """Read the rest of a magic's line, and the cell's body if there is one.
 
     Raises:
         OptionError: with one sentence that names what is wrong and what would be right.
     """
     values, rest = _options(line.strip())
-    if body is None and not values:
-        command = _command(rest)
-        if command is not None:
+    if body is None:
+        command = _command(rest) if rest or not values else None
+        if command is not None and not values:
             return command
+        if command is not None:
+            raise OptionError(
+                f"%agent {command.command} takes no options before it. To send {rest!r} as a prompt, "
+                "write -- before it."
+            )
+        if rest and (sentence := refusal(rest, COMMANDS, _is_command, alone=not values)):
+            raise OptionError(sentence)
     prompt = rest.removeprefix("-- ") if rest != "--" else ""
     if body is not None:
         prompt = f"{prompt}\n\n{body}" if prompt else body
@@ -231,57 +236,51 @@ def parse(line: str, body: str | None = None) -> Request:
         raise OptionError(
             "There is no prompt. Write it after %agent, or in the cell below %%agent."
         )
-    return Request(options=_checked(values), prompt=prompt.strip("\n"))
+    return MagicLine(options=_checked(values), prompt=prompt.strip("\n"))
 
 
-def _command(rest: str) -> Request | None:
+def _command(rest: str) -> MagicLine | None:
     """Return the subcommand that the line is, or None when it is a prompt."""
     words = rest.split()
     if not words:
-        return Request(command="help")
+        return MagicLine(command="help")
     word = words[0]
     if words in (["mcp", "connect"], ["withdraw", "all"]):
-        return Request(command=word, argument=words[1])  # type: ignore[arg-type]  # both are
+        return MagicLine(command=word, argument=words[1])  # type: ignore[arg-type]  # both are
     found = _with_argument(word, words, rest)
-    if found is None and word in COMMANDS and words[1:2] and _LOOKS_LIKE_OPTION.match(words[1]):
-        # Nobody begins a prompt so, and a slip must not cost a request.
-        raise OptionError(
-            f"%agent {word} takes no option {words[1]}. It is for: {COMMANDS[word]}. "
-            f"To send the line as a prompt, write %agent -- {rest}"
-        )
-    if found is not None or len(words) > 1:
-        return found
-    for name in COMMANDS:
-        if word == name:
-            return Request(command=name)  # type: ignore[arg-type]  # the keys are the literals
-    close = difflib.get_close_matches(word, COMMANDS, 1, CLOSE_ENOUGH)
-    if close:
-        raise OptionError(
-            f"Did you mean %agent {close[0]}? To send {word!r} as a prompt, write %agent -- {word}."
-        )
-    return None
+    if found is None and len(words) == 1 and word in COMMANDS:
+        return MagicLine(command=word)  # type: ignore[arg-type]  # the keys are the literals
+    return found
 
 
-def _with_argument(word: str, words: list[str], rest: str) -> Request | None:
+def _is_command(rest: str) -> bool:
+    """Tell whether a line is a subcommand, or would be with other words behind it."""
+    try:
+        return _command(rest) is not None
+    except OptionError:
+        return True
+
+
+def _with_argument(word: str, words: list[str], rest: str) -> MagicLine | None:
     """Return the subcommand with the words that it takes, or None."""
     if word == "use" and len(words) <= 2:
         if len(words) == 1:
             raise OptionError("Which session? Write %agent use ID; %agent sessions lists them.")
-        return Request(command="use", argument=words[1])
+        return MagicLine(command="use", argument=words[1])
     if word in WISHES and len(words) <= 2:
-        return Request(command=word, argument=" ".join(words[1:]))  # type: ignore[arg-type]  # as above
+        return MagicLine(command=word, argument=" ".join(words[1:]))  # type: ignore[arg-type]  # as above
     if word in allow_lines.NAMES and (about := allow_lines.argument(words)) is not None:
-        return Request(command=word, argument=about)  # type: ignore[arg-type]  # as above
+        return MagicLine(command=word, argument=about)  # type: ignore[arg-type]  # as above
     if word in REVERTING and (given := revert_words(words)) is not None:
-        return Request(command=word, argument=given)  # type: ignore[arg-type]  # as above
+        return MagicLine(command=word, argument=given)  # type: ignore[arg-type]  # as above
     if word in SHELF and (given := shelf_argument(words, rest)) is not None:
-        return Request(command=word, argument=given)  # type: ignore[arg-type]  # as above
+        return MagicLine(command=word, argument=given)  # type: ignore[arg-type]  # as above
     if word in GIVING and (given := giving_argument(words, rest)) is not None:
-        return Request(command=word, argument=given)  # type: ignore[arg-type]  # as above
+        return MagicLine(command=word, argument=given)  # type: ignore[arg-type]  # as above
     if word == "compact" and words[1:3] == ["focus", "on"]:
-        return Request(command="compact", argument=_focus(rest))
+        return MagicLine(command="compact", argument=_focus(rest))
     if word == "policy" and _is_policy(chosen := policy_words(rest)[1:]):
-        return Request(command="policy", argument=" ".join(chosen))
+        return MagicLine(command="policy", argument=" ".join(chosen))
     return None
 
 
@@ -361,7 +360,7 @@ def _unknown(name: str) -> str:
     return f"Unknown option {name!r}. %agent help lists them; write -- before a prompt that begins with a dash."
 
 
-def _checked(values: dict[str, Any]) -> Options:
+def _checked(values: dict[str, Any]) -> MagicOptions:
     """Turn the raw values into options, or say what is wrong with one."""
     if values.get("new") and values.get("session"):
         raise OptionError("--new and --session contradict each other; give one of them.")
@@ -370,10 +369,10 @@ def _checked(values: dict[str, Any]) -> Options:
     if "tools" in values:
         names = [name.strip() for name in values["tools"].split(",")]
         values["tools"] = () if names == ["none"] else tuple(name for name in names if name)
-    for field in fields(Options):
+    for field in fields(MagicOptions):
         if values.get(field.name) == "":
             raise OptionError(f"--{field.name.replace('_', '-')} was given an empty value.")
-    return Options(**values)
+    return MagicOptions(**values)
 
 
 def _positive(text: str) -> int:

@@ -3,7 +3,6 @@
 Border: rows of words from values; ``commands`` makes a table of them.
 """
 
-from palimpsest.context.undo import folded
 from palimpsest.context.view import View
 from palimpsest.session.targets import Target, describe, is_summary, is_used
 from palimpsest.transcript.decisions import Decision
@@ -22,7 +21,7 @@ HOW = {"truncate": "cut", "clear": "cleared", "drop": "left out"}
 def part_rows(messages: Messages, decisions: tuple[Decision, ...]) -> list[tuple[str, str, str]]:
     """Return the newest parts that a person can decide about, newest first."""
     holding = Standing(decisions)
-    shown = {message.id for message in folded(View(messages, decisions))}
+    shown = {message.id for message in View(messages, decisions).folded()}
     rows: list[tuple[str, str, str]] = []
     for message in reversed(messages):
         for target in reversed(_targets(message)):

@@ -19,7 +19,7 @@ Rows = list[tuple[str, ...]]
 
 
 @dataclass(frozen=True, slots=True)
-class Section:
+class PolicySection:
     """The numbers of one decider."""
 
     title: str
@@ -40,7 +40,7 @@ def summary(policy: Policy, *, own: bool) -> str:
     return f"The context policy is {what}, {whose}.{back}"
 
 
-def changes(policy: Policy, origins: Mapping[str, str], *, own: bool) -> Section | None:
+def changes(policy: Policy, origins: Mapping[str, str], *, own: bool) -> PolicySection | None:
     """Return what differs from the preset, and who said so; None where nothing does."""
     rows: Rows = []
     for key, (before, now) in differences(policy).items():
@@ -48,10 +48,10 @@ def changes(policy: Policy, origins: Mapping[str, str], *, own: bool) -> Section
         origin = "this session" if own else next((one for one in found if one), "the settings")
         rows.append((key, value_words(now), value_words(before), origin, meanings().get(key, "")))
     head = ("number", "value", f"in {policy.name}", "from", "meaning")
-    return Section("What differs", head, rows) if rows else None
+    return PolicySection("What differs", head, rows) if rows else None
 
 
-def sections(policy: Policy) -> list[Section]:
+def sections(policy: Policy) -> list[PolicySection]:
     """Return every number of a policy, by decider."""
     by_section: dict[str, Rows] = {}
     for key, value in numbers(policy).items():
@@ -60,7 +60,7 @@ def sections(policy: Policy) -> list[Section]:
         by_section.setdefault(section, []).append(row)
     titles = section_meanings()
     return [
-        Section(titles.get(name) or "The whole", ("number", "value", "meaning"), rows)
+        PolicySection(titles.get(name) or "The whole", ("number", "value", "meaning"), rows)
         for name, rows in by_section.items()
     ]
 

@@ -7,8 +7,9 @@ import asyncio
 import functools
 import os
 from collections.abc import Callable, Coroutine, Sequence
-from typing import Any, Protocol
+from typing import Any
 
+from palimpsest.frontends.channel_context import ChannelContext
 from palimpsest.frontends.protocol import (
     CommandBase,
     ListSettings,
@@ -19,10 +20,10 @@ from palimpsest.frontends.protocol import (
     StorageReport,
     StorageRow,
 )
-from palimpsest.frontends.turn import Services
+from palimpsest.frontends.turn import FrontendServices
 from palimpsest.review.weighing import weigh
-from palimpsest.session.api import LiveSession
-from palimpsest.session.retention import Family, families
+from palimpsest.session.api import KernelSession
+from palimpsest.session.retention import SessionTree, families
 from palimpsest.session.settings import RetentionSettings
 from palimpsest.session.storing import prune_storage, weigh_storage
 from palimpsest.store.sizes import Sizes
@@ -32,32 +33,12 @@ from palimpsest.transcript.scrub import scrub, secret_values
 NO_SESSION = "This notebook has no session yet. Ask the agent, then look again."
 
 
-class Desk(Protocol):
-    """What ``channel`` does for it."""
-
-    async def session(self, identifier: str | None) -> LiveSession:
-        """Return a session by id, or the notebook's."""
-        ...
-
-    def notebook(self) -> str | None:
-        """Name the kernel's notebook."""
-        ...
-
-    def forget(self, session_id: str) -> None:
-        """Go on without a session that is gone."""
-        ...
-
-    def publish(self, notice: OutcomeNotice) -> None:
-        """Tell the pages."""
-        ...
-
-
 class ProjectChannel:
     """The commands about settings, storage and the window."""
 
-    def __init__(self, services: Services, desk: Desk) -> None:
+    def __init__(self, services: FrontendServices, channel: ChannelContext) -> None:
         self._services = services
-        self._desk = desk
+        self._channel = channel
         self.work: dict[type[CommandBase], Callable[[Any], Coroutine[Any, Any, None]]] = {
             ListSettings: self._settings,
             ShowStorage: self._storage,
@@ -68,7 +49,7 @@ class ProjectChannel:
         config = getattr(self._services, "config", None)
         rows = config.rows() if config is not None else ()
         remarks = config.remarks() if config is not None else ()
-        self._desk.publish(
+        self._channel.publish(
             OutcomeNotice(
                 id=command.id,
                 settings=tuple(
@@ -92,7 +73,7 @@ class ProjectChannel:
         )
         for family in pruned.sessions_gone or ():
             for one in family.ids:
-                self._desk.forget(one)
+                self._channel.forget(one)
         found = await weigh_storage(workspace, kept)
         report = StorageReport(
             **_bytes(found.sizes),
@@ -102,7 +83,7 @@ class ProjectChannel:
             unneeded=sum(one.bytes for one in pruned.unneeded.due),
             gone=_rows(pruned.sessions_gone) if pruned.sessions_gone is not None else None,
         )
-        self._desk.publish(OutcomeNotice(id=command.id, storage=report))
+        self._channel.publish(OutcomeNotice(id=command.id, storage=report))
 
     async def _context(self, command: ShowContext) -> None:
         session = await self._looked_at(command.session)
@@ -115,13 +96,13 @@ class ProjectChannel:
             "text/markdown": ledger.markdown,
             "text/plain": ledger.text,
         }
-        self._desk.publish(OutcomeNotice(id=command.id, bundle=drawn))
+        self._channel.publish(OutcomeNotice(id=command.id, bundle=drawn))
 
-    async def _looked_at(self, identifier: str | None) -> LiveSession:
+    async def _looked_at(self, identifier: str | None) -> KernelSession:
         """Return a session; looking begins none."""
         if identifier is not None:
-            return await self._desk.session(identifier)
-        known = await self._services.workspace.known(self._desk.notebook())
+            return await self._channel.session(identifier)
+        known = await self._services.workspace.known(self._channel.notebook())
         if known is None:
             raise NotFound(NO_SESSION)
         return known
@@ -138,7 +119,7 @@ def _bytes(sizes: Sizes) -> dict[str, int]:
     }
 
 
-def _rows(found: Sequence[Family]) -> tuple[StorageRow, ...]:
+def _rows(found: Sequence[SessionTree]) -> tuple[StorageRow, ...]:
     return tuple(
         StorageRow(
             id=one.summary.id,

@@ -15,7 +15,7 @@ from palimpsest.transcript.decisions import Decision
 from palimpsest.transcript.events import PromptAdmitted, QuestionAsked
 from palimpsest.transcript.messages import Message
 from palimpsest.transcript.reverts import FileDiff, RevertPreview
-from palimpsest.transcript.sessions import Session, Status
+from palimpsest.transcript.sessions import SessionInfo, Status
 from palimpsest.transcript.values import Ask, Reply, Todo
 
 PROTOCOL_VERSION = 1
@@ -463,6 +463,8 @@ class SessionHead(Value):
     """Prompts in the inbox."""
     partial: bool = False
     """What a summary stands for is not told: a message that is not there may still be in the log."""
+    problem: str | None = None
+    """One sentence while nothing can be written, since the disk does not answer."""
 
 
 class CommandReply(Value):
@@ -525,7 +527,7 @@ class ModeChoice(Value):
     description: str
 
 
-class Allowed(Value):
+class AllowanceRow(Value):
     """Something that is always allowed."""
 
     number: int
@@ -587,12 +589,14 @@ class RecordsNotice(Value):
     records: tuple[dict[str, Any], ...]
     resync: str | None = None
     """Id of the resync command that this answers."""
+    after: int | None = None
+    """In such an answer: the record that the first of these follows, none missing between them."""
     last: bool = False
     """The last notice of that answer."""
 
 
 class PictureNotice(Value):
-    """A session as it is, in pieces that come in order."""
+    """A session as it is, in numbered pieces; a piece may arrive more than once."""
 
     kind: Literal["picture"] = "picture"
     session: str
@@ -602,12 +606,16 @@ class PictureNotice(Value):
     messages: tuple[Message, ...]
     todos: tuple[Todo, ...] = ()
     inbox: tuple[PromptAdmitted, ...] = ()
-    info: Session | None = None
+    info: SessionInfo | None = None
     replies: dict[str, Reply] = {}
     """What was answered, by the id of the tool call that asked."""
     decisions: tuple[Decision, ...] = ()
     """What was scraped off for the model; it comes with the last piece."""
     filling: Filling | None = None
+    piece: int | None = None
+    """The number of this piece, from 0."""
+    pieces: int | None = None
+    """How many there are; the picture is whole when all of them came."""
     last: bool = False
 
 
@@ -714,7 +722,7 @@ class OutcomeNotice(Value):
     cursor: str | None = None
     """Where the next page of sessions begins."""
     choices: Choices | None = None
-    allowed: tuple[Allowed, ...] | None = None
+    allowed: tuple[AllowanceRow, ...] | None = None
     """What is always allowed here."""
     rules: tuple[AllowedRule, ...] | None = None
     """Beside it: the rules that hold for every agent, lowest first."""
@@ -741,7 +749,7 @@ class OutcomeNotice(Value):
 
 
 class CurrentNotice(Value):
-    """The notebook goes on with this session from now on."""
+    """The notebook goes on with this session from now on, or what a page shows of it changed without a record."""
 
     kind: Literal["current"] = "current"
     session: SessionHead

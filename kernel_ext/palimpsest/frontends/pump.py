@@ -18,7 +18,7 @@ from typing import Any
 
 from palimpsest.frontends.interrupt import Catching, Interrupts
 from palimpsest.frontends.jobs import Host, Interrupted, Job
-from palimpsest.frontends.runner import STUCK_SECONDS, Runner
+from palimpsest.frontends.runner import STUCK_SECONDS, KernelPythonRunner
 from palimpsest.transcript.errors import UserError
 
 TICK_SECONDS = 0.03
@@ -146,9 +146,9 @@ class Pump:
         """Whether a cell waits for an answer; it puts questions itself."""
         return bool(self._waits)
 
-    def runner(self, session_id: str) -> Runner:
+    def runner(self, session_id: str) -> KernelPythonRunner:
         """Return what runs Python and reads variables for one session."""
-        return Runner(self, session_id)
+        return KernelPythonRunner(self, session_id)
 
     def post(self, job: Job) -> None:
         """Have a job done on the main thread; from any thread."""

@@ -12,7 +12,7 @@ from typing import Any, Literal
 from palimpsest.frontends.interrupt import Interrupts
 from palimpsest.frontends.interview import answer_of, interview_text
 from palimpsest.render.words import count
-from palimpsest.session.api import LiveSession
+from palimpsest.session.api import KernelSession
 from palimpsest.transcript.events import QuestionAsked
 from palimpsest.transcript.values import Ask, Reply
 
@@ -69,7 +69,7 @@ class Questions:
         self._closed_elsewhere = False
         self._stopped = False
 
-    def check(self, session: LiveSession) -> None:
+    def check(self, session: KernelSession) -> None:
         """Ask what is open, if a person can be asked here."""
         if self._stopped or self._watched():
             return
@@ -90,7 +90,7 @@ class Questions:
     def _over(self) -> bool:
         return self._stopped
 
-    def _answer(self, ask: Ask, session: LiveSession) -> Reply | None:
+    def _answer(self, ask: Ask, session: KernelSession) -> Reply | None:
         """Read an answer; None when it came from elsewhere or the person stopped."""
         self._closed_elsewhere = self.interrupted = False
         self._before(ask.call_id)
@@ -107,7 +107,7 @@ class Questions:
                 return reply
             text = AGAIN
 
-    def _interview(self, asked: QuestionAsked, session: LiveSession) -> None:
+    def _interview(self, asked: QuestionAsked, session: KernelSession) -> None:
         """Read the answers to what the model asks; nothing when they came from elsewhere."""
         self._closed_elsewhere = self.interrupted = False
         self._before(asked.call_id)
@@ -124,7 +124,7 @@ class Questions:
             found.append(answer_of(line, question))
         session.answer(asked.question_id, found if any(found) else None)
 
-    def _line(self, identifier: str, text: str, session: LiveSession) -> str | None:
+    def _line(self, identifier: str, text: str, session: KernelSession) -> str | None:
         """Read a line; None when it is not needed any more, or the person stopped."""
         before, self._interrupts.running = self._interrupts.running, self
         self._open = identifier
@@ -148,7 +148,7 @@ class _NobodyError(Exception):
     """Nobody can type here."""
 
 
-def _is_open(identifier: str, session: LiveSession) -> bool:
+def _is_open(identifier: str, session: KernelSession) -> bool:
     picture = session.snapshot()
     asked = [ask.id for ask in picture.asks] + [one.question_id for one in picture.questions]
     return identifier in asked

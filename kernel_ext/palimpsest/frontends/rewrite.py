@@ -17,6 +17,10 @@ AWAIT_NOTHING = "_agent_await_show"
 """The magic that is awaited for what it shows; it returns None, so that ``Out`` stays clean."""
 
 _NEEDLE = re.compile(r"^.*get_ipython\(\)\.run_(line|cell)_magic\('agent', ", re.MULTILINE)
+NOT_FIRST = "_agent_not_first"
+"""The magic that says where ``%%agent`` belongs; it stands for a cell that has it further down."""
+
+_CELL_MAGIC = re.compile(r"^%%agent(\s|$)")
 _QUESTION = re.compile(r"^\s*(?:[^=#'\"%]+=\s*)?%agent\s.*\?\s*$")
 
 
@@ -54,6 +58,19 @@ def keep_questions(lines: list[str]) -> list[str]:
         line.rstrip("\r\n") + " \n" if number in starts and _QUESTION.match(line) else line
         for number, line in enumerate(lines)
     ]
+
+
+def say_where_it_belongs(lines: list[str]) -> list[str]:
+    """Put a call that says where ``%%agent`` belongs in the place of a cell with something above it.
+
+    IPython reads a cell magic in the first line alone, and calls it a line magic that is not found, or the prompt
+    wrong Python.
+    """
+    found = next((number for number, line in enumerate(lines) if _CELL_MAGIC.match(line)), 0)
+    above = [line for line in lines[:found] if line.strip()]
+    if not above or above[0].startswith("%%") or found not in _statement_starts(lines[: found + 1]):
+        return lines
+    return [f"get_ipython().run_line_magic({NOT_FIRST!r}, '')\n"]
 
 
 def _statement_starts(lines: list[str]) -> set[int]:

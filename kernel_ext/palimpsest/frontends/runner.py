@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 from palimpsest.frontends.jobs import CodeJob, Interrupted, Job, ReadJob
 from palimpsest.frontends.variables import describe, list_variables
-from palimpsest.tools.tool import TYPES, Abort, PythonOutcome, Shown, VariableInfo
+from palimpsest.tools.tool import TYPES, Abort, PythonOutcome, ShownVariables, VariableInfo
 from palimpsest.transcript.errors import UserError
 
 PROGRESS_SECONDS = 0.1
@@ -31,7 +31,7 @@ class Poster(Protocol):
         ...
 
 
-class Runner:
+class KernelPythonRunner:
     """Runs Python and reads variables for one session (tools.tool.PythonRunner, Namespace)."""
 
     def __init__(self, pump: Poster, session_id: str) -> None:
@@ -67,7 +67,7 @@ class Runner:
             return _interrupted(job, outcome.error)
         return outcome
 
-    async def list(self, shown: Shown = TYPES) -> Sequence[VariableInfo]:
+    async def list(self, shown: ShownVariables = TYPES) -> Sequence[VariableInfo]:
         """Describe every variable of the user, a line each."""
         found: Sequence[VariableInfo] = await self._read(lambda shell: list_variables(shell, shown))
         return found

@@ -8,11 +8,11 @@ from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any
 
 from palimpsest.frontends.protocol import CommandBase, Compact, Join, OutcomeNotice, UsePolicy
-from palimpsest.session.api import Answer, LiveSession
+from palimpsest.session.api import Answer, KernelSession
 from palimpsest.transcript.messages import Origin
 
-Find = Callable[[str | None], Awaitable[LiveSession]]
-Turn = Callable[[CommandBase, LiveSession, Coroutine[Any, Any, Answer]], Awaitable[None]]
+Find = Callable[[str | None], Awaitable[KernelSession]]
+Turn = Callable[[CommandBase, KernelSession, Coroutine[Any, Any, Answer]], Awaitable[None]]
 
 
 class RunningChannel:

@@ -11,7 +11,7 @@ from concurrent.futures import Future, wait
 
 from palimpsest.frontends.interview import answer_of, interview_text
 from palimpsest.frontends.questions import AGAIN, question_text, understand
-from palimpsest.session.api import Answer, LiveSession
+from palimpsest.session.api import Answer, KernelSession
 from palimpsest.session.unattended import has_terminal
 from palimpsest.transcript.events import QuestionAsked
 from palimpsest.transcript.scrub import scrub, secret_values
@@ -25,15 +25,19 @@ HEADLESS = (
 )
 
 
-def attended(session: LiveSession, future: "Future[Answer]") -> Answer:
+def attended(session: KernelSession, future: "Future[Answer]") -> Answer:
     """Return the answer; a keyboard interrupt stops the turn."""
     words = getattr(session, "withheld", "")
     if words:
         vars(session)["withheld"] = ""
         sys.stderr.write(f"{_clean(words)}\n")
+    told = ""
     try:
         while not wait([future], TICK_SECONDS).done:
             picture = session.snapshot()
+            if picture.problem not in ("", told):
+                sys.stderr.write(f"{_clean(picture.problem)}\n")
+            told = picture.problem
             for ask in picture.asks:
                 session.reply(ask.id, _replied(ask))
             for asked in picture.questions:
@@ -55,7 +59,7 @@ def _replied(ask: Ask) -> Reply:
     return Reply(answer="reject", feedback=HEADLESS, by="headless")
 
 
-def _interview(session: LiveSession, asked: QuestionAsked) -> None:
+def _interview(session: KernelSession, asked: QuestionAsked) -> None:
     found: list[tuple[str, ...]] = []
     for number, question in enumerate(asked.questions, 1):
         line = _line(interview_text(question, number, len(asked.questions), _clean))

@@ -7,15 +7,15 @@ import datetime
 from collections.abc import Sequence
 from typing import Any
 
-from palimpsest.frontends.policy import Section
-from palimpsest.frontends.turn import Pages, Place, Services
+from palimpsest.frontends.policy import PolicySection
+from palimpsest.frontends.turn import CellPlace, FrontendServices, Pages
 from palimpsest.render.words import count
-from palimpsest.session.api import LiveSession
+from palimpsest.session.api import KernelSession
 from palimpsest.session.listing import Page, Query
 from palimpsest.store.store import SessionSummary
 from palimpsest.transcript.errors import UserError
 
-Said = list[str | Section]
+Said = list[str | PolicySection]
 """Sentences and tables, in order."""
 
 HEAD = ("session", "title", "notebook", "last used", "messages")
@@ -25,17 +25,17 @@ WHICH = "Which session? Write %agent {name} ID; %agent sessions lists them."
 class Shelf:
     """The subcommands about kept sessions."""
 
-    def __init__(self, services: Services, pages: Pages) -> None:
+    def __init__(self, services: FrontendServices, pages: Pages) -> None:
         self._services = services
         self._pages = pages
 
-    def sessions(self, argument: str, place: Place) -> Said:
+    def sessions(self, argument: str, place: CellPlace) -> Said:
         """List sessions."""
         query = read_query(argument)
         found = self._done(self._services.workspace.page(query))
         return list_words(found, query, self._services.workspace.current_id(place.notebook))
 
-    def open(self, argument: str, place: Place) -> Said:
+    def open(self, argument: str, place: CellPlace) -> Said:
         """Go on with another session."""
         if not argument:
             raise UserError(WHICH.format(name="open"))
@@ -43,7 +43,7 @@ class Shelf:
         self._pages.adopt(session)
         return [opened_words(session)]
 
-    def title(self, argument: str, place: Place) -> Said:
+    def title(self, argument: str, place: CellPlace) -> Said:
         """Call the notebook's session otherwise; without words, say what it is called."""
         session = self._done(self._services.workspace.current(place.notebook))
         if not argument:
@@ -52,21 +52,21 @@ class Shelf:
         title = self._done(self._services.workspace.retitle(session.id, argument))
         return [f"This session is called {title} now."]
 
-    def archive(self, argument: str, place: Place) -> Said:
+    def archive(self, argument: str, place: CellPlace) -> Said:
         """Put a session away."""
         session_id = argument or self._current_id(place)
         full = self._done(self._services.workspace.archive(session_id))
         back = f"%agent unarchive {full} lists it again."
         return [f"Put away {full}: it keeps all it has and is not listed. {back}"]
 
-    def unarchive(self, argument: str, _place: Place) -> Said:
+    def unarchive(self, argument: str, _place: CellPlace) -> Said:
         """List a session again."""
         if not argument:
             raise UserError(WHICH.format(name="unarchive"))
         full = self._done(self._services.workspace.archive(argument, archived=False))
         return [f"{full} is listed again. %agent open {full} goes on with it."]
 
-    def delete(self, argument: str, _place: Place) -> Said:
+    def delete(self, argument: str, _place: CellPlace) -> Said:
         """Delete a session, when it is said twice."""
         words = argument.split()
         named = [word for word in words if word != "--yes"]
@@ -76,6 +76,8 @@ class Shelf:
             )
         workspace = self._services.workspace
         family = self._done(workspace.family(named[0]))
+        if family[-1].id != named[0]:
+            raise UserError(f"A session is deleted by its whole id. Is {family[-1].id} meant?")
         if "--yes" not in words:
             return [_would_go(family), f"%agent delete {family[-1].id} --yes deletes it, for good."]
         gone = self._done(workspace.delete(named[0]))
@@ -83,7 +85,7 @@ class Shelf:
             self._pages.forget(one)
         return [f"Deleted {_quoted(family[-1])}{_with_children(len(gone) - 1)}."]
 
-    def fork(self, argument: str, place: Place) -> Said:
+    def fork(self, argument: str, place: CellPlace) -> Said:
         """Begin a session with what another one has."""
         words = argument.split()
         session_id = words.pop(0) if words and words[0] != "at" else self._current_id(place)
@@ -93,19 +95,19 @@ class Shelf:
         self._pages.adopt(session)
         return [f"Forked. {opened_words(session)}"]
 
-    def children(self, argument: str, place: Place) -> Said:
+    def children(self, argument: str, place: CellPlace) -> Said:
         """List what tasks began."""
         session_id = argument or self._current_id(place)
         found = self._done(self._services.workspace.children(session_id))
         if not found:
             return ["No task of this session began one of its own."]
-        return [Section("", HEAD, [row_of(one, "") for one in found])]
+        return [PolicySection("", HEAD, [row_of(one, "") for one in found])]
 
-    def _known(self, place: Place) -> LiveSession | None:
+    def _known(self, place: CellPlace) -> KernelSession | None:
         services = self._services
         return services.engine.submit(services.workspace.known(place.notebook)).result()
 
-    def _current_id(self, place: Place) -> str:
+    def _current_id(self, place: CellPlace) -> str:
         session = self._known(place)
         if session is None:
             raise UserError("This notebook has no session yet. Ask with %agent, then try again.")
@@ -146,7 +148,7 @@ def list_words(found: Page, query: Query, current: str) -> Said:
     """Word a page of the session list."""
     if not found.sessions:
         return [_nothing(found, query)]
-    said: Said = [Section("", HEAD, [row_of(one, current) for one in found.sessions])]
+    said: Said = [PolicySection("", HEAD, [row_of(one, current) for one in found.sessions])]
     last = found.first + len(found.sessions) - 1
     if found.total > len(found.sessions):
         about = "about " if found.unread else ""
@@ -193,7 +195,7 @@ def day(milliseconds: int) -> str:
     return f"{moment:%Y-%m-%d %H:%M}"
 
 
-def opened_words(session: LiveSession) -> str:
+def opened_words(session: KernelSession) -> str:
     """Say which session the notebook goes on with."""
     picture = session.snapshot()
     title = picture.session.title if picture.session else ""

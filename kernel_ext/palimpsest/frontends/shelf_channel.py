@@ -5,8 +5,9 @@ takes the commands in.
 """
 
 from collections.abc import Callable, Coroutine
-from typing import Any, Protocol
+from typing import Any
 
+from palimpsest.frontends.channel_context import ChannelContext
 from palimpsest.frontends.notices import head_of
 from palimpsest.frontends.protocol import (
     Archive,
@@ -19,38 +20,17 @@ from palimpsest.frontends.protocol import (
     Retitle,
     SessionRow,
 )
-from palimpsest.frontends.turn import Services
-from palimpsest.session.api import LiveSession
+from palimpsest.frontends.turn import FrontendServices
 from palimpsest.session.listing import Query
 from palimpsest.store.store import SessionSummary
-
-
-class Desk(Protocol):
-    """What ``channel`` does for it."""
-
-    def adopt(self, session: LiveSession) -> None:
-        """Note the session that the notebook goes on with, and tell the pages."""
-        ...
-
-    def forget(self, session_id: str) -> None:
-        """Go on without a session that is gone."""
-        ...
-
-    def publish(self, notice: OutcomeNotice) -> None:
-        """Tell the pages."""
-        ...
-
-    def notebook(self) -> str | None:
-        """Name the kernel's notebook."""
-        ...
 
 
 class ShelfChannel:
     """The commands about kept sessions."""
 
-    def __init__(self, services: Services, desk: Desk) -> None:
+    def __init__(self, services: FrontendServices, channel: ChannelContext) -> None:
         self._services = services
-        self._desk = desk
+        self._channel = channel
         self.work: dict[type[CommandBase], Callable[[Any], Coroutine[Any, Any, None]]] = {
             ListSessions: self._list,
             ListChildren: self._children,
@@ -69,35 +49,35 @@ class ShelfChannel:
         )
         found = await self._services.workspace.page(query)
         rows = tuple(row_of(one) for one in found.sessions)
-        self._desk.publish(
+        self._channel.publish(
             OutcomeNotice(id=command.id, sessions=rows, total=found.total, cursor=found.cursor)
         )
 
     async def _children(self, command: ListChildren) -> None:
         found = await self._services.workspace.children(command.session)
         rows = tuple(row_of(one) for one in found)
-        self._desk.publish(OutcomeNotice(id=command.id, sessions=rows, total=len(rows)))
+        self._channel.publish(OutcomeNotice(id=command.id, sessions=rows, total=len(rows)))
 
     async def _retitle(self, command: Retitle) -> None:
         await self._services.workspace.retitle(command.session, command.title)
-        self._desk.publish(OutcomeNotice(id=command.id))
+        self._channel.publish(OutcomeNotice(id=command.id))
 
     async def _archive(self, command: Archive) -> None:
         workspace = self._services.workspace
         await workspace.archive(command.session, archived=command.archived)
-        self._desk.publish(OutcomeNotice(id=command.id))
+        self._channel.publish(OutcomeNotice(id=command.id))
 
     async def _delete(self, command: Delete) -> None:
         for one in await self._services.workspace.delete(command.session):
-            self._desk.forget(one)
-        self._desk.publish(OutcomeNotice(id=command.id))
+            self._channel.forget(one)
+        self._channel.publish(OutcomeNotice(id=command.id))
 
     async def _fork(self, command: Fork) -> None:
         session = await self._services.workspace.fork(
-            command.session, command.message, notebook=self._desk.notebook()
+            command.session, command.message, notebook=self._channel.notebook()
         )
-        self._desk.adopt(session)
-        self._desk.publish(OutcomeNotice(id=command.id, session=head_of(session)))
+        self._channel.adopt(session)
+        self._channel.publish(OutcomeNotice(id=command.id, session=head_of(session)))
 
 
 MOST_ROWS = 100

@@ -7,11 +7,17 @@ import datetime
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from palimpsest.frontends.policy import Rows, Section
+from palimpsest.frontends.policy import PolicySection, Rows
 from palimpsest.frontends.shelf import Said, day
-from palimpsest.frontends.turn import Pages, Services
+from palimpsest.frontends.turn import FrontendServices, Pages
 from palimpsest.render.words import count, size
-from palimpsest.session.retention import Family, Limits, Plan, families, parse_size
+from palimpsest.session.retention import (
+    PrunePlan,
+    RetentionLimits,
+    SessionTree,
+    families,
+    parse_size,
+)
 from palimpsest.session.settings import RetentionSettings
 from palimpsest.session.storing import prune_storage, weigh_storage
 from palimpsest.store.sizes import Sizes
@@ -25,7 +31,7 @@ MOST_ROWS = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class PruneOptions:
     """What ``%agent storage prune`` was told."""
 
     days: float | None = None
@@ -33,7 +39,7 @@ class Wanted:
     yes: bool = False
 
 
-def read_prune(argument: str) -> Wanted:
+def read_prune(argument: str) -> PruneOptions:
     """Read the words after ``%agent storage prune``; raises UserError."""
     days: float | None = None
     most: int | None = None
@@ -51,7 +57,7 @@ def read_prune(argument: str) -> Wanted:
                 raise UserError(
                     f"There is no option {word}. Known: --days N, --max-size 1GB, --yes."
                 )
-    return Wanted(days, most, yes)
+    return PruneOptions(days, most, yes)
 
 
 def _days_of(text: str) -> float:
@@ -64,10 +70,10 @@ def _days_of(text: str) -> float:
     return days
 
 
-class Storage:
+class StorageCommands:
     """Runs ``%agent storage``."""
 
-    def __init__(self, services: Services, pages: Pages) -> None:
+    def __init__(self, services: FrontendServices, pages: Pages) -> None:
         self._services = services
         self._pages = pages
 
@@ -118,7 +124,7 @@ def storage_words(sizes: Sizes, summaries: Sequence[SessionSummary]) -> Said:
         ("the rest", size(sizes.other), ""),
         ("together", size(sizes.total), ""),
     ]
-    said: Said = [Section("", ("what", "takes", ""), rows)]
+    said: Said = [PolicySection("", ("what", "takes", ""), rows)]
     found = sorted(families(summaries, sizes), key=lambda one: -one.bytes)
     if found:
         head = ("session", "title", "takes", "last used")
@@ -126,13 +132,13 @@ def storage_words(sizes: Sizes, summaries: Sequence[SessionSummary]) -> Said:
             (one.summary.id, one.summary.title, size(one.bytes), day(one.updated))
             for one in found[:MOST_ROWS]
         ]
-        said.append(Section("The largest sessions, with what only they need", head, told))
+        said.append(PolicySection("The largest sessions, with what only they need", head, told))
     if len(found) > MOST_ROWS:
         said.append(f"{count(len(found) - MOST_ROWS)} smaller ones are not listed.")
     return said
 
 
-def plan_words(found: Plan, gone: Sequence[Family] | None) -> Said:
+def plan_words(found: PrunePlan, gone: Sequence[SessionTree] | None) -> Said:
     """Say which sessions would go, or went, and which are never taken."""
     limits = limits_words(found.limits)
     if not limits:
@@ -151,7 +157,7 @@ def plan_words(found: Plan, gone: Sequence[Family] | None) -> Said:
             (one.summary.id, one.summary.title, size(one.bytes), day(one.updated))
             for one in found.due
         ]
-        said.append(Section(f"Would go ({limits})", head, rows))
+        said.append(PolicySection(f"Would go ({limits})", head, rows))
         said.append(
             f"{_sessions(found.due)}, {size(found.freed)}. The same with --yes deletes "
             f"{'it' if len(found.due) == 1 else 'them'}, for good."
@@ -160,11 +166,11 @@ def plan_words(found: Plan, gone: Sequence[Family] | None) -> Said:
         kept: Rows = [
             (one.summary.id, one.summary.title, size(one.bytes), one.stays) for one in found.spared
         ]
-        said.append(Section("Never taken", ("session", "title", "takes", "why"), kept))
+        said.append(PolicySection("Never taken", ("session", "title", "takes", "why"), kept))
     return said
 
 
-def limits_words(limits: Limits) -> str:
+def limits_words(limits: RetentionLimits) -> str:
     """Name the limits; empty where there are none."""
     said = []
     if limits.days is not None:
@@ -204,7 +210,7 @@ def sweep_words(found: Sweep, days: float, gone: Sequence[Unneeded] | None) -> s
     return " ".join(said)
 
 
-def _sessions(found: Sequence[Family]) -> str:
+def _sessions(found: Sequence[SessionTree]) -> str:
     number = sum(len(one.ids) for one in found)
     return f"{count(number)} {'session' if number == 1 else 'sessions'}"
 

@@ -5,18 +5,33 @@ Border: plain text on ``sys.stdout``; a terminal has no outputs that could be re
 
 import sys
 from collections.abc import Callable
-from typing import Any
+from typing import Any, assert_never
 
 from palimpsest.frontends.feed import TurnFeed, shown_messages
-from palimpsest.render.escape import clean, one_line
-from palimpsest.render.story import Call, Caps, Notes, tell, tell_error
-from palimpsest.render.words import SIGNS, duration
+from palimpsest.render.escape import clean
+from palimpsest.render.reasons import mark, told
+from palimpsest.render.story import (
+    Caps,
+    Item,
+    Notice,
+    OutlineCall,
+    OutlineStep,
+    Said,
+    Strip,
+    Thought,
+    tell,
+    tell_error,
+)
+from palimpsest.render.words import SIGNS, duration, some
 from palimpsest.session.api import Answer, Snapshot
+from palimpsest.transcript.decisions import Decision
 from palimpsest.transcript.messages import AssistantMessage, Message
 from palimpsest.transcript.notices import notice_of
 from palimpsest.transcript.parts import (
+    CompactionPart,
     Part,
     ReasoningPart,
+    RetryPart,
     StepFinishPart,
     TextPart,
     ToolCompleted,
@@ -29,17 +44,21 @@ from palimpsest.transcript.sessions import Retrying
 class TerminalStory:
     """Prints one turn as it comes (a host of the pump).
 
-    Responsibilities: print new text at once and a tool call when it has ended; name retries.
+    Responsibilities: print new text at once and a tool call when it has ended; name retries, and
+    what later requests no longer show of what was printed.
     """
 
     def __init__(self, feed: TurnFeed, *, scrub: Callable[[str], str], quiet: bool = False) -> None:
         self._feed = feed
         self._scrub = scrub
         self._quiet = quiet
-        self._seen = -1
+        self._seen = (-1, 0)
         self._printed: dict[str, int] = {}
+        self._decided: set[str] = set()
+        """Ids of the decisions that were told."""
         self._column = 0
         self._attempt = 0
+        self._told_problem = ""
 
     def before(self, call_id: str) -> None:  # noqa: ARG002  # everything up to it is printed
         """Print what came before a call."""
@@ -58,15 +77,18 @@ class TerminalStory:
 
     def refresh(self) -> None:
         """Print what is new."""
-        if self._quiet or self._feed.changes == self._seen:
+        seen = (self._feed.changes, self._feed.problems)
+        if self._quiet or seen == self._seen:
             return
-        self._seen = self._feed.changes
+        self._seen = seen
         snapshot = self._feed.snapshot()
         if snapshot is None:
             return
+        self._problem(snapshot)
         self._retry(snapshot)
         for message in shown_messages(self._feed.messages(snapshot)):
             self._message(message)
+        self._reductions()
 
     def finish(self, answer: Answer) -> None:
         """Print what is left, and an error."""
@@ -75,31 +97,40 @@ class TerminalStory:
             self._line(self._scrub(clean(answer.text)))
         for message in () if self._quiet else messages:
             self._message(message, over=True)
+        if not self._quiet:
+            self._reductions()
         if answer.error is not None:
             notice = tell_error(answer.error, self._scrub)
             self._line(f"{notice.sign} {notice.words} {notice.do}".rstrip())
         self._end_line()
 
     def _message(self, message: Message, *, over: bool = False) -> None:
-        if not isinstance(message.info, AssistantMessage):
-            return
+        answers = isinstance(message.info, AssistantMessage)
         for part in message.parts:
-            self._part(part, over=over)
+            # A person's words were typed here, or are told where they were.
+            if answers or isinstance(part, CompactionPart):
+                self._part(part, over=over)
 
     def _part(self, part: Part, *, over: bool) -> None:
+        if part.id in self._printed and not isinstance(part, TextPart):
+            return
         match part:
-            case TextPart() if not part.synthetic:
-                self._text(part, over=over)
-            case TextPart() if words := notice_of(part):
-                self._once(part, [f"! {one_line(self._scrub(words), 400)}"])
-            case ToolPart(state=ToolCompleted() | ToolFailed()):
-                self._once(part, self._call_lines(part))
-            case ReasoningPart() if part.time is not None and part.time.end is not None:
-                self._once(part, ["· thought"])
+            case TextPart() if notice_of(part) is None:
+                if not part.synthetic:
+                    self._text(part, over=over)
+            case ReasoningPart():
+                if part.time is not None and part.time.end is not None:
+                    self._once(part, ["· thought"])
+            case ToolPart():
+                if isinstance(part.state, ToolCompleted | ToolFailed):
+                    self._once(part, self._lines(part))
             case StepFinishPart():
                 self._end_line()
+                self._once(part, self._lines(part))
+            case RetryPart():
+                pass  # told while it waits
             case _:
-                pass
+                self._once(part, self._lines(part))
 
     def _text(self, part: TextPart, *, over: bool) -> None:
         """Print what is new of a text; up to a line's end, so that a key is never cut in two."""
@@ -115,18 +146,30 @@ class TerminalStory:
         if ended:
             self._end_line()
 
-    def _call_lines(self, part: ToolPart) -> list[str]:
-        lines = []
-        for item in tell([part], caps=Caps(), scrub=self._scrub, notes=Notes()):
-            if not isinstance(item, Call):
+    def _lines(self, part: Part) -> list[str]:
+        notes = self._feed.notes
+        self._decided |= {one.id for one in notes.decisions if one.part_id == part.id}
+        items = tell([part], caps=Caps(), scrub=self._scrub, notes=notes)
+        return [line for item in items for line in _item_lines(item)]
+
+    def _reductions(self) -> None:
+        """Print what was decided about outputs that were printed before; alike ones in one line."""
+        alike: dict[tuple[str, str, str], list[Decision]] = {}
+        for one in self._feed.notes.decisions:
+            if one.id in self._decided or one.part_id not in self._printed:
                 continue
-            row = [SIGNS[item.status], item.tool, item.subject]
-            row += [duration(item.seconds)] if item.seconds is not None else []
-            lines.append(" ".join(word for word in row if word))
-            for piece in (item.input, item.output):
-                if piece is not None and piece.text.strip():
-                    lines += [f"    {line}" for line in clean(piece.text).rstrip().splitlines()]
-        return lines
+            self._decided.add(one.id)
+            if one.action in ("truncate", "clear", "drop"):
+                alike.setdefault((one.action, one.rule, told(one)), []).append(one)
+        for same in alike.values():
+            whole = same[0].model_copy(
+                update={
+                    "tokens_before": sum(one.tokens_before for one in same),
+                    "tokens_after": sum(one.tokens_after for one in same),
+                }
+            )
+            words = self._scrub(mark(whole))
+            self._line(f"--- {some(len(same), 'earlier output')} · {words} ---")
 
     def _once(self, part: Any, lines: list[str]) -> None:
         if part.id in self._printed:
@@ -134,6 +177,12 @@ class TerminalStory:
         self._printed[part.id] = 1
         for line in lines:
             self._line(line)
+
+    def _problem(self, snapshot: Snapshot) -> None:
+        """Print once that the disk does not answer."""
+        if snapshot.problem not in ("", self._told_problem):
+            self._line(f"! {self._scrub(snapshot.problem)}")
+        self._told_problem = snapshot.problem
 
     def _retry(self, snapshot: Snapshot) -> None:
         status = snapshot.status
@@ -154,3 +203,24 @@ class TerminalStory:
             sys.stdout.write(text)
             sys.stdout.flush()
             self._column = 0 if text.endswith("\n") else 1
+
+
+def _item_lines(item: Item) -> list[str]:
+    """Return one thing as lines; what is streamed, or said by a line of its own, is none."""
+    match item:
+        case OutlineCall():
+            row = [SIGNS[item.status], item.tool, item.subject]
+            row += [duration(item.seconds)] if item.seconds is not None else []
+            lines = [" ".join(word for word in row if word)]
+            for piece in (item.input, item.output):
+                if piece is not None and piece.text.strip():
+                    lines += [f"    {line}" for line in clean(piece.text).rstrip().splitlines()]
+            return [*lines, *(f"    --- {words} ---" for words in item.strips)]
+        case Notice():
+            return [f"{item.sign} {item.words} {item.do}".rstrip()]
+        case Strip():
+            return [f"--- {item.words} ---"]
+        case Said() | Thought() | OutlineStep():
+            return []
+        case _:
+            assert_never(item)

@@ -22,11 +22,11 @@ from palimpsest.frontends.answer import AgentAnswer
 from palimpsest.frontends.cell import CellStory
 from palimpsest.frontends.execute import flush_figures
 from palimpsest.frontends.feed import TurnFeed
-from palimpsest.frontends.options import Request
+from palimpsest.frontends.options import MagicLine
 from palimpsest.frontends.pump import CellWait, Pump
 from palimpsest.frontends.questions import Questions
 from palimpsest.frontends.terminal import TerminalStory
-from palimpsest.session.api import Answer, LiveSession, PromptOptions, Workspace
+from palimpsest.session.api import Answer, KernelSession, ProjectSessions, PromptOptions
 from palimpsest.session.engine import EngineThread
 from palimpsest.session.unattended import refuse_unattended
 from palimpsest.transcript.errors import UserError
@@ -38,7 +38,7 @@ PATIENCE_SECONDS = 2.0
 """A second press of the stop button this long after the first leaves a turn that does not end."""
 
 
-class Services(Protocol):
+class FrontendServices(Protocol):
     """What the front end needs of the application; ``app`` implements it."""
 
     @property
@@ -47,7 +47,7 @@ class Services(Protocol):
         ...
 
     @property
-    def workspace(self) -> Workspace:
+    def workspace(self) -> ProjectSessions:
         """The project's sessions."""
         ...
 
@@ -67,7 +67,7 @@ class Pages(Protocol):
         """Tell whether a page may be about to watch."""
         ...
 
-    def adopt(self, session: LiveSession) -> None:
+    def adopt(self, session: KernelSession) -> None:
         """Note the session that the notebook goes on with."""
         ...
 
@@ -77,7 +77,7 @@ class Pages(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class CellPlace:
     """Which cell asks."""
 
     cell_id: str | None = None
@@ -86,10 +86,18 @@ class Place:
 
 
 class TurnStopped(KeyboardInterrupt):
-    """The person stopped the turn: loops and Run All end too, without a traceback."""
+    """The person stopped the turn: loops and Run All end too, without a traceback.
+
+    ``told`` says that the answer above ends with that word.
+    """
+
+    def __init__(self, *, told: bool = False) -> None:
+        super().__init__()
+        self.told = told
 
     def _render_traceback_(self) -> list[str]:
-        return ["Stopped. What was done up to here is kept; ask again to go on."]
+        kept = "What was done up to here is kept; ask again to go on."
+        return [kept if self.told else f"Stopped. {kept}"]
 
 
 class CellTurn:
@@ -101,10 +109,10 @@ class CellTurn:
 
     def __init__(
         self,
-        services: Services,
+        services: FrontendServices,
         pump: Pump,
-        request: Request,
-        place: Place,
+        request: MagicLine,
+        place: CellPlace,
         pages: Pages,
     ) -> None:
         self._services = services
@@ -184,14 +192,14 @@ class CellTurn:
             unsubscribe()
             self._feed.detach()
 
-    async def _answer(self, session: LiveSession) -> Answer:
+    async def _answer(self, session: KernelSession) -> Answer:
         if self._request.command == "compact":
             return await session.compact(self._request.argument or None, self._origin)
         if self._request.command == "retry":
             return await session.retry()
         return await session.prompt(self._request.prompt, self._prompt_options())
 
-    async def _session(self) -> LiveSession:
+    async def _session(self) -> KernelSession:
         workspace, notebook = self._services.workspace, self._place.notebook
         if self._options.session is not None:
             return await workspace.open(self._options.session, notebook)
@@ -286,13 +294,13 @@ class CellTurn:
             raise UsageError(self._scrub(str(error))) from None
         self._tell(lambda: self._story.finish(answer))
         if answer.error is not None and answer.error.type == "aborted":
-            raise TurnStopped
+            raise TurnStopped(told=not self._mute and not self._options.quiet)
         made = AgentAnswer(answer, self._pump.shell)
         cell_failure.check(made, self._services, self._pump.shell, self._scrub)
         return made
 
     def _new_story(self) -> "CellStory | TerminalStory":
-        if getattr(self._pump.shell, "kernel", None) is None:
+        if not cell_failure.shows_updates(self._pump.shell):
             return TerminalStory(self._feed, scrub=self._scrub, quiet=self._options.quiet)
         return CellStory(
             self._feed,
@@ -306,7 +314,7 @@ class CellTurn:
 async def without_cell(
     pump: Pump,
     pages: Pages,
-    session: LiveSession,
+    session: KernelSession,
     turn: Coroutine[Any, Any, Answer],
     patience_seconds: float,
 ) -> Answer:

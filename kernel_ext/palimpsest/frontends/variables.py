@@ -22,7 +22,7 @@ from palimpsest.frontends.variable_types import (
     shape_of,
 )
 from palimpsest.session.kernel_secrets import KernelSecrets
-from palimpsest.tools.tool import TYPES, Shown, VariableInfo
+from palimpsest.tools.tool import TYPES, ShownVariables, VariableInfo
 from palimpsest.transcript.errors import NotFound
 from palimpsest.transcript.scrub import REDACTED, scrub
 from palimpsest.transcript.secrets import is_secret_variable
@@ -40,7 +40,7 @@ _STEP = re.compile(
 _NAME = re.compile(r"[A-Za-z_]\w*")
 
 
-def list_variables(shell: Any, shown: Shown = TYPES) -> Sequence[VariableInfo]:
+def list_variables(shell: Any, shown: ShownVariables = TYPES) -> Sequence[VariableInfo]:
     """Describe every variable of the user in one line each, by name."""
     hidden = shell.user_ns_hidden
     found = []
@@ -52,7 +52,7 @@ def list_variables(shell: Any, shown: Shown = TYPES) -> Sequence[VariableInfo]:
     return found
 
 
-def _listed(name: str, value: Any, shown: Shown) -> VariableInfo:
+def _listed(name: str, value: Any, shown: ShownVariables) -> VariableInfo:
     wanted = shown.detail == "values" or name in shown.named
     if shown.detail == "names" and not wanted:
         return VariableInfo(name, "", "")

@@ -21,11 +21,12 @@ from pydantic import BaseModel
 
 from palimpsest.frontends.channel import Watches
 from palimpsest.frontends.notices import head_of, in_batches, pictures, records_since
+from palimpsest.frontends.page_records import page_record
 from palimpsest.frontends.protocol import PROTOCOL_VERSION, CurrentNotice, RecordsNotice
 from palimpsest.render import text
 from palimpsest.render.excerpt import render_excerpt
 from palimpsest.render.story import Caps, Notes
-from palimpsest.session.api import LiveSession, Snapshot
+from palimpsest.session.api import KernelSession, Snapshot
 from palimpsest.session.engine import EngineThread
 from palimpsest.transcript.events import Record, SessionStatus
 from palimpsest.transcript.scrub import scrub, secret_values
@@ -59,7 +60,7 @@ class SessionView(anywidget.AnyWidget):  # type: ignore[misc]  # anywidget has n
     """Names the place in the page where the live view belongs."""
     session = traitlets.Unicode().tag(sync=True)
 
-    def __init__(self, live: LiveSession, engine: EngineThread) -> None:
+    def __init__(self, live: KernelSession, engine: EngineThread) -> None:
         self._live = live
         self._engine = engine
         self._watches = Watches()
@@ -136,7 +137,7 @@ class SessionView(anywidget.AnyWidget):  # type: ignore[misc]  # anywidget has n
     def _told(self, records: Sequence[Record]) -> None:
         """Pass records on, and write the words anew when a turn ended; on the writer thread."""
         if self._watches.fresh():
-            for batch in in_batches([record.wire() for record in records]):
+            for batch in in_batches([page_record(record) for record in records]):
                 self._tell(RecordsNotice(session=self._live.id, records=batch))
         if self._outputs and any(_ends_a_turn(record) for record in records):
             self._on_engine(self._refresh)
@@ -176,7 +177,9 @@ class SessionView(anywidget.AnyWidget):  # type: ignore[misc]  # anywidget has n
         self._engine.submit(work()).add_done_callback(report)
 
 
-def view_of(live: LiveSession, engine: EngineThread, views: dict[str, SessionView]) -> SessionView:
+def view_of(
+    live: KernelSession, engine: EngineThread, views: dict[str, SessionView]
+) -> SessionView:
     """Return the session's widget, made when there is none or its page closed it."""
     known = views.get(live.id)
     if known is None or known.comm is None:

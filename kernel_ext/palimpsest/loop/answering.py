@@ -9,14 +9,14 @@ from palimpsest.loop.request import Assembled
 from palimpsest.loop.stage import Setup, Stage
 from palimpsest.model.model import Model, ModelRequest, StepFinished, StepStarted
 from palimpsest.processor.processor import Processor
-from palimpsest.processor.recorder import Desk
+from palimpsest.processor.recorder import StreamServices
 from palimpsest.store.blobs import keep_attachment, keep_output
 from palimpsest.transcript.decisions import Decision, Facts
 from palimpsest.transcript.errors import Aborted, ModelFailed, StorageFailed, UnknownError
 from palimpsest.transcript.values import BlobRef
 
 
-def desk(stage: Stage, setup: Setup, facts: Facts) -> Desk:
+def desk(stage: Stage, setup: Setup, facts: Facts) -> StreamServices:
     """Return what a processor writes with."""
 
     def shorten(message_id: str, part_id: str, text: str) -> Decision | None:
@@ -30,7 +30,7 @@ def desk(stage: Stage, setup: Setup, facts: Facts) -> Desk:
             setup.count,
         )
 
-    return Desk(
+    return StreamServices(
         recorder=stage.log,
         ids=stage.ids,
         clock=stage.clock,

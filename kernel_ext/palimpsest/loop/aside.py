@@ -11,10 +11,9 @@ from typing import Any, Literal
 from palimpsest.context.convert import convert
 from palimpsest.context.going_on import work_left
 from palimpsest.context.standing import standing
-from palimpsest.context.undo import folded
 from palimpsest.context.view import View
 from palimpsest.loop.compaction_state import (
-    Snapshot,
+    MessagesSnapshot,
     choose_snapshot,
     compaction_timed_out,
     is_answerable,
@@ -22,13 +21,13 @@ from palimpsest.loop.compaction_state import (
 from palimpsest.loop.seen import until
 from palimpsest.loop.stage import Setup, Stage
 from palimpsest.loop.summarise import TIMED_OUT
-from palimpsest.transcript.decisions import Decision
+from palimpsest.transcript.decisions import Decision, OwnRule
 from palimpsest.transcript.errors import ApiError, ErrorValue
 from palimpsest.transcript.events import DecisionMade
 from palimpsest.transcript.messages import Message, Messages
 from palimpsest.transcript.parts import CompactionPart, Part, StepStartPart, TextPart
 
-RULE = "compact/aside"
+RULE: OwnRule = "compact/aside"
 
 
 def snapshot(
@@ -36,10 +35,10 @@ def snapshot(
     setup: Setup,
     messages: Messages,
     source: Literal["current", "pre-compaction"],
-) -> Snapshot[Message]:
+) -> MessagesSnapshot[Message]:
     """Return the messages that stand for a history."""
     view = View(messages, stage.log.state.decisions)
-    return Snapshot(folded(view, setup.policy.compact), stage.session_id, source)
+    return MessagesSnapshot(view.folded(setup.policy.compact), stage.session_id, source)
 
 
 def take_up(stage: Stage, part: CompactionPart) -> None:
@@ -54,7 +53,7 @@ def go_back(
     setup: Setup,
     marker_id: str,
     part: CompactionPart,
-    before: Snapshot[Message] | None,
+    before: MessagesSnapshot[Message] | None,
     error: ErrorValue,
 ) -> None:
     """Let the model see the messages of before: what a failed compaction brought is taken out.
@@ -88,11 +87,13 @@ def go_back(
                     _decide(stage, "drop", one, numbers, setup.count(text) if text else 0)
 
 
-def _up_to(chosen: Snapshot[Message], marker_id: str) -> Snapshot[Message]:
+def _up_to(chosen: MessagesSnapshot[Message], marker_id: str) -> MessagesSnapshot[Message]:
     ids = [message.id for message in chosen.messages]
     if marker_id not in ids:
         return chosen
-    return Snapshot(chosen.messages[: ids.index(marker_id)], chosen.session_id, chosen.source)
+    return MessagesSnapshot(
+        chosen.messages[: ids.index(marker_id)], chosen.session_id, chosen.source
+    )
 
 
 def _can_be_answered(setup: Setup, message: Message) -> bool:

@@ -9,7 +9,7 @@ Whoever waits is told by ``CompactionState``.
 import asyncio
 from typing import Any, Literal
 
-from palimpsest.context.compact import Plan, plan, weigher
+from palimpsest.context.compact import CompactionPlan, plan, weigher
 from palimpsest.context.fold import marker
 from palimpsest.context.going_on import going_on, work_left
 from palimpsest.context.news import named_words
@@ -24,7 +24,7 @@ from palimpsest.loop.seen import until, view_of
 from palimpsest.loop.spending import add_to_session
 from palimpsest.loop.stage import Setup, Stage
 from palimpsest.loop.summarise import Scribe
-from palimpsest.tools.tool import TYPES, Shown
+from palimpsest.tools.tool import TYPES, ShownVariables
 from palimpsest.tools.variables import MOST_VARIABLES
 from palimpsest.transcript.errors import (
     Aborted,
@@ -41,7 +41,6 @@ from palimpsest.transcript.events import (
     SessionUpdated,
 )
 from palimpsest.transcript.messages import (
-    AssistantMessage,
     Message,
     Messages,
     Origin,
@@ -84,11 +83,6 @@ def asked(messages: Messages, user: UserMessage) -> CompactionPart | None:
     return marker(found) if found is not None else None
 
 
-def possible(messages: Messages) -> bool:
-    """Tell whether there is more to summarise than the newest prompt alone."""
-    return any(isinstance(message.info, AssistantMessage) for message in messages)
-
-
 Outcome = Literal["continue", "stop", "failed"]
 """``stop``: nobody has to go on, or somebody stopped it; ``failed``: no summary, nothing cut."""
 
@@ -126,7 +120,7 @@ async def run_compaction(stage: Stage, setup: Setup, user: UserMessage) -> Outco
 
 async def _summarise(
     stage: Stage, setup: Setup, marker_id: str, part: CompactionPart
-) -> tuple[Plan, ErrorValue | None]:
+) -> tuple[CompactionPlan, ErrorValue | None]:
     """Plan, ask for the summary and judge it; returns what is wrong with it."""
     take_up(stage, part)
     made = _plan(stage, setup, marker_id, part)
@@ -136,7 +130,11 @@ async def _summarise(
     error: ErrorValue | None = None
     try:
         await scribe.write()
-        error = judge(stage, setup, scribe.message, before)
+        unfit = judge(stage, setup, scribe.message, before)
+        if unfit is not None and unfit.lacks and stage.compactions.may_write_again:
+            await scribe.write_again(unfit.lacks)
+            unfit = judge(stage, setup, scribe.message, before)
+        error = UnknownError(message=unfit.problem, explained=True) if unfit is not None else None
     except Aborted:
         error = AbortedError(message=stage.abort.reason or "Stopped.")
     except ModelFailed as failure:
@@ -152,7 +150,7 @@ async def _summarise(
     return made, error
 
 
-def _plan(stage: Stage, setup: Setup, marker_id: str, part: CompactionPart) -> Plan:
+def _plan(stage: Stage, setup: Setup, marker_id: str, part: CompactionPart) -> CompactionPlan:
     """Choose where the tail begins, and write it into the marker."""
     policy = setup.policy
     seen = seen_at(view_of(stage), marker_id, policy)
@@ -167,7 +165,7 @@ async def _observe(stage: Stage, marker_id: str, *, wanted: bool) -> None:
     if not wanted or stage.namespace is None:
         return
     named = named_words(stage.log.state.messages())
-    shown = Shown(stage.extra.get("variables", TYPES.detail), named)
+    shown = ShownVariables(stage.extra.get("variables", TYPES.detail), named)
     try:
         found = await asyncio.wait_for(stage.namespace.list(shown), KERNEL_SECONDS)
     except (TimeoutError, UserError):
@@ -187,7 +185,7 @@ async def _observe(stage: Stage, marker_id: str, *, wanted: bool) -> None:
 
 
 def _go_on(
-    stage: Stage, setup: Setup, user: UserMessage, part: CompactionPart, made: Plan
+    stage: Stage, setup: Setup, user: UserMessage, part: CompactionPart, made: CompactionPlan
 ) -> Outcome:
     """Say in the engine's name that the work goes on, where some is left."""
     todos = stage.log.state.todos

@@ -41,6 +41,8 @@ class CompactionState:
         """Answers that are to be tried again because a compaction interrupted them."""
         self.count = 0
         """Compactions that count, as the policy counts."""
+        self.may_write_again = True
+        """No summary failed in this turn, so one that lacks something may be asked for once more."""
 
     @property
     def active(self) -> bool:
@@ -57,6 +59,7 @@ class CompactionState:
         self._land()
         counts = summary and not aborted if self.counted == "results" else not retries
         self.count += counts
+        self.may_write_again = summary
         if retries:
             self.retries += 1
         else:
@@ -101,6 +104,7 @@ class CompactionState:
     def turn_began(self) -> None:
         """Note that a turn begins, which has all of its time."""
         self.late = False
+        self.may_write_again = True
 
     def turn_ended(self) -> None:
         """Note that a turn came to its end: nothing of it is tried again any more."""
@@ -163,7 +167,7 @@ def at_time_limit(*, in_flight: bool, retries: bool, extended: bool) -> Literal[
 
 
 @dataclass(frozen=True, slots=True)
-class Snapshot(Generic[T]):
+class MessagesSnapshot(Generic[T]):
     """The messages to go on with, and where they are from."""
 
     messages: tuple[T, ...]
@@ -177,13 +181,13 @@ def is_answerable(message: FlatMessage) -> bool:
 
 
 def choose_snapshot(
-    current: Snapshot[T],
-    before: Snapshot[T] | None,
+    current: MessagesSnapshot[T],
+    before: MessagesSnapshot[T] | None,
     policy: RecoveryPolicy,
     *,
     timed_out: bool,
     answerable: Callable[[T], bool],
-) -> Snapshot[T]:
+) -> MessagesSnapshot[T]:
     """Choose what to go on with: after a compaction ran out of time, what was there before it."""
     if not timed_out:
         return current
@@ -191,8 +195,10 @@ def choose_snapshot(
         return before if before is not None else current
     kept = _answerable(before.messages, answerable) if before is not None else ()
     if before is not None and kept:
-        return Snapshot(kept, before.session_id, before.source)
-    return Snapshot(_answerable(current.messages, answerable), current.session_id, current.source)
+        return MessagesSnapshot(kept, before.session_id, before.source)
+    return MessagesSnapshot(
+        _answerable(current.messages, answerable), current.session_id, current.source
+    )
 
 
 def _answerable(messages: Sequence[T], answerable: Callable[[T], bool]) -> tuple[T, ...]:

@@ -22,7 +22,7 @@ from palimpsest.loop.stage import Setup, Stage
 from palimpsest.model.wire import message_hash, prompt_text, request_hash, without_marks
 from palimpsest.transcript.decisions import ContextItem, Decision, Facts
 from palimpsest.transcript.events import DecisionMade, PartUpdated
-from palimpsest.transcript.hooks import CompactingEvent, DecideEvent, Wanted
+from palimpsest.transcript.hooks import CompactingEvent, DecideEvent, HookDecision
 from palimpsest.transcript.messages import AssistantMessage, Message
 from palimpsest.transcript.notices import notice
 from palimpsest.transcript.parts import CompactionPart, Part, ToolCompleted, ToolPart
@@ -60,7 +60,7 @@ async def decide(stage: Stage, setup: Setup) -> None:
     )
     made: list[Decision] = []
     for wanted in await hooks.decide(event):
-        seen = dataclasses.replace(view, decisions=(*view.decisions, *made))
+        seen = view.decided(*made)
         found = decision(stage.ids.new("dec"), wanted, seen, setup, facts)
         if isinstance(found, Decision):
             made.append(found)
@@ -75,7 +75,7 @@ async def decide(stage: Stage, setup: Setup) -> None:
 
 
 def decision(
-    decision_id: str, wanted: Wanted, view: View, setup: Setup, facts: Facts
+    decision_id: str, wanted: HookDecision, view: View, setup: Setup, facts: Facts
 ) -> Decision | str:
     """Return what a hook wants as a decision; words where it makes no sense, none where it holds already."""
     part, message = _target(view, wanted)
@@ -100,7 +100,7 @@ def decision(
     return made
 
 
-def _target(view: View, wanted: Wanted) -> tuple[Part | None, Message | None]:
+def _target(view: View, wanted: HookDecision) -> tuple[Part | None, Message | None]:
     for message in view.messages:
         if wanted.part_id is None:
             if message.id == wanted.message_id:
@@ -112,7 +112,7 @@ def _target(view: View, wanted: Wanted) -> tuple[Part | None, Message | None]:
     return None, None
 
 
-def _stands(holding: Standing, wanted: Wanted, part: Part | None, message: Message) -> bool:
+def _stands(holding: Standing, wanted: HookDecision, part: Part | None, message: Message) -> bool:
     """Tell whether it holds already, or a person took it back: a hook is asked before each request."""
     name = part.id if part is not None else message.id
     if wanted.action == "pin":
@@ -128,7 +128,7 @@ def _stands(holding: Standing, wanted: Wanted, part: Part | None, message: Messa
 
 
 def _reduced(
-    made: Decision, wanted: Wanted, part: Part | None, view: View, setup: Setup, facts: Facts
+    made: Decision, wanted: HookDecision, part: Part | None, view: View, setup: Setup, facts: Facts
 ) -> Decision | str:
     if not isinstance(part, ToolPart) or not isinstance(part.state, ToolCompleted):
         return "only what a tool call returned can be cleared or truncated"

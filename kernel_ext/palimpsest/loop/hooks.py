@@ -6,7 +6,7 @@ Border: a protocol. What becomes of the answers is in ``consult``.
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
-from palimpsest.transcript.hooks import Compacting, CompactingEvent, DecideEvent, Wanted
+from palimpsest.transcript.hooks import Compacting, CompactingEvent, DecideEvent, HookDecision
 
 
 class Hooks(Protocol):
@@ -20,7 +20,7 @@ class Hooks(Protocol):
         """Tell whether there is a hook of this name at all."""
         ...
 
-    async def decide(self, event: DecideEvent) -> Sequence[Wanted]:
+    async def decide(self, event: DecideEvent) -> Sequence[HookDecision]:
         """Ask what to leave out or keep."""
         ...
 
@@ -50,7 +50,7 @@ class NoHooks:
         """Tell that there is none."""
         return False
 
-    async def decide(self, event: DecideEvent) -> Sequence[Wanted]:  # noqa: ARG002
+    async def decide(self, event: DecideEvent) -> Sequence[HookDecision]:  # noqa: ARG002
         """Leave out nothing."""
         return ()
 

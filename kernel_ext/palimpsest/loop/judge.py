@@ -1,22 +1,22 @@
 """Judge a summary before it counts, and journal what it lost; the rule is ``context/judged.py``."""
 
-from palimpsest.context.judged import judged
+from palimpsest.context.judged import UselessSummary, judged
 from palimpsest.context.judged import size as size_of
 from palimpsest.loop.seen import view_of
 from palimpsest.loop.stage import Setup, Stage
-from palimpsest.transcript.decisions import Decision
-from palimpsest.transcript.errors import ErrorValue, UnknownError
 from palimpsest.transcript.events import DecisionMade
 from palimpsest.transcript.messages import AssistantMessage, Messages
 
 
-def judge(stage: Stage, setup: Setup, message: AssistantMessage, before: int) -> ErrorValue | None:
-    """Say what makes a summary useless; a good one gets its report."""
+def judge(
+    stage: Stage, setup: Setup, message: AssistantMessage, before: int
+) -> UselessSummary | None:
+    """Return what makes a summary useless; a good one gets its report."""
     name = stage.ids.new("dec")
     view = view_of(stage)
     found = judged(view, message, setup.policy, setup.info, setup.count, before, name)
-    if not isinstance(found, Decision):
-        return UnknownError(message=found, explained=True)
+    if isinstance(found, UselessSummary):
+        return found
     stage.write(DecisionMade(decision=found))
     return None
 

@@ -10,12 +10,10 @@ from dataclasses import dataclass
 
 from palimpsest.context.convert import convert
 from palimpsest.context.estimate import MESSAGE_TOKENS, Count, tools_tokens
-from palimpsest.context.families import provider_family
 from palimpsest.context.hygiene import CLOSING, clean
 from palimpsest.context.kept import reaches_model
 from palimpsest.context.kinds import KINDS, by_kind
 from palimpsest.context.projection import Projection, head
-from palimpsest.context.valid import MERGES_ANSWERS, MERGES_QUESTIONS, USER_SPEAKS_LAST
 from palimpsest.loop.assembly import Assembly, Recorded, Written, summaries, write
 from palimpsest.model.wire import Body
 from palimpsest.transcript.decisions import ContextItem
@@ -28,6 +26,7 @@ from palimpsest.transcript.flat import (
 )
 from palimpsest.transcript.messages import Messages
 from palimpsest.transcript.policies import Policy
+from palimpsest.transcript.provider import profile
 from palimpsest.transcript.values import ModelInfo, ToolSpec
 
 LEAD_ID = "palimpsest-lead"
@@ -46,7 +45,7 @@ class Unsure(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Terms:
+class RequestTerms:
     """What holds for all pieces of a request; where it changes, nothing is kept."""
 
     system: tuple[str, ...]
@@ -67,7 +66,7 @@ class Terms:
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class Chunk:
     """Some messages of a session that follow each other, and what is sent of them."""
 
     messages: Messages
@@ -84,14 +83,14 @@ class Piece:
 class Pile:
     """The pieces of a request, the newest on top."""
 
-    def __init__(self, terms: Terms, recorded: Recorded, tools: int | None = None) -> None:
+    def __init__(self, terms: RequestTerms, recorded: Recorded, tools: int | None = None) -> None:
         """Begin with the system prompt; ``tools`` is what the tools weigh, where that is known."""
         self.shown: set[str] = set()
         """The parts of which something is shown."""
         self._terms = terms
         self._recorded = recorded
-        self._family = provider_family(terms.model.ref)
-        self._pieces: list[Piece] = []
+        self._target = profile(terms.model.ref)
+        self._pieces: list[Chunk] = []
         self._calls: set[str] = {LEAD_ID}
         self._length = 0
         self._tools_tokens = tools_tokens(terms.tools, terms.count) if tools is None else tools
@@ -135,11 +134,11 @@ class Pile:
         shown = tuple(
             {b.part_id for one in flat for b in one.blocks if b.part_id and reaches_model(b)}
         )
-        self._add(Piece(messages, applied, cleaned, written, calls, shown))
+        self._add(Chunk(messages, applied, cleaned, written, calls, shown))
 
     def assembly(self) -> Assembly | None:
         """Return the whole request; None where its end would have to be closed."""
-        closes = self._speaks_last("assistant") and self._family in USER_SPEAKS_LAST
+        closes = self._speaks_last("assistant") and self._target.user_last
         if closes or len(self._flat) == self._heads or len(self._sent) == self._sent_heads:
             return None
         projection = Projection(tuple(self._flat), tuple(self._tokens), self._tools_tokens)
@@ -151,7 +150,7 @@ class Pile:
             {kind: tokens for kind, tokens in self._kinds.items() if tokens},
         )
 
-    def _add(self, piece: Piece) -> None:
+    def _add(self, piece: Chunk) -> None:
         self._pieces.append(piece)
         self._length += len(piece.messages)
         self._calls.update(piece.calls)
@@ -164,7 +163,7 @@ class Pile:
         for kind, tokens in piece.written.kinds.items():
             self._kinds[kind] = self._kinds.get(kind, 0) + tokens
 
-    def _take(self) -> Piece:
+    def _take(self) -> Chunk:
         piece = self._pieces.pop()
         self._length -= len(piece.messages)
         self._calls.difference_update(piece.calls)
@@ -197,7 +196,7 @@ class Pile:
             return flat
         lead = LEAD if len(self._flat) > self._heads else ()
         rule = self._terms.policy.hygiene.rule
-        found = clean(lead + flat, lambda messages: messages, rule, self._family)
+        found = clean(lead + flat, lambda messages: messages, rule, self._target)
         if found[: len(lead)] != lead:
             raise Unsure
         if found and found[-1] == CLOSED:
@@ -210,11 +209,11 @@ class Pile:
             return True
         first = flat[0].role
         if self._speaks_last(first) and (
-            (first == "assistant" and self._family in MERGES_ANSWERS)
-            or (first == "user" and self._family in MERGES_QUESTIONS)
+            (first == "assistant" and self._target.merges_answers)
+            or (first == "user" and self._target.merges_questions)
         ):
             return False
-        if self._family != "mistral" or not written.sent or not self._sent:
+        if not self._target.answers_results or not written.sent or not self._sent:
             return True
         after_result = self._sent[-1]["role"] == "tool"
         return not after_result or bool(written.sent[0]["role"] != "user")

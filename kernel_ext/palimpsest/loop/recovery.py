@@ -1,6 +1,7 @@
 """What to do when a request failed: wait and send again, or say what a person can do."""
 
 import asyncio
+from collections.abc import Mapping
 
 from palimpsest.context.route import Route
 from palimpsest.loop.stage import Stage
@@ -9,6 +10,7 @@ from palimpsest.processor.processor import Processor
 from palimpsest.render.words import duration
 from palimpsest.transcript.errors import Aborted, ApiError, ContextOverflowError, ModelFailed
 from palimpsest.transcript.events import PartUpdated, SessionStatus
+from palimpsest.transcript.ids import short
 from palimpsest.transcript.parts import RetryPart, Span
 from palimpsest.transcript.sessions import Busy, Retrying
 from palimpsest.transcript.values import ModelInfo
@@ -20,14 +22,33 @@ LONGEST_WAIT_SECONDS = 3_600.0
 TOO_LONG = "{said} The provider asks to wait {wait} before the next request; ask again then, or choose another model."
 
 
-def too_large(route: Route, info: ModelInfo, tools: int = 0) -> ContextOverflowError:
-    """Explain that a request does not fit, and what helps; ``tools`` are the tokens of their descriptions."""
+def too_large(
+    route: Route,
+    info: ModelInfo,
+    tools: int = 0,
+    pins: Mapping[str, int] | None = None,
+    failed: str = "",
+) -> ContextOverflowError:
+    """Explain that a request does not fit, why, and the one thing that helps.
+
+    ``tools`` are the tokens of their descriptions, ``pins`` those of pinned parts by id; ``failed`` says
+    why no summary could be made in this turn.
+    """
     helps = "Begin a new session with %agent --new, or choose a model with a larger window with --model."
+    pinned = sum((pins or {}).values())
     if tools > LARGE_SHARE * route.budget:
         helps = (
             f"The descriptions of its tools alone take about {tools:,}: offer fewer with --tools, switch MCP "
             "servers off in the settings, or choose a model with a larger window with --model."
         )
+    elif pins and route.tokens - pinned <= route.budget:
+        largest = max(pins, key=pins.__getitem__)
+        helps = (
+            f"What is pinned takes about {pinned:,} of it: take the largest pin off with "
+            f"%agent unpin {short(largest)}, and ask again."
+        )
+    elif failed:
+        helps = f"No summary could make room for it: {failed}"
     return ContextOverflowError(
         message=(
             f"This request needs about {route.tokens:,} tokens, and {info.ref.id} leaves "

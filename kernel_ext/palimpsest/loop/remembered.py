@@ -13,10 +13,10 @@ from palimpsest.context.apply import apply, newest_standing
 from palimpsest.context.fold import marker
 from palimpsest.context.standing import says_pinned
 from palimpsest.context.texts import Read, read_texts
-from palimpsest.context.undo import CONTINUES, folded
+from palimpsest.context.undo import CONTINUES
 from palimpsest.context.view import View
 from palimpsest.loop.assembly import Assembly, Recorded
-from palimpsest.loop.pile import Pile, Terms, Unsure
+from palimpsest.loop.pile import Pile, RequestTerms, Unsure
 from palimpsest.transcript.decisions import Decision
 from palimpsest.transcript.messages import AssistantMessage, Message, Messages, UserMessage
 from palimpsest.transcript.parts import TextPart
@@ -52,7 +52,7 @@ class Memory:
         self,
         messages: Messages,
         decisions: tuple[Decision, ...],
-        terms: Terms,
+        terms: RequestTerms,
         read: Read,
         recorded: Callable[[], Recorded] = dict,
         tools: Callable[[], int | None] = lambda: None,
@@ -80,7 +80,7 @@ class Memory:
 class _Past:
     """A session as it was at its newest request, and the pile that was made of it."""
 
-    def __init__(self, terms: Terms, recorded: Recorded, tools: int | None) -> None:
+    def __init__(self, terms: RequestTerms, recorded: Recorded, tools: int | None) -> None:
         self._terms = terms
         self._pile = Pile(terms, recorded, tools)
         self._messages: Messages = ()
@@ -99,7 +99,7 @@ class _Past:
         self._prompt: str | None = None
         """The newest prompt, which is said although it was left out."""
 
-    def goes_on(self, terms: Terms, decisions: tuple[Decision, ...]) -> bool:
+    def goes_on(self, terms: RequestTerms, decisions: tuple[Decision, ...]) -> bool:
         """Say whether the next request is for the same model, and no decision was taken away."""
         same = all(
             one is other or one == other
@@ -164,7 +164,7 @@ class _Past:
             end = len(self._folded) - len(before)
             if end >= 0 and all(map(is_, self._folded[end:], before)):
                 return self._folded[:end] + now
-        return folded(View(messages, decisions), self._terms.policy.compact)
+        return View(messages, decisions).folded(self._terms.policy.compact)
 
     def _prompts(self, shown: Messages, decisions: tuple[Decision, ...]) -> set[str]:
         """Return the prompts that are, or no longer are, the newest, where that makes a difference."""
@@ -244,7 +244,7 @@ def same_until(before: Messages, now: Messages) -> int:
     return next(changed, most)
 
 
-def _fields(terms: Terms) -> tuple[object, ...]:
+def _fields(terms: RequestTerms) -> tuple[object, ...]:
     return (terms.model, terms.policy, terms.count, terms.system, terms.tools)
 
 

@@ -8,22 +8,21 @@ from typing import Any
 from palimpsest.context.marks import marks
 from palimpsest.context.policy import reserve
 from palimpsest.context.projection import PROJECTION_VERSION, Projection, project
-from palimpsest.context.route import Route, route
+from palimpsest.context.route import Route, longest_answer, route
 from palimpsest.context.route import calibration as ratio
 from palimpsest.context.summary import project_summary
-from palimpsest.context.texts import load_texts
 from palimpsest.context.view import View
 from palimpsest.loop.assembly import Assembly, Recorded, assemble, recorded
-from palimpsest.loop.pile import Terms
+from palimpsest.loop.pile import RequestTerms
 from palimpsest.loop.stage import Setup, Stage, StateView
 from palimpsest.model.model import ModelRequest
 from palimpsest.model.wire import request_hash, with_marks
-from palimpsest.store.journal import storable
 from palimpsest.transcript.decisions import ContextItem, Facts, Purpose, StepRequest
 from palimpsest.transcript.messages import AssistantMessage, Message, Messages
 from palimpsest.transcript.parts import StepFinishPart, StepStartPart
 from palimpsest.transcript.policies import Policy
 from palimpsest.transcript.values import BlobRef, ModelInfo, ToolSpec, Usage
+from palimpsest.transcript.whole_characters import whole
 
 JSON = "application/json"
 
@@ -92,29 +91,47 @@ def build(
     purpose: Purpose = "step",
     *,
     marker_id: str = "",
-    facts: Facts | None = None,
 ) -> Assembled:
     """Project the session to a request; the caller journals ``record`` before it sends.
 
     For the purpose ``compaction``, ``marker_id`` names the marker that asks for the summary.
-    ``facts`` are given when the same request was built before, and something decided by them.
     """
+    assembly = assembly_of(stage, setup, marker_id)
+    total = assembly.projection.total
+    facts = facts_for(stage, setup, total)
+    return record(
+        stage, setup, assembly, facts, route(total, facts), message_id, parameters, purpose
+    )
+
+
+def assembly_of(stage: Stage, setup: Setup, marker_id: str = "") -> Assembly:
+    """Write the session as it is journaled now in its provider's words; nothing is recorded yet."""
     state = stage.log.state
     messages = state.messages()
     assembly = None if marker_id else _remembered(stage, setup, messages)
-    if assembly is None:
-        projection = _projected(_view(stage, messages), setup, marker_id)
-        assembly = assemble(projection, setup.info, setup.count, messages)
+    if assembly is not None:
+        return assembly
+    view = View.of(messages, state.decisions, stage.blobs.get_blob)
+    return assemble(_projected(view, setup, marker_id), setup.info, setup.count, messages)
+
+
+def record(
+    stage: Stage,
+    setup: Setup,
+    assembly: Assembly,
+    facts: Facts,
+    decided: Route,
+    message_id: str,
+    parameters: dict[str, Any],
+    purpose: Purpose = "step",
+) -> Assembled:
+    """Return a request ready to be journaled and sent, and where it goes from here."""
     projection, items = assembly.projection, assembly.items
-    facts = facts or facts_for(stage, setup, projection.total)
     cache_marks = marks([message["role"] for message in assembly.sent], setup.info)
-    same = _same(state.items, items)
-    decided = route(projection.total, facts)
-    room = max(facts.window - decided.tokens, facts.reserve)
-    # Providers count them against the window: a model's whole output limit would refuse long sessions early.
-    longest = min(setup.info.output_limit, setup.policy.overflow.output_cap, room)
+    same = _same(stage.log.state.items, items)
+    longest = longest_answer(projection.total, facts, setup.info, setup.policy.overflow)
     parameters = {"max_tokens": longest} | parameters
-    record = StepRequest(
+    made = StepRequest(
         id=stage.ids.new("req"),
         purpose=purpose,
         message_id=message_id,
@@ -141,7 +158,7 @@ def build(
         purpose=purpose,
         refusals=setup.policy.overflow.refusals,
     )
-    return Assembled(request, record, decided, projection)
+    return Assembled(request, made, decided, projection)
 
 
 def _kept(stage: Stage, name: str, value: Policy | tuple[str | ToolSpec, ...]) -> BlobRef:
@@ -175,15 +192,10 @@ def _remembered(stage: Stage, setup: Setup, messages: Messages) -> Assembly | No
             return None
         return request.kinds.get("tools")
 
-    terms = Terms(setup.system, setup.specs, setup.info, setup.policy, setup.count)
+    terms = RequestTerms(setup.system, setup.specs, setup.info, setup.policy, setup.count)
     return stage.memory.assembly(
         messages, state.decisions, terms, stage.blobs.get_blob, known, tools
     )
-
-
-def _view(stage: Stage, messages: Messages) -> View:
-    decisions = stage.log.state.decisions
-    return View(messages, decisions, load_texts(messages, stage.blobs.get_blob, decisions))
 
 
 def _projected(view: View, setup: Setup, marker_id: str) -> Projection:
@@ -209,7 +221,7 @@ def _projected(view: View, setup: Setup, marker_id: str) -> Projection:
 def _json(value: Any) -> bytes:
     text = json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
     # Halves of characters are sent in another form, too.
-    return storable(text).encode()
+    return whole(text).encode()
 
 
 def _same(before: Sequence[ContextItem], now: Sequence[ContextItem]) -> int:

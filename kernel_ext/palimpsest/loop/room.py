@@ -1,30 +1,37 @@
-"""Make room in the window: prune before a request, choose the way out, cut oversized results.
+"""Make room in the window for the requests of one turn: drive ``context/fit.py``, and journal what it yields.
 
-The order is the seeds' (spec/context-stability.md 1.10 and 1.11): what costs nothing first, then a
-compaction, then oversized results, then a sentence. Each decision is journaled when it is made,
-with the facts it was made by, and the request is built anew from what is journaled.
+Each decision is journaled when it is made, with the facts it was made by, and the request is built
+from what is journaled. A summary takes rounds of the loop to write; meanwhile what asked for it waits here.
 """
 
-import dataclasses
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+import functools
+from collections.abc import Callable
 from typing import Any
 
-from palimpsest.context.overflow import overflows
-from palimpsest.context.oversized import truncate_oversized
-from palimpsest.context.precheck import Way
-from palimpsest.context.prune import BEFORE_REQUESTS, prune
-from palimpsest.context.texts import load_texts
-from palimpsest.context.undo import folded
+from palimpsest.context.fit import (
+    Cause,
+    Decided,
+    Fit,
+    FittedRequest,
+    Inputs,
+    Outcome,
+    Shortened,
+    Summarise,
+    Tries,
+    fit,
+    stored_full,
+)
+from palimpsest.context.fit import prune_after_turn as pruning
+from palimpsest.context.projection import Projection
 from palimpsest.context.view import View
-from palimpsest.context.ways import routed
-from palimpsest.loop.reminding import remind_model
-from palimpsest.loop.request import Assembled, build, facts_for
+from palimpsest.loop.assembly import Assembly
+from palimpsest.loop.compaction import begin
+from palimpsest.loop.request import Assembled, assembly_of, facts_for, record
 from palimpsest.loop.saying import say
+from palimpsest.loop.seen import view_of
 from palimpsest.loop.stage import Setup, Stage
-from palimpsest.transcript.decisions import Decision, Facts
 from palimpsest.transcript.events import DecisionMade
-from palimpsest.transcript.messages import AssistantMessage, Messages, UserMessage
+from palimpsest.transcript.messages import Messages, UserMessage
 
 SHORTENED = (
     "Long tool outputs were shortened, because the conversation no longer fits the context window. Go on "
@@ -32,127 +39,127 @@ SHORTENED = (
 )
 
 
-@dataclass(slots=True)
-class Tries:
-    """What was tried in one turn to make room, and what may still be."""
+class Room:
+    """Makes room for the requests of one turn.
 
-    compactions: int = 0
-    refused: int = 0
-    """Of those, how often because the provider refused a request as too long."""
-    truncations: int = 0
-    shorten: bool = False
-    """The way out asks for oversized results to be cut once the summary is there."""
+    Responsibilities: journal each decision before the next is made; begin the summaries that are asked
+    for, and hold what asked until it is told how they ended.
+    """
 
-    def may_compact(self, setup: Setup) -> bool:
-        """Tell whether another compaction may be tried in this turn."""
-        policy = setup.policy
-        return policy.overflow.auto and self.compactions < policy.compact.max_attempts
+    def __init__(self, stage: Stage) -> None:
+        self.tries = Tries()
+        self._stage = stage
+        self._waiting: Fit | None = None
+        """Asked for a summary, or for words that results were cut, and goes on with the next request."""
+        self._assembly: Assembly | None = None
+        """Of the newest request that was made to see whether it fits."""
 
-    def may_answer_refusal(self, setup: Setup) -> bool:
-        """Tell whether a compaction may answer another refusal of the provider."""
-        return self.may_compact(setup) and self.refused < setup.policy.recovery.compactions
+    def prepare(
+        self, setup: Setup, user: UserMessage, message_id: str, parameters: dict[str, Any]
+    ) -> Assembled | None:
+        """Build the request of a step, which may still not fit; None where a summary was asked for first."""
+        found = self._go_on(setup, user) if self._waiting else self._start(setup, user, "size")
+        if not isinstance(found, FittedRequest) or self._assembly is None:
+            return None
+        assembly, self._assembly = self._assembly, None
+        return record(
+            self._stage, setup, assembly, found.facts, found.route, message_id, parameters
+        )
 
-    def may_truncate(self, setup: Setup) -> bool:
-        """Tell whether oversized results may still be cut in this turn."""
-        return self.truncations < setup.policy.recovery.truncations
+    def full(self, setup: Setup, user: UserMessage, messages: Messages) -> bool:
+        """Ask for a summary where the newest answer reported a full window; false where none is asked for."""
+        return stored_full(messages, setup.info, setup.policy) and self.ask(setup, user)
 
+    def ask(self, setup: Setup, user: UserMessage) -> bool:
+        """Ask for a summary whatever the next request weighs; false where none may be asked for."""
+        messages = self._stage.log.state.messages()
+        if not self.tries.may_summarise("full", messages, setup.policy):
+            return False
+        return self._start(setup, user, "full") is not None
 
-def prepare(
-    stage: Stage, setup: Setup, message_id: str, parameters: dict[str, Any], tries: Tries
-) -> Assembled:
-    """Build the request of a step, with less in it where the policy says so; it may still not fit."""
-    remind_model(stage, setup)
-    assembled = build(stage, setup, message_id, parameters)
-    facts = assembled.record.facts
-    if setup.policy.prune.rule in BEFORE_REQUESTS:
-        found = prune(_view(stage), setup.policy, facts, _ids(stage), setup.count)
-        if found:
-            _write(stage, found, facts)
-            assembled = build(stage, setup, message_id, parameters, facts=facts)
-    way, assembled = _routed(stage, setup, assembled)
-    if _cuts_now(setup, way, tries) and shorten_results(stage, setup, tries, facts):
-        assembled = build(stage, setup, message_id, parameters, facts=facts)
-        way, assembled = _routed(stage, setup, assembled)
-    tries.shorten = way == "compact_then_truncate"
-    return assembled
+    def refused(self, setup: Setup, user: UserMessage, *, summaries_help: bool) -> bool:
+        """Make room after a provider's refusal; false where nothing is left to try."""
+        cause: Cause = "refused" if summaries_help else "failed"
+        return self._start(setup, user, cause) is not None
 
+    def failed(self, setup: Setup, user: UserMessage) -> bool:
+        """Take in that a summary failed, and cut results instead; false where there is nothing to cut."""
+        if self._waiting is None:
+            # It was asked for by a kernel that is gone.
+            return self._start(setup, user, "failed") is not None
+        return self._go_on(setup, user, failed=True) is not None
 
-def _cuts_now(setup: Setup, way: Way, tries: Tries) -> bool:
-    """Tell whether oversized results are to be cut before anything else, or at last."""
-    if way == "fits" or not tries.may_truncate(setup):
-        return False
-    first = way == "truncate_tool_results_only" or tries.shorten
-    return first or not tries.may_compact(setup)
+    def _start(
+        self, setup: Setup, user: UserMessage, cause: Cause
+    ) -> FittedRequest | Summarise | Shortened | None:
+        running = fit(view_of(self._stage), self._inputs(setup), self.tries, cause)
+        return self._drive(running, None, user)
 
+    def _go_on(
+        self, setup: Setup, user: UserMessage, *, failed: bool = False
+    ) -> FittedRequest | Summarise | Shortened | None:
+        running, self._waiting = self._waiting, None
+        assert running is not None
+        outcome = Outcome(view_of(self._stage), self._inputs(setup), failed=failed)
+        return self._drive(running, outcome, user)
 
-def _routed(stage: Stage, setup: Setup, assembled: Assembled) -> tuple[Way, Assembled]:
-    """Choose the cheapest way to make a request fit, as the policy weighs it."""
-    facts = assembled.record.facts
-    way, route = routed(_view(stage), assembled.projection, setup.policy, facts)
-    return way, dataclasses.replace(assembled, route=route)
+    def _drive(
+        self, running: Fit, outcome: Outcome | None, user: UserMessage
+    ) -> FittedRequest | Summarise | Shortened | None:
+        """Journal what is decided, up to what takes another round of the loop, or the end."""
+        self._waiting = None
+        while True:
+            try:
+                told = running.send(outcome)
+            except StopIteration as ended:
+                made: FittedRequest | None = ended.value
+                return made
+            outcome = None
+            match told:
+                case Decided():
+                    _write(self._stage, told)
+                    continue
+                case Summarise(overflow=overflow):
+                    begin(self._stage, user, auto=True, overflow=overflow)
+                case Shortened():
+                    say(self._stage, user, SHORTENED)
+            self._waiting = running
+            return told
 
+    def _inputs(self, setup: Setup) -> Inputs:
+        def project(_view: View) -> Projection:
+            # The view is what is journaled by now, and the session remembers what its newest request was made of.
+            self._assembly = assembly_of(self._stage, setup)
+            return self._assembly.projection
 
-def reported_full(setup: Setup, message: AssistantMessage) -> bool:
-    """Tell whether the tokens of an answer call for a compaction; ours looks at the next request instead."""
-    policy = setup.policy.overflow
-    return policy.rule.startswith("opencode") and overflows(message.tokens, setup.info, policy)
-
-
-def stored_full(setup: Setup, messages: Messages) -> bool:
-    """Tell whether the newest answer that ended, if no summary came since, calls for a compaction."""
-    for message in reversed(messages):
-        info = message.info
-        if isinstance(info, AssistantMessage) and (info.finish is not None or info.summary):
-            return not info.summary and reported_full(setup, info)
-    return False
+        return _inputs(self._stage, setup, project)
 
 
 def prune_after_turn(stage: Stage, setup: Setup) -> None:
     """Prune where the policy does that when a turn has ended."""
-    if setup.policy.prune.rule not in BEFORE_REQUESTS:
-        facts = _facts(stage, setup)
-        _write(stage, prune(_view(stage), setup.policy, facts, _ids(stage), setup.count), facts)
+
+    def project(_view: View) -> Projection:
+        return assembly_of(stage, setup).projection
+
+    for told in pruning(view_of(stage), _inputs(stage, setup, project)):
+        if isinstance(told, Decided):
+            _write(stage, told)
 
 
-def shorten_results(stage: Stage, setup: Setup, tries: Tries, facts: Facts | None = None) -> bool:
-    """Cut tool results that are too long for the window; false when there are none."""
-    tries.truncations += 1
-    facts = facts or _facts(stage, setup)
-    view = _view(stage)
-    policy = setup.policy
-    seen = folded(view, policy.compact)
-    ids = _ids(stage)
-    found = truncate_oversized(view, seen, policy.recovery, facts, ids, setup.count)
-    _write(stage, found, facts)
-    return bool(found)
-
-
-def go_on_shortened(stage: Stage, user: UserMessage) -> None:
-    """Say in the engine's name that outputs were cut and that the work goes on."""
-    say(stage, user, SHORTENED)
-
-
-def _write(stage: Stage, found: Sequence[Decision], facts: Facts) -> None:
-    if found:
-        first, *others = found
-        stage.write(
-            DecisionMade(decision=first, facts=facts),
-            *(DecisionMade(decision=decision) for decision in others),
-        )
-
-
-def _facts(stage: Stage, setup: Setup) -> Facts:
+def _inputs(stage: Stage, setup: Setup, project: Callable[[View], Projection]) -> Inputs:
     request = stage.log.state.request
-    return facts_for(stage, setup, request.tokens if request else 0)
-
-
-def _view(stage: Stage) -> View:
-    state = stage.log.state
-    messages = state.messages()
-    return View(
-        messages, state.decisions, load_texts(messages, stage.blobs.get_blob, state.decisions)
+    return Inputs(
+        policy=setup.policy,
+        facts=facts_for(stage, setup, request.tokens if request is not None else 0),
+        count=setup.count,
+        project=project,
+        new_id=functools.partial(stage.ids.new, "dec"),
     )
 
 
-def _ids(stage: Stage) -> Callable[[], str]:
-    return lambda: stage.ids.new("dec")
+def _write(stage: Stage, told: Decided) -> None:
+    first, *others = told.decisions
+    stage.write(
+        DecisionMade(decision=first, facts=told.facts),
+        *(DecisionMade(decision=decision) for decision in others),
+    )

@@ -1,6 +1,5 @@
 """What the session holds at this moment, as those look at it who decide about it."""
 
-from palimpsest.context.texts import load_texts
 from palimpsest.context.view import View
 from palimpsest.loop.stage import Stage
 from palimpsest.transcript.messages import Messages
@@ -10,8 +9,7 @@ def view_of(stage: Stage, messages: Messages | None = None) -> View:
     """Return the view of the session, or of these of its messages."""
     state = stage.log.state
     found = state.messages() if messages is None else messages
-    texts = load_texts(found, stage.blobs.get_blob, state.decisions)
-    return View(found, state.decisions, texts)
+    return View.of(found, state.decisions, stage.blobs.get_blob)
 
 
 def until(stage: Stage, message_id: str) -> Messages:

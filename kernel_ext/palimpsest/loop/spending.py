@@ -6,7 +6,7 @@ from palimpsest.loop.stage import Stage
 from palimpsest.transcript.budgets import Spent
 from palimpsest.transcript.events import SessionUpdated
 from palimpsest.transcript.messages import AssistantMessage
-from palimpsest.transcript.sessions import Session
+from palimpsest.transcript.sessions import SessionInfo
 from palimpsest.transcript.values import Usage
 
 
@@ -29,7 +29,7 @@ def spent_on(usage: Usage, cost: float | None) -> Spent:
     return Spent(cost=cost, tokens=usage, unpriced=1 if asked and cost is None else 0)
 
 
-def added(session: Session, took: Spent) -> dict[str, Any]:
+def added(session: SessionInfo, took: Spent) -> dict[str, Any]:
     """Return what changes in a session's record; a price nobody knows is counted, never as 0."""
     changed: dict[str, Any] = {"tokens": session.tokens.plus(took.tokens)}
     if took.cost is not None:

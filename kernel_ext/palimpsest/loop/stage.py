@@ -24,7 +24,7 @@ from palimpsest.transcript.ids import Ids
 from palimpsest.transcript.messages import Message, Messages, UserMessage
 from palimpsest.transcript.policies import Policy
 from palimpsest.transcript.scrub import scrub
-from palimpsest.transcript.sessions import Session
+from palimpsest.transcript.sessions import SessionInfo
 from palimpsest.transcript.values import BlobRef, ModelInfo, Todo, ToolSpec
 
 
@@ -32,7 +32,7 @@ class StateView(Protocol):
     """The folded session, read safely from the engine's thread."""
 
     @property
-    def session(self) -> Session | None:
+    def session(self) -> SessionInfo | None:
         """The session's own record."""
         ...
 
@@ -86,6 +86,10 @@ class Log(Recorder, Protocol):
     @property
     def state(self) -> StateView:
         """The fold of everything written so far."""
+        ...
+
+    async def kept(self, ended: Callable[[], bool] = ...) -> str:
+        """Return when all that was appended is written; one sentence where that takes too long."""
         ...
 
 

@@ -4,20 +4,23 @@ import asyncio
 from typing import Any, Literal
 
 from palimpsest.context.convert import FAILED_ATTEMPT
-from palimpsest.context.estimate import tools_tokens
+from palimpsest.context.estimate import block_tokens, tools_tokens
+from palimpsest.context.fit import reported_full
 from palimpsest.context.overflow import cut_in_silence
+from palimpsest.context.standing import pinned_parts
 from palimpsest.loop.answering import answer, desk
 from palimpsest.loop.consult import decide, rewritten, tell
 from palimpsest.loop.filesteps import StepFiles
 from palimpsest.loop.recovery import too_large
 from palimpsest.loop.request import Assembled
-from palimpsest.loop.room import Tries, prepare, reported_full
+from palimpsest.loop.room import Room
 from palimpsest.loop.spending import add_to_session
 from palimpsest.loop.stage import Setup, Stage
+from palimpsest.loop.timed_interview import TimedInterview
 from palimpsest.model.model import StepFinished, ToolCalled
 from palimpsest.processor.processor import Processor
 from palimpsest.processor.toolcalls import run_calls
-from palimpsest.tools.tool import ToolContext
+from palimpsest.tools.tool import AskFunction, ToolContext
 from palimpsest.transcript.errors import (
     Aborted,
     AbortedError,
@@ -33,6 +36,7 @@ from palimpsest.transcript.events import MessageUpdated, StepRequested
 from palimpsest.transcript.messages import (
     AssistantMessage,
     MessagePath,
+    Messages,
     MessageTime,
     UserMessage,
 )
@@ -48,23 +52,25 @@ SILENT = (
     "conversation without saying so, and this answer may miss something."
 )
 
-StepResult = Literal["continue", "compact", "overflow", "full", "stop", "rejected", "circle"]
-"""``rejected``: a person refused a call; ``circle``: the guard against circles ended the turn; ``compact``: the next request would not fit; ``overflow``: the provider refused this one as too
-long, with or without another way left; ``full``: and a summary is known not to help."""
+StepResult = Literal[
+    "continue", "asked", "compact", "overflow", "full", "stop", "rejected", "circle"
+]
+"""``rejected``: a person refused a call; ``circle``: the guard against circles ended the turn; ``asked``: nothing was
+sent, a summary comes first; ``compact``: the answer reported a full window; ``overflow``: the provider refused the
+request as too long, with or without another way left; ``full``: and a summary is known not to help."""
 
 
 async def run_step(
     stage: Stage,
     setup: Setup,
     user: UserMessage,
-    tries: Tries,
+    room: Room,
     *,
     last: bool,
-    may_compact: bool = False,
 ) -> StepResult:
     """Send one request and process the answer; ``last`` turns the tools off.
 
-    With ``may_compact`` a request that does not fit is no error: the caller makes room.
+    A request that does not fit is an error only where the room asks for no summary first.
     """
     message = AssistantMessage(
         id=stage.ids.new("msg"),
@@ -77,16 +83,16 @@ async def run_step(
     )
     await decide(stage, setup)
     try:
-        assembled = prepare(stage, setup, message.id, _parameters(setup, user, last=last), tries)
+        assembled = room.prepare(setup, user, message.id, _parameters(setup, user, last=last))
     except UserError as problem:
         _refuse(stage, message, UnknownError(message=str(problem), explained=True))
         return "stop"
-    if may_compact and not assembled.route.fits:
-        return "compact"
+    if assembled is None:
+        return "asked"
     assembled = await rewritten(stage, setup, assembled)
     stage.write(MessageUpdated(info=message))
     tell(stage, message)
-    return await _run_request(stage, setup, message, assembled, tries, last=last)
+    return await _run_request(stage, setup, message, assembled, last=last)
 
 
 async def _run_request(
@@ -94,7 +100,6 @@ async def _run_request(
     setup: Setup,
     message: AssistantMessage,
     assembled: Assembled,
-    tries: Tries,
     *,
     last: bool,
 ) -> StepResult:
@@ -116,7 +121,8 @@ async def _run_request(
             error = error or _cut_in_silence(setup, processor.message)
         else:
             tools = tools_tokens(setup.specs, setup.count)
-            error = too_large(assembled.route, setup.info, tools)
+            pins, failed = _pins(stage, setup, assembled), no_summary(stage.log.state.messages())
+            error = too_large(assembled.route, setup.info, tools, pins, failed)
     except Aborted:
         error = AbortedError(message=stage.abort.reason or "Stopped.")
     except ModelFailed as failure:
@@ -138,8 +144,33 @@ async def _run_request(
         return "stop"
     if processor.rejected:
         return "rejected"
-    full = tries.may_compact(setup) and reported_full(setup, processor.message)
+    full = reported_full(processor.message.tokens, setup.info, setup.policy)
     return "compact" if full else "continue"
+
+
+def _pins(stage: Stage, setup: Setup, assembled: Assembled) -> dict[str, int]:
+    """Return the tokens that pinned parts take in a request, by part."""
+    state = stage.log.state
+    pinned = pinned_parts(state.messages(), state.decisions)
+    found: dict[str, int] = {}
+    for message in assembled.projection.messages:
+        for block in message.blocks:
+            if block.part_id in pinned:
+                tokens = block_tokens(block, setup.count)
+                found[block.part_id] = found.get(block.part_id, 0) + tokens
+    return found
+
+
+def no_summary(messages: Messages) -> str:
+    """Return why the newest summary of this turn came to nothing; empty where none failed."""
+    for message in reversed(messages):
+        info = message.info
+        if isinstance(info, UserMessage):
+            if info.origin is None or info.origin.kind != "engine":
+                return ""
+        elif info.summary:
+            return info.error.message if info.error is not None else ""
+    return ""
 
 
 def _cut_in_silence(setup: Setup, message: AssistantMessage) -> ContextOverflowError | None:
@@ -234,7 +265,24 @@ def _says(part: Part) -> bool:
 async def _run(stage: Stage, setup: Setup, processor: Processor, calls: list[ToolCalled]) -> None:
     message = processor.message
 
+    person = processor.person
+
+    def asker(call: ToolCalled) -> AskFunction:
+        ask = stage.ask(message.id, call.id, call.tool)
+
+        async def timed(*words: Any, **more: Any) -> None:
+            with person.waiting(call.id):
+                await ask(*words, **more)
+
+        return timed
+
+    async def guard(call: ToolCalled) -> None:
+        with person.waiting(""):
+            await stage.guard(message.id, call)
+
     def context(call: ToolCalled) -> ToolContext:
+        interview = stage.extra.get("interview")
+        timed = {"interview": TimedInterview(interview, person, call.id)} if interview else {}
         return ToolContext(
             session_id=stage.session_id,
             message_id=message.id,
@@ -245,10 +293,10 @@ async def _run(stage: Stage, setup: Setup, processor: Processor, calls: list[Too
             root=stage.root,
             cwd=stage.cwd,
             metadata=lambda title, data: processor.tool_progress(call.id, title, dict(data)),
-            ask=stage.ask(message.id, call.id, call.tool),
+            ask=asker(call),
             python=stage.python,
             namespace=stage.namespace,
-            extra={**stage.extra, "model": setup.info},
+            extra={**stage.extra, **timed, "model": setup.info},
         )
 
     results = run_calls(
@@ -256,7 +304,7 @@ async def _run(stage: Stage, setup: Setup, processor: Processor, calls: list[Too
         setup.offer,
         context,
         processor.tool_began,
-        lambda call: stage.guard(message.id, call),
+        guard,
     )
     async for result in results:
         processor.handle(result)

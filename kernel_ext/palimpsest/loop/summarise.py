@@ -7,11 +7,12 @@ summary ends with an error and cuts nothing (spec/context-stability.md 1.16).
 
 import asyncio
 import dataclasses
+from collections.abc import Sequence
 from typing import Any
 
 from palimpsest.context.convert import FAILED_ATTEMPT
-from palimpsest.context.guard import refusal
-from palimpsest.context.stages import DRAFT, Stretch
+from palimpsest.context.guard import refusal, too_many_tools
+from palimpsest.context.stages import DRAFT, REJECTED, Stretch
 from palimpsest.context.summary import SYSTEM
 from palimpsest.context.telling import Telling
 from palimpsest.loop.answering import answer, desk
@@ -76,6 +77,10 @@ class Scribe:
         self._setup = setup
         self._marker_id = marker_id
         self._processor: Processor | None = None
+        self._quiet: Setup | None = None
+        """How the newest request was asked."""
+        self._told: dict[str, Any] = {}
+        """What the newest request told."""
         self._refused = False
         """The model cannot be used at all: no key, no such model or server."""
         self.message = AssistantMessage(
@@ -104,6 +109,16 @@ class Scribe:
                 return
         await self._write(_quiet(self._setup, None))
 
+    async def write_again(self, lacks: Sequence[str]) -> None:
+        """Ask for the summary once more, and say what it lacked; raises as ``write`` does."""
+        assert self._quiet is not None
+        for part in self._written():
+            metadata = {**(part.metadata or {}), REJECTED: list(lacks)}
+            aside = part.model_copy(update={"ignored": True, "metadata": metadata})
+            self._stage.write(PartUpdated(part=aside))
+        self._decide(self._quiet, {**self._told, "lacks": list(lacks)})
+        await self._request(self._quiet, last=True)
+
     def close(self, error: ErrorValue | None) -> None:
         """End the message: good from now on, or with what went wrong."""
         if self._processor is not None:
@@ -120,7 +135,11 @@ class Scribe:
     def _may_use(self, named: Summariser) -> bool:
         problem = named.problem
         if not problem and named.info is not None:
-            problem = refusal(named.info, self._setup.policy.guard) or ""
+            problem = (
+                refusal(named.info, self._setup.policy.guard)
+                or too_many_tools(named.info, len(self._setup.specs))
+                or ""
+            )
         if problem:
             self._notice(named, problem)
         return not problem
@@ -183,6 +202,7 @@ class Scribe:
         )
 
     def _decide(self, quiet: Setup, numbers: dict[str, Any]) -> None:
+        self._told = numbers
         decision = self._telling(quiet).decision(self._stage.ids.new("dec"), numbers)
         request = self._stage.log.state.request
         facts = facts_for(self._stage, quiet, request.tokens if request is not None else 0)
@@ -192,7 +212,7 @@ class Scribe:
 
     async def _request(self, quiet: Setup, *, last: bool) -> str:
         """Send what was decided and take the answer in; returns the request's id."""
-        stage = self._stage
+        stage, self._quiet = self._stage, quiet
         assembled = build(
             stage, quiet, self.message.id, {}, "compaction", marker_id=self._marker_id
         )
@@ -233,17 +253,21 @@ class Scribe:
 
     def _keep_draft(self, quiet: Setup, request_id: str) -> None:
         """Put what a part wrote aside: the next request goes on with it, and no other sees it."""
-        message = self._stage.log.state.message(self.message.id)
         chars = 0
-        for part in message.parts if message is not None else ():
-            if not isinstance(part, TextPart) or part.ignored or _failed(part):
-                continue
+        for part in self._written():
             chars += len(part.text.strip())
             metadata = {**(part.metadata or {}), DRAFT: request_id}
             kept = part.model_copy(update={"ignored": True, "metadata": metadata})
             self._stage.write(PartUpdated(part=kept))
         if chars < (quiet.policy.compact.min_summary_chars if quiet.policy.compact.judge else 1):
             raise ModelFailed(UnknownError(message=TOO_SHORT_PART.format(chars=chars)))
+
+    def _written(self) -> tuple[TextPart, ...]:
+        """Return the words of the newest request."""
+        message = self._stage.log.state.message(self.message.id)
+        parts = message.parts if message is not None else ()
+        texts = (part for part in parts if isinstance(part, TextPart))
+        return tuple(part for part in texts if not part.ignored and not _failed(part))
 
     def _update(self, *, sync: bool = False, **update: Any) -> None:
         self.message = self.message.model_copy(update=update)

@@ -12,7 +12,6 @@ from typing import Any
 from palimpsest.context.policy import reserve
 from palimpsest.context.projection import PROJECTION_VERSION
 from palimpsest.context.route import route
-from palimpsest.context.texts import load_texts
 from palimpsest.context.title import SYSTEM, project_title
 from palimpsest.context.view import View
 from palimpsest.loop.assembly import assemble
@@ -81,7 +80,7 @@ async def _asked(quiet: Setup, request: ModelRequest) -> Titled:
 def _request(stage: Stage, quiet: Setup) -> tuple[ModelRequest, StepRequest]:
     state, info, policy = stage.log.state, quiet.info, quiet.policy
     messages, decisions = state.messages(), state.decisions
-    view = View(messages, decisions, load_texts(messages, stage.blobs.get_blob, decisions))
+    view = View.of(messages, decisions, stage.blobs.get_blob)
     projection = project_title(view, system=quiet.system, count=quiet.count)
     assembly = assemble(projection, info, quiet.count, messages)
     facts = Facts(

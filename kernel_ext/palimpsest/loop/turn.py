@@ -5,17 +5,11 @@ newest user message, has a real finish that is not about tools, and holds no too
 those the provider ran or that were left interrupted.
 """
 
-from palimpsest.context.guard import refusal
-from palimpsest.loop.compaction import asked, begin, possible, run_compaction
+from palimpsest.context.guard import refusal, too_many_tools
+from palimpsest.loop.compaction import asked, run_compaction
 from palimpsest.loop.filesteps import tell_changes
 from palimpsest.loop.reminding import say_last_step
-from palimpsest.loop.room import (
-    Tries,
-    go_on_shortened,
-    prune_after_turn,
-    shorten_results,
-    stored_full,
-)
+from palimpsest.loop.room import Room, prune_after_turn
 from palimpsest.loop.saying import refuse
 from palimpsest.loop.stage import Setup, Stage
 from palimpsest.loop.step import StepResult, run_step
@@ -36,7 +30,7 @@ from palimpsest.transcript.messages import (
     Messages,
     UserMessage,
 )
-from palimpsest.transcript.parts import CompactionPart, ToolFailed, ToolPart
+from palimpsest.transcript.parts import CompactionPart, StepStartPart, ToolFailed, ToolPart
 from palimpsest.transcript.stops import STOPS, StoppedBy
 
 REFUSED_LIMIT = 3
@@ -55,8 +49,10 @@ async def run_turn(stage: Stage, *, again: bool = False) -> StoppedBy | None:
     done before it, and the user's message is not said twice.
     """
     turn = Turn(stage)
+    before = len(stage.log.state.messages())
     await turn.run(again=again)
-    if turn.setup is not None:
+    # A turn that sent nothing shows nothing old that the turn before it did not show.
+    if turn.setup is not None and _asked_a_model(stage.log.state.messages()[before:]):
         prune_after_turn(stage, turn.setup)
     await tell_changes(stage)
     return turn.stopped_by
@@ -71,7 +67,7 @@ class Turn:
         self.stopped_by: StoppedBy | None = None
         """The guard that ended it; None where the last answer says itself how it ended."""
         self._stage = stage
-        self._tries = Tries()
+        self._room = Room(stage)
         self._steps = 0
         self._unknown = 0
         self._refused = 0
@@ -90,6 +86,7 @@ class Turn:
             try:
                 self.setup = setup = await stage.setup(user)
                 _check_window(setup)
+                _check_tools(setup)
                 if stage.afford is not None:
                     await stage.afford(setup.info)
             except Aborted:
@@ -116,37 +113,27 @@ class Turn:
         """Summarise; where that fails in the middle of work, cut oversized results instead."""
         outcome = await run_compaction(self._stage, setup, user)
         self._no_summary = self._no_summary or outcome == "failed"
-        if outcome == "failed" and marked.auto and self._shorten(setup, user):
+        if outcome == "failed" and marked.auto and self._room.failed(setup, user):
             return True
         self._guarded("compaction" if outcome == "failed" else "")
         return outcome == "continue"
 
-    def _shorten(self, setup: Setup, user: UserMessage) -> bool:
-        """Cut oversized results, and go on if there were any."""
-        if not self._tries.may_truncate(setup):
-            return False
-        if not shorten_results(self._stage, setup, self._tries):
-            return False
-        go_on_shortened(self._stage, user)
-        return True
-
     async def _step(self, setup: Setup, user: UserMessage, messages: Messages) -> bool:
         stage = self._stage
-        may_compact = self._tries.may_compact(setup) and possible(messages)
-        if may_compact and stored_full(setup, messages):
-            return self._make_room(user)
+        if self._room.full(setup, user, messages):
+            return True
         self._steps += 1
         last = self._steps >= setup.max_steps
         if last and self._steps > 1:
             user = say_last_step(stage, setup, user)
-        result = await run_step(stage, setup, user, self._tries, last=last, may_compact=may_compact)
-        refused = result == "overflow"
-        if result == "compact" or (
-            refused and may_compact and self._tries.may_answer_refusal(setup)
-        ):
-            return self._make_room(user, refused=refused)
-        if refused or result == "full":
-            return self._shorten(setup, user) or self._guarded(self._too_long())
+        result = await run_step(stage, setup, user, self._room, last=last)
+        if result in ("overflow", "full"):
+            helps = result == "overflow"
+            return self._room.refused(setup, user, summaries_help=helps) or self._guarded(
+                self._too_long()
+            )
+        if result == "asked" or (result == "compact" and self._room.ask(setup, user)):
+            return True
         return self._goes_on(result, last=last)
 
     def _goes_on(self, result: StepResult, *, last: bool) -> bool:
@@ -174,12 +161,10 @@ class Turn:
         """Return why a turn ends whose request fits the window in no way."""
         return "compaction" if self._no_summary else "window"
 
-    def _make_room(self, user: UserMessage, *, refused: bool = False) -> bool:
-        """Ask for a compaction; the next round of the loop does it."""
-        self._tries.compactions += 1
-        self._tries.refused += refused
-        begin(self._stage, user, auto=True, overflow=refused)
-        return True
+
+def _asked_a_model(messages: Messages) -> bool:
+    """Tell whether any of these messages is what a request was made for."""
+    return any(isinstance(part, StepStartPart) for one in messages for part in one.parts)
 
 
 def newest_user(messages: Messages) -> UserMessage | None:
@@ -216,6 +201,13 @@ def _check_window(setup: Setup) -> None:
     words = refusal(setup.info, setup.policy.guard)
     if words is not None:
         raise GuardStopped(words, "window")
+
+
+def _check_tools(setup: Setup) -> None:
+    """Refuse to offer more tools than the provider takes, before anything is sent to it."""
+    words = too_many_tools(setup.info, len(setup.specs))
+    if words is not None:
+        raise UserError(words)
 
 
 def _open_tools(message: Message) -> bool:

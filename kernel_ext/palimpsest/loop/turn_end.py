@@ -3,10 +3,14 @@
 Border: called by the runner when nothing runs any more; the turn itself says which guard ended it.
 """
 
+from collections.abc import Sequence
+
+from palimpsest.loop.saying import refuse
 from palimpsest.loop.stage import Stage
 from palimpsest.processor.toolcalls import UNATTENDED
+from palimpsest.transcript.errors import AbortedError
 from palimpsest.transcript.events import Event, MessageUpdated, PartUpdated
-from palimpsest.transcript.messages import AssistantMessage, Message, Messages
+from palimpsest.transcript.messages import AssistantMessage, Message, Messages, UserMessage
 from palimpsest.transcript.notices import notice
 from palimpsest.transcript.parts import ToolFailed, ToolPart
 from palimpsest.transcript.stops import StoppedBy, stop_of
@@ -21,16 +25,39 @@ WORDS: dict[StoppedBy, str] = {
 }
 """What no error and no other notice says; the other ends are said by those."""
 
+WITHDRAWN = "withdrawn"
+"""What the notice about prompts that waited is about."""
+
+SHOWN_WORDS = 8
+"""Words of a prompt that was taken back by which a person knows it."""
+
 UNATTENDED_WORDS = (
     "The turn ended here: its calls need a person's permission, and nobody is here to give it. Run it with "
     "--yes, or allow the calls in the settings."
 )
 
 
-def journal_end(stage: Stage, stopped_by: StoppedBy | None, messages: Messages) -> StoppedBy | None:
+def say_stopped(stage: Stage, messages: Messages, reason: str) -> None:
+    """Answer what was stopped between two requests, or before the first, where nothing else says that it was."""
+    newest = messages[-1].info if messages else None
+    user = next((m.info for m in reversed(messages) if isinstance(m.info, UserMessage)), None)
+    if user is None or (isinstance(newest, AssistantMessage) and newest.error is not None):
+        return
+    if isinstance(newest, AssistantMessage) and newest.finish not in (None, "tool-calls"):
+        return
+    refuse(stage, user, AbortedError(message=reason or "Stopped."))
+
+
+def journal_end(
+    stage: Stage,
+    stopped_by: StoppedBy | None,
+    messages: Messages,
+    withdrawn: Sequence[str] = (),
+) -> StoppedBy | None:
     """Write why the turn of these messages ended into its last answer; returns what was written.
 
     Without a reason it is what the answer itself says. A turn that said nothing has nowhere to say it.
+    ``withdrawn`` are the prompts that were taken back with it.
     """
     last = next((m for m in reversed(messages) if isinstance(m.info, AssistantMessage)), None)
     if last is None or not isinstance(last.info, AssistantMessage):
@@ -40,6 +67,11 @@ def journal_end(stage: Stage, stopped_by: StoppedBy | None, messages: Messages) 
     words = _words(last, by)
     if words:
         part = notice(stage.ids.new("prt"), stage.session_id, last.id, STOP, words)
+        written.append(PartUpdated(part=part))
+    if withdrawn:
+        part = notice(
+            stage.ids.new("prt"), stage.session_id, last.id, WITHDRAWN, withdrawn_words(withdrawn)
+        )
         written.append(PartUpdated(part=part))
     if last.info.stopped_by != by:
         written.append(MessageUpdated(info=last.info.model_copy(update={"stopped_by": by})))
@@ -52,6 +84,19 @@ def refused_unasked(message: Message) -> bool:
     """Tell whether every call of a step was refused because nobody was there to ask."""
     calls = [part for part in message.parts if isinstance(part, ToolPart)]
     return bool(calls) and all(_unasked(part) for part in calls)
+
+
+def withdrawn_words(prompts: Sequence[str]) -> str:
+    """Return what a person is told of prompts that waited and were not sent."""
+    named = ", ".join(f"“{_beginning(prompt)}”" for prompt in prompts)
+    if len(prompts) == 1:
+        return f"A prompt that waited was taken back with this stop, and was not sent: {named}."
+    return f"{len(prompts)} prompts that waited were taken back with this stop, and were not sent: {named}."
+
+
+def _beginning(prompt: str) -> str:
+    words = prompt.split()
+    return " ".join(words[:SHOWN_WORDS]) + (" …" if len(words) > SHOWN_WORDS else "")
 
 
 def _unasked(part: ToolPart) -> bool:

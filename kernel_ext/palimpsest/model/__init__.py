@@ -1,4 +1,4 @@
-"""Talk to models: one protocol, one adapter over litellm, and two models of our own.
+"""Talk to models: one protocol, one adapter over litellm, and a model of our own.
 
-``rehearsal`` needs no key and no network; ``replay`` answers from a recorded session.
+``rehearsal`` needs no key and no network; ``script`` says what it, or a scripted model, answers.
 """

@@ -14,15 +14,20 @@ from typing import Any
 
 from palimpsest.model import ollama as local
 from palimpsest.model import table
+from palimpsest.model.error_sentences import address
 from palimpsest.model.ollama import LocalModel
 from palimpsest.model.providers import (
+    BASE_VARIABLES,
+    COMPATIBLE,
     DEFAULT_MODELS,
     KEY_VARIABLES,
+    SERVED_MODEL_VARIABLE,
     has_key,
     is_loopback,
     key_variable,
 )
 from palimpsest.transcript.errors import ConfigError
+from palimpsest.transcript.provider import profile
 from palimpsest.transcript.values import ModelInfo, ModelRef, Price
 
 ASSUMED_WINDOW = 200_000
@@ -33,11 +38,6 @@ REHEARSAL = ModelRef(provider="rehearsal", name="rehearsal")
 REHEARSAL_WINDOW = 200_000
 REHEARSAL_OUTPUT = 8_192
 FREE = Price(input=0.0, output=0.0, cache_read=0.0, cache_write=0.0)
-
-BASE_VARIABLES: dict[str, tuple[str, ...]] = {
-    "openai": ("OPENAI_BASE_URL", "OPENAI_API_BASE"),
-    "anthropic": ("ANTHROPIC_BASE_URL", "ANTHROPIC_API_BASE"),
-}
 
 Overrides = Mapping[str, Any]
 """Model ids to ``window``, ``input``, ``output``, ``price``, ``api_base``, ``tools``, ``vision``."""
@@ -114,7 +114,8 @@ def choose(
     """Choose the model that answers when nobody named one.
 
     A server that the environment names wins, then a provider's key, then a local Ollama that
-    reads enough, else the rehearsal model, which needs nothing.
+    reads enough, else the rehearsal model, which needs nothing. Raises ConfigError where the
+    server does not say what it has.
     """
     served = _served(environment)
     if served is not None:
@@ -124,8 +125,15 @@ def choose(
             return ModelRef(provider=provider, name=name)
     for model in ollama(environment):
         if model.tools and model.window > SMALLEST_WINDOW:
-            return ModelRef(provider="ollama", name=model.name)
+            return ModelRef(provider=local.PROVIDER, name=model.name)
     return REHEARSAL
+
+
+def is_set_up(environment: Mapping[str, str]) -> bool:
+    """Say whether the environment names a server or holds a provider's key; nobody is asked."""
+    return base_of(COMPATIBLE, environment) is not None or any(
+        has_key(provider, environment) for provider in DEFAULT_MODELS
+    )
 
 
 def known(
@@ -143,14 +151,17 @@ def known(
     for model_id in overrides or {}:
         if "/" in model_id:
             add(model_id, "configured")
+    base = base_of(COMPATIBLE, environment)
+    for name in local.served(base, environment).names if base is not None else ():
+        add(f"{COMPATIBLE}/{name}", f"listed by {address(base)}")
     for provider in KEY_VARIABLES:
-        if has_key(provider, environment):
+        if has_key(provider, environment) and base_of(provider, environment) is None:
             default = DEFAULT_MODELS.get(provider)
             names = [default] if default else []
             for name in (*names, *table.names(provider)):
                 add(f"{provider}/{name}", f"{key_variable(provider)} is set")
     for model in ollama(environment):
-        add(f"ollama/{model.name}", "Ollama runs here")
+        add(f"{local.PROVIDER}/{model.name}", "Ollama runs here")
     add(REHEARSAL.id, "always here, no key, no network")
     return tuple(found.values())
 
@@ -158,19 +169,28 @@ def known(
 def _served(environment: Mapping[str, str]) -> ModelRef | None:
     """Return a model of the OpenAI-compatible server that ``OPENAI_BASE_URL`` names.
 
-    Only a server on this machine is asked for its models; for another, ``OPENAI_MODEL`` says it.
+    The server is asked for its models, with its key; ``OPENAI_MODEL`` says at once which one.
+    Raises ConfigError where it does not say: another provider would be asked in its place.
     """
-    base = base_of("openai", environment)
+    base = base_of(COMPATIBLE, environment)
     if base is None:
         return None
-    named = environment.get("OPENAI_MODEL", "").strip()
-    names = (named,) if named else local.served(base) if is_loopback(base) else ()
-    return ModelRef(provider="openai", name=names[0]) if names else None
+    named = environment.get(SERVED_MODEL_VARIABLE, "").strip()
+    if named:
+        return ModelRef(provider=COMPATIBLE, name=named)
+    listed = local.served(base, environment)
+    if not listed.names:
+        what = "lists no model that can chat" if listed.answered else "does not list its models"
+        raise ConfigError(
+            f"The server at {address(base)}, which the environment names, {what}. Start it, set {SERVED_MODEL_VARIABLE} "
+            "to the name of a model, or choose another model with --model."
+        )
+    return ModelRef(provider=COMPATIBLE, name=listed.names[0])
 
 
 def base_of(provider: str, environment: Mapping[str, str]) -> str | None:
     """Return the server that the environment names for a provider."""
-    if provider in {"ollama", "ollama_chat"}:
+    if provider in local.PROVIDERS:
         return local.base(environment)
     for variable in BASE_VARIABLES.get(provider, ()):
         if environment.get(variable, "").strip():
@@ -189,7 +209,7 @@ def _facts(ref: ModelRef, environment: Mapping[str, str]) -> ModelInfo:
             caching=True,
         )
     base = base_of(ref.provider, environment)
-    if ref.provider in {"ollama", "ollama_chat"}:
+    if ref.provider in local.PROVIDERS:
         return _local(ref, base, environment)
     found = table.find(ref)
     if found is None:
@@ -222,9 +242,7 @@ def _from_table(ref: ModelRef, found: dict[str, Any], base: str | None) -> Model
     reads = _limit(found, "max_input_tokens", "max_tokens")
     writes = _limit(found, "max_output_tokens") or ASSUMED_OUTPUT
     window = reads or ASSUMED_WINDOW
-    apart = (
-        ref.provider in {"openai", "azure"} and reads is not None and _is_remainder(reads, writes)
-    )
+    apart = profile(ref).limits_apart and reads is not None and _is_remainder(reads, writes)
     return ModelInfo(
         ref=ref,
         window=window + writes if apart else window,

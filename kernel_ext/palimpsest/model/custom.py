@@ -1,8 +1,8 @@
-"""What a model of our own has to offer, so that litellm streams it like any provider's.
+"""What a model of our own has to offer, so that the adapter streams it like any provider's.
 
-``LitellmModel.register_custom`` takes a ``StreamingHandler`` and routes ``<provider>/<name>``
-through litellm's own path, so that overflow, cost, cache and failures behave as with a real
-model. Nothing here knows litellm: a handler yields four kinds of chunks, or raises.
+``LitellmModel.register_custom`` takes a ``StreamingHandler`` for ``<provider>/<name>``. Its answers
+are joined, counted and judged by the code that does so for a provider's, so that overflow, cost,
+cache and failures behave as with a real model. A handler yields four kinds of chunks, or raises.
 """
 
 from collections.abc import AsyncIterator

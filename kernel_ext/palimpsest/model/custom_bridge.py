@@ -1,14 +1,13 @@
-"""Carry a model of our own through litellm, as one of its custom providers.
+"""Stream a model of our own as the adapter streams a provider's, without litellm in between.
 
-litellm calls an object it knows only by shape, so no class of it is needed here; its exceptions
-are told by status. When the user imported litellm first, its list of providers is left alone
-and the same chunks are read directly.
+Its chunks become the deltas that litellm would make of a provider's, so that joining, usage, cost,
+cache and failures are the same; and a kernel that asks nobody else never imports litellm.
 """
 
 import itertools
 import json
-from collections.abc import AsyncGenerator, AsyncIterator, Iterator
-from contextlib import aclosing, contextmanager
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing
 from types import SimpleNamespace
 from typing import Any
 
@@ -22,83 +21,31 @@ from palimpsest.model.custom import (
 )
 from palimpsest.model.model import ModelRequest
 from palimpsest.model.tap import Tap
+from palimpsest.model.wire import sendable
 from palimpsest.transcript.values import Usage
 
 
-class Bridge:
-    """The custom provider that litellm sees for one handler."""
-
-    def __init__(self, handler: StreamingHandler) -> None:
-        self._handler = handler
-        self._requests: dict[str, ModelRequest] = {}
-        self._tokens = itertools.count(1)
-        self._types: Any = None
-
-    def register(self, litellm: Any, provider: str) -> None:
-        """Enter the bridge into litellm's map, again if somebody replaced the map."""
-        self._types = litellm.types.utils
-        entries = litellm.custom_provider_map
-        if not any(entry["custom_handler"] is self for entry in entries):
-            entries[:] = [entry for entry in entries if entry["provider"] != provider]
-            entries.append({"provider": provider, "custom_handler": self})
-        litellm.utils.custom_llm_setup()
-
-    @contextmanager
-    def asked(self, request: ModelRequest) -> Iterator[str]:
-        """Hold the request under a token while litellm carries it to ``astreaming``."""
-        token = str(next(self._tokens))
-        self._requests[token] = request
-        try:
-            yield token
-        finally:
-            self._requests.pop(token, None)
-
-    def astreaming(
-        self, model: str, messages: list[Any], litellm_params: Any = None, **_: Any
-    ) -> AsyncIterator[Any]:
-        """Answer litellm's call."""
-        request = self._requests[litellm_params["metadata"]["palimpsest"]]
-        return self._chunks(model, tuple(messages), request)
-
-    def answer(
-        self, model: str, messages: tuple[dict[str, Any], ...], request: ModelRequest
-    ) -> AsyncIterator[CustomChunk]:
-        """Ask the handler."""
-        parameters = {
-            "max_tokens": request.model.output_limit,
-            "reasoning_effort": request.model.ref.variant,
-            **request.parameters,
-            "model": model,
-        }
-        return self._handler.stream(
-            messages, request.tools, parameters, request.session_id, request.purpose
-        )
-
-    async def _chunks(
-        self, model: str, messages: tuple[dict[str, Any], ...], request: ModelRequest
-    ) -> AsyncIterator[Any]:
-        types = self._types
-        async with aclosing(numbered(self.answer(model, messages, request), messages)) as chunks:
-            async for delta, finish, usage in chunks:
-                if usage is not None:
-                    # Before the finish: litellm replaces a usage that comes with or after it.
-                    yield types.ModelResponseStream(
-                        choices=[types.StreamingChoices(delta=types.Delta())], usage=usage
-                    )
-                choice = types.StreamingChoices(delta=types.Delta(**delta), finish_reason=finish)
-                yield types.ModelResponseStream(choices=[choice])
-
-
-async def direct_chunks(
-    bridge: Bridge, request: ModelRequest, tap: Tap
+async def custom_deltas(
+    handler: StreamingHandler, request: ModelRequest, tap: Tap
 ) -> AsyncGenerator[Any, None]:
-    """Yield None and then deltas, as the adapter does, without litellm in between."""
+    """Yield None when the handler has begun to answer, then the deltas, as the adapter does."""
+    messages = sendable(request.messages, request.model)
+    parameters = {
+        "max_tokens": request.model.output_limit,
+        "reasoning_effort": request.model.ref.variant,
+        **request.parameters,
+        "model": request.model.ref.name,
+    }
     chunks = numbered(
-        bridge.answer(request.model.ref.name, request.messages, request), request.messages
+        handler.stream(messages, request.tools, parameters, request.session_id, request.purpose),
+        messages,
     )
+    started = False
     async with aclosing(chunks):
-        yield None
         async for delta, finish, usage in chunks:
+            if not started:
+                started = True
+                yield None
             tap.look({"finish_reason": finish, "is_finished": finish is not None, "usage": usage})
             calls = [
                 SimpleNamespace(**{**call, "function": SimpleNamespace(**call["function"])})

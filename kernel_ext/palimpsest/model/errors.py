@@ -2,18 +2,29 @@
 
 The classes that litellm raises are only hints: it calls a refused connection status 500, hides
 retry-after outside the response, and wraps what broke in mid-stream (spec/model-and-store.md
-A4). So an exception is unwrapped, read for status, code, message and headers, and then judged.
-Nothing here imports litellm; names of classes are compared as text.
+A4). So an exception is opened down to the HTTP client's own and the system's, and what the server
+really answered is read there. Nothing here imports litellm; names of classes are compared as text.
 """
 
 import json
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 from palimpsest.model.custom import CustomFailure
+from palimpsest.model.error_body import ErrorBody, read_body
+from palimpsest.model.error_sentences import (
+    address,
+    auth_sentence,
+    money_sentence,
+    place,
+    refused,
+    sentence,
+    silent_sentence,
+)
 from palimpsest.model.overflow import (
     is_billing,
     is_compaction_failure,
@@ -21,8 +32,8 @@ from palimpsest.model.overflow import (
     is_rate_limit,
     observed_tokens,
 )
-from palimpsest.model.providers import key_variable
 from palimpsest.model.retry import HOPELESS_CODES, NO_CREDIT, SERVER_ERROR, passes
+from palimpsest.model.unanswered import Unanswered, inside, unanswered
 from palimpsest.transcript.errors import (
     AbortedError,
     ApiError,
@@ -38,6 +49,23 @@ from palimpsest.transcript.scrub import scrub as without_secrets
 
 RETRYABLE_STATUS = frozenset({408, 409, 425, 429})
 AUTH_STATUS = frozenset({401})
+AUTH_CODES = frozenset(
+    {
+        "API_KEY_INVALID",
+        "UNAUTHENTICATED",
+        "invalid_api_key",
+        "authentication_error",
+        "UnrecognizedClientException",
+        "InvalidSignatureException",
+        "ExpiredTokenException",
+        "MissingAuthenticationTokenException",
+        "IncompleteSignatureException",
+    }
+)
+"""Codes of refusals for want of a key, whatever status they come with."""
+FILTER_CODES = frozenset(
+    {"content_filter", "content_policy_violation", "ResponsibleAIPolicyViolation"}
+)
 KEPT_HEADERS = re.compile(r"retry-after|ratelimit|request-id|^x-should-retry$", re.IGNORECASE)
 MISSING_KEY = re.compile(
     r"missing credentials|api.?key client option must be set|missing .{0,40}api.?key"
@@ -45,12 +73,18 @@ MISSING_KEY = re.compile(
     r"|incorrect api key",
     re.IGNORECASE,
 )
-REFUSED = re.compile(
-    r"connection error|cannot connect|connection refused|all connection attempts failed"
-    r"|name or service not known|nodename nor servname|getaddrinfo",
-    re.IGNORECASE,
+CREDENTIAL_CLASSES = frozenset(
+    {
+        "NoCredentialsError",
+        "PartialCredentialsError",
+        "CredentialRetrievalError",
+        "ProfileNotFound",
+        "DefaultCredentialsError",
+        "RefreshError",
+        "BedrockMissingCredentialsError",
+    }
 )
-LOOPBACK = re.compile(r"//(?:localhost|127\.\d+\.\d+\.\d+|\[::1\]|0\.0\.0\.0)(?::\d+)?")
+"""What clients of clouds raise before they ask anybody."""
 MASKED_KEY = re.compile(
     r"\b(?:sk|pk|rk|gsk|xai|hf|key)[-_][A-Za-z0-9_\-*]{12,}|\bAIza[A-Za-z0-9_\-*]{20,}"
     r"|(?<=[Bb]earer )[A-Za-z0-9._\-]{8,}"
@@ -58,14 +92,28 @@ MASKED_KEY = re.compile(
 """What providers repeat of a wrong key: its beginning and end, stars between."""
 LONGEST_BODY = 2_000
 
-CLASS_PREFIX = re.compile(r"^(?:(?:litellm\.)?[A-Z]\w*(?:Error|Timeout)\s*:\s*)+")
-PROVIDER_PREFIX = re.compile(r"^[A-Za-z]\w*Exception\s*-\s*")
-STATUS_PREFIX = re.compile(r"^Error code: \d+ - ")
-ADVICE_SUFFIX = re.compile(r"\.? Handle with `litellm\.\w+`\.?")
-SILENCE = re.compile(r"timeout on reading|timed? ?out|read ?timeout", re.IGNORECASE)
-SILENT_CLASSES = frozenset({"ReadTimeout", "APITimeoutError", "SocketTimeoutError", "Timeout"})
+SILENT_CLASSES = frozenset(
+    {
+        "ReadTimeout",
+        "APITimeoutError",
+        "SocketTimeoutError",
+        "Timeout",
+        "WriteTimeout",
+        "PoolTimeout",
+        "TimeoutError",
+    }
+)
 INVENTED_STATUS = 500
 """What litellm calls a failure to which no server gave a status."""
+
+
+class AnsweredOtherwise(Exception):
+    """A server answered with status 200, and with no stream: ``text`` is what it sent."""
+
+    def __init__(self, text: str, response: Any = None) -> None:
+        super().__init__(text[:LONGEST_BODY])
+        self.text = text
+        self.response = response
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,11 +122,22 @@ class Seen:
 
     classes: frozenset[str]
     """Names of the exception's classes and of those it came from."""
+    causes: tuple[BaseException, ...]
+    """The exception and all that it was made of."""
+    answered: bool
+    """A server answered, whatever it said."""
+    url: str | None
+    """The address that was really asked."""
+    led_from: str | None
+    """The address that was asked first, when it led to another."""
     message: str
+    """What the server said, or the client where no server answered."""
     status: int | None
     code: str | None
     headers: dict[str, str]
     body: str | None
+    page: bool
+    """A web page came."""
     mid_stream: bool
     silent: bool
     """Nothing came for too long."""
@@ -95,25 +154,32 @@ def classify(
 
     ``refusals`` says whose words mean that a request was too long.
     """
-    own = _own_failure(exception)
+    causes = tuple(inside(exception))
+    own = next((one for one in causes if isinstance(one, CustomFailure)), None)
     if own is not None and own.final:
         return UnknownError(message=own.message, explained=True)
     seen = read(own or exception)
-    if seen.classes & {"CancelledError", "AbortError"}:
+    if type(exception).__name__ in {"CancelledError", "AbortError"}:
         return AbortedError()
+    url = seen.url or api_base
+    where = place(provider, url)
+    if seen.led_from is not None:
+        where = f"{address(seen.led_from)} leads to {where}, which"
+    reason = None if seen.answered else unanswered(seen.causes, where, address(api_base), url)
+    if reason is not None and not (reason.begun and seen.mid_stream):
+        return _unanswered(reason, seen)
     if _is_overflow(seen, refusals):
         return overflow_error(seen.message, refusals, seen.body)
     if _is_auth(seen):
-        return AuthError(provider=provider, message=auth_sentence(provider, seen.message))
-    if "ContentPolicyViolationError" in seen.classes:
+        said = auth_sentence(provider, seen.message, address(url))
+        return AuthError(provider=provider, message=said)
+    if seen.code in FILTER_CODES or "ContentPolicyViolationError" in seen.classes:
         return ContentFilterError()
-    if _is_refused(seen):
-        return _refused(seen, provider, api_base)
     if seen.status is None and not _is_connection(seen) and not passes(seen.message):
         return UnknownError(message=seen.message)
     code = refusal_code(seen.message, seen.code, refusals)
     return ApiError(
-        message=_spoken(seen, provider, code),
+        message=_spoken(seen, provider, where, code),
         status=seen.status,
         retryable=_is_retryable(seen, code, refusals),
         headers=seen.headers or None,
@@ -129,32 +195,6 @@ def refusal_code(message: str, code: str | None, refusals: Refusals = "union") -
     return code
 
 
-def _own_failure(exception: BaseException) -> CustomFailure | None:
-    """Return the failure of a model of our own; litellm wraps it as one without a status."""
-    seen: set[int] = set()
-    waiting: list[BaseException | None] = [exception]
-    while waiting:
-        current = waiting.pop()
-        if isinstance(current, CustomFailure):
-            return current
-        if current is not None and id(current) not in seen:
-            seen.add(id(current))
-            inner = getattr(current, "original_exception", None)
-            waiting += [current.__cause__, current.__context__]
-            waiting += [inner] if isinstance(inner, BaseException) else []
-    return None
-
-
-def auth_sentence(provider: str, detail: str = "") -> str:
-    """Say which environment variable holds the key of a provider."""
-    variable = key_variable(provider)
-    said = f" ({provider} said: {detail})" if detail else ""
-    return (
-        f"The provider {provider!r} wants a key that is missing or wrong. Set the environment "
-        f"variable {variable} to your key before the kernel starts, and restart the kernel.{said}"
-    )
-
-
 def overflow_error(
     message: str, refusals: Refusals = "union", body: str | None = None
 ) -> ContextOverflowError:
@@ -167,32 +207,43 @@ def overflow_error(
     )
 
 
-def ended_early() -> ApiError:
+def ended_early(where: str | None = None) -> ApiError:
     """Return the error of a stream that ended without a real finish."""
-    return ApiError(
-        message="The stream ended early: the provider sent no end of the answer.", retryable=True
-    )
+    heading = f"The stream from {where} ended early" if where else "The stream ended early"
+    return ApiError(message=f"{heading}: the provider sent no end of the answer.", retryable=True)
 
 
 def read(exception: BaseException) -> Seen:
     """Read status, code, message and headers from an exception and those inside it."""
-    chain = tuple(_chain(exception))
-    core = chain[-1] if type(exception).__name__ == "MidStreamFallbackError" else exception
-    mid_stream = core is not exception
-    status = _status(core)
-    body = _body(core)
-    message = scrub(_message(core, body))
+    causes = tuple(inside(exception))
+    wrapped = tuple(_wrapped(exception))
+    core = wrapped[-1] if type(exception).__name__ == "MidStreamFallbackError" else exception
+    mid_stream = core is not exception and not getattr(exception, "is_pre_first_chunk", False)
+    response = _response(causes)
+    otherwise = next((one for one in causes if isinstance(one, AnsweredOtherwise)), None)
+    found = _said(core, response, otherwise)
+    status = getattr(response, "status_code", None) if otherwise is None else _told_status(found)
+    if response is None and otherwise is None:
+        status = _status(core)
+        status = None if core is not exception and status == INVENTED_STATUS else status
+    message = scrub(found.message)
+    nameless = "" if response is not None else type(core).__name__
     return Seen(
         classes=frozenset(
-            base.__name__ for item in chain for base in type(item).__mro__ if base is not object
+            base.__name__ for item in wrapped for base in type(item).__mro__ if base is not object
         ),
-        message=message or type(core).__name__,
-        status=None if mid_stream and status == INVENTED_STATUS else status,
-        code=_code(body),
-        headers=_headers(chain),
-        body=scrub(json.dumps(body))[:LONGEST_BODY] if body else None,
-        mid_stream=mid_stream,
-        silent=_is_silent(exception, message),
+        causes=causes,
+        answered=response is not None or otherwise is not None,
+        url=_url(causes, response),
+        led_from=_first_url(response),
+        message=message or nameless,
+        status=status,
+        code=found.code,
+        headers=_headers(causes),
+        body=scrub(json.dumps(found.value))[:LONGEST_BODY] if found.value else None,
+        page=found.page,
+        mid_stream=mid_stream and otherwise is None,
+        silent=_is_silent(causes),
     )
 
 
@@ -202,15 +253,68 @@ def scrub(text: str, environment: Mapping[str, str] | None = None) -> str:
     return MASKED_KEY.sub(REDACTED, without_secrets(text, secret_values(variables)))
 
 
-def _chain(exception: BaseException) -> Iterator[BaseException]:
-    """Yield the exception and, for a break in mid-stream, what it wraps."""
-    seen: set[int] = set()
+def _wrapped(exception: BaseException) -> list[BaseException]:
+    """Return the exception and, for a break in mid-stream, what it wraps."""
+    found: list[BaseException] = []
     current: BaseException | None = exception
-    while current is not None and id(current) not in seen:
-        seen.add(id(current))
-        yield current
+    while current is not None and current not in found:
+        found.append(current)
         inner = getattr(current, "original_exception", None)
         current = inner if isinstance(inner, BaseException) else None
+    return found
+
+
+def _response(causes: Sequence[BaseException]) -> Any:
+    """Return the answer of a server; litellm's own exceptions carry made up ones."""
+    for one in reversed(causes):
+        names = {base.__name__ for base in type(one).__mro__}
+        if names & {"HTTPStatusError", "AnsweredOtherwise"}:
+            return getattr(one, "response", None)
+    return None
+
+
+def _url(causes: Sequence[BaseException], response: Any) -> str | None:
+    asked = getattr(response, "url", None)
+    if asked is not None:
+        return str(asked)
+    for one in reversed(causes):
+        if type(one).__module__.partition(".")[0] == "httpx":
+            # A property that raises where no request is known.
+            with suppress(RuntimeError):
+                return str(one.request.url)  # type: ignore[attr-defined]
+    return None
+
+
+def _first_url(response: Any) -> str | None:
+    history = getattr(response, "history", None)
+    return str(history[0].url) if history else None
+
+
+def _said(
+    exception: BaseException, response: Any, otherwise: AnsweredOtherwise | None
+) -> ErrorBody:
+    """Return what the server said, wherever litellm left it."""
+    if otherwise is not None:
+        return read_body(otherwise.text)
+    text: str | None = None
+    if response is not None:
+        # The body of a stream that nobody read is lost.
+        with suppress(Exception):
+            text = response.text
+    if text is not None:
+        return read_body(text) if text.strip() else ErrorBody("")
+    body = getattr(exception, "body", None)
+    if isinstance(body, dict):
+        told = read_body(json.dumps(body, default=str))
+        if told.message:
+            return told
+    return read_body(str(getattr(exception, "message", "") or exception))
+
+
+def _told_status(found: ErrorBody) -> int | None:
+    value = (found.value or {}).get("code")
+    number = int(value) if isinstance(value, int | str) and str(value).isdigit() else 0
+    return number if number in RETRYABLE_STATUS or SERVER_ERROR <= number < 600 else None
 
 
 def _status(exception: BaseException) -> int | None:
@@ -221,8 +325,8 @@ def _status(exception: BaseException) -> int | None:
     return None
 
 
-def _headers(chain: tuple[BaseException, ...]) -> dict[str, str]:
-    for item in reversed(chain):
+def _headers(causes: Sequence[BaseException]) -> dict[str, str]:
+    for item in reversed(causes):
         for name in ("litellm_response_headers", "headers"):
             found = _kept(getattr(item, name, None))
             if found:
@@ -239,63 +343,10 @@ def _kept(headers: Any) -> dict[str, str]:
     return {str(k).lower(): str(v) for k, v in headers.items() if KEPT_HEADERS.search(str(k))}
 
 
-def _body(exception: BaseException) -> dict[str, Any] | None:
-    """Return the provider's error object, wherever litellm left it."""
-    body = getattr(exception, "body", None)
-    if isinstance(body, dict):
-        inner = body.get("error")
-        return inner if isinstance(inner, dict) else body
-    text = str(getattr(exception, "message", "") or exception)
-    return _json_in(text)
-
-
-def _json_in(text: str) -> dict[str, Any] | None:
-    start = text.find("{")
-    if start < 0:
-        return None
-    try:
-        value, _ = json.JSONDecoder().raw_decode(text[start:].replace("\\'", "'"))
-    except ValueError:
-        return None
-    if not isinstance(value, dict):
-        return None
-    inner = value.get("error")
-    return inner if isinstance(inner, dict) else value
-
-
-def _message(exception: BaseException, body: dict[str, Any] | None) -> str:
-    told = body.get("message") if body else None
-    if isinstance(told, str) and told:
-        return told
-    text = str(getattr(exception, "message", "") or exception).strip()
-    for prefix in (CLASS_PREFIX, PROVIDER_PREFIX, CLASS_PREFIX, STATUS_PREFIX):
-        text = prefix.sub("", text)
-    return ADVICE_SUFFIX.sub("", text)
-
-
-def _code(body: dict[str, Any] | None) -> str | None:
-    if body is None:
-        return None
-    for name in ("code", "type"):
-        value = body.get(name)
-        if isinstance(value, str) and value:
-            return value
-    return None
-
-
-def _is_silent(exception: BaseException, message: str) -> bool:
+def _is_silent(causes: Sequence[BaseException]) -> bool:
     """Look for a read timeout, which litellm renames but which is still what it came from."""
-    seen: set[int] = set()
-    waiting: list[BaseException | None] = [exception]
-    while waiting:
-        current = waiting.pop()
-        if current is None or id(current) in seen:
-            continue
-        seen.add(id(current))
-        if type(current).__name__ in SILENT_CLASSES:
-            return True
-        waiting += [current.__cause__, current.__context__]
-    return bool(SILENCE.search(message))
+    names = {type(one).__name__ for one in causes}
+    return bool(names & SILENT_CLASSES) and "ConnectTimeout" not in names
 
 
 def _is_overflow(seen: Seen, refusals: Refusals) -> bool:
@@ -306,9 +357,13 @@ def _is_overflow(seen: Seen, refusals: Refusals) -> bool:
 
 
 def _is_auth(seen: Seen) -> bool:
-    if seen.status in AUTH_STATUS or "AuthenticationError" in seen.classes:
+    if seen.status in AUTH_STATUS or seen.code in AUTH_CODES:
         return True
-    return bool(MISSING_KEY.search(seen.message))
+    if any(type(one).__name__ in CREDENTIAL_CLASSES for one in seen.causes):
+        return True
+    if seen.answered:
+        return False
+    return "AuthenticationError" in seen.classes or bool(MISSING_KEY.search(seen.message))
 
 
 def _is_connection(seen: Seen) -> bool:
@@ -323,48 +378,36 @@ def _is_connection(seen: Seen) -> bool:
         "APITimeoutError",
         "DecodingError",
     }
-    return seen.mid_stream or bool(seen.classes & names)
+    return seen.answered or seen.mid_stream or bool(seen.classes & names)
 
 
-def _is_refused(seen: Seen) -> bool:
-    return not seen.mid_stream and bool(REFUSED.search(seen.message))
-
-
-def _refused(seen: Seen, provider: str, api_base: str | None) -> ApiError:
-    where = api_base or provider
-    if api_base and LOOPBACK.search(api_base):
-        message = (
-            f"The model server at {where} is not running. Start it (for Ollama: `ollama serve`), "
-            f"or choose another model."
-        )
-        return ApiError(
-            message=message, response_body=seen.message, metadata={"code": "not_running"}
-        )
-    message = f"The provider at {where} cannot be reached: {seen.message}"
-    return ApiError(message=message, retryable=True, response_body=seen.message)
+def _unanswered(reason: Unanswered, seen: Seen) -> ApiError:
+    return ApiError(
+        message=reason.message,
+        retryable=reason.passing,
+        response_body=seen.message,
+        metadata={"code": reason.code},
+    )
 
 
 def _is_retryable(seen: Seen, code: str | None, refusals: Refusals) -> bool:
     if code in HOPELESS_CODES:
         return False
-    if seen.mid_stream or _is_connection(seen):
-        return seen.status is None or seen.status in RETRYABLE_STATUS or seen.status >= SERVER_ERROR
-    status = seen.status or 0
-    if status in RETRYABLE_STATUS or status >= SERVER_ERROR:
+    status = seen.status
+    if not seen.answered and (seen.mid_stream or _is_connection(seen)):
+        return status is None or status in RETRYABLE_STATUS or status >= SERVER_ERROR
+    if status is not None and (status in RETRYABLE_STATUS or status >= SERVER_ERROR):
         return True
     return passes(seen.message) or is_rate_limit(seen.message, refusals)
 
 
-def _spoken(seen: Seen, provider: str, code: str | None) -> str:
-    if seen.silent:
-        return f"The provider {provider!r} said nothing for too long, so the request was given up."
-    if code == "insufficient_quota":
-        return f"The account at {provider!r} has no quota left: {seen.message}"
-    if code == NO_CREDIT:
-        return (
-            f"The account at {provider!r} has no credit left. Add some there, or choose another model"
-            f" with --model. ({provider} said: {seen.message})"
-        )
+def _spoken(seen: Seen, provider: str, where: str, code: str | None) -> str:
+    if seen.silent and not seen.answered:
+        return silent_sentence(provider, where)
+    if code in {"insufficient_quota", NO_CREDIT}:
+        return money_sentence(provider, where, seen.message, code)
     if seen.mid_stream and seen.status is None:
-        return f"The connection broke in the middle of the answer: {seen.message}"
-    return seen.message
+        return (
+            f"The connection to {where} broke in the middle of the answer: {sentence(seen.message)}"
+        )
+    return refused(where, seen.status, seen.message, seen.code, page=seen.page)

@@ -9,7 +9,8 @@ finish, so that no tool ever runs on the input of an answer that broke off.
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, Literal
 from uuid import uuid4
 
 from palimpsest.model.model import (
@@ -62,13 +63,67 @@ BROKEN_FINISHES = frozenset(
 
 
 @dataclass(slots=True)
-class _Call:
+class _StreamedCall:
     """One tool call in the making."""
 
     id: str
     tool: str
     pieces: list[str] = field(default_factory=list)
     ended: bool = False
+
+
+class ThinkTags:
+    """Tells the thinking apart that an answer begins with between ``<think>`` and ``</think>``.
+
+    Servers without a parser for their model's thinking send it so, cut anywhere.
+    """
+
+    def __init__(self) -> None:
+        self._held = ""
+        self._place: Literal["start", "inside", "after"] = "start"
+        self._tagged = self._begun = False
+
+    def split(self, text: str) -> Iterator[tuple[bool, str]]:
+        """Yield pieces of thinking (True) and of the answer (False)."""
+        self._held += text
+        if self._place == "start":
+            begun = self._held.lstrip()
+            if not begun.startswith(OPENS) and OPENS.startswith(begun):
+                return
+            self._tagged = begun.startswith(OPENS)
+            self._place = "inside" if self._tagged else "after"
+            self._held = begun.removeprefix(OPENS) if self._tagged else self._held
+        if self._place == "inside":
+            yield from self._inside()
+        if self._place == "after":
+            yield from self._ready(len(self._held))
+
+    def _inside(self) -> Iterator[tuple[bool, str]]:
+        thought, closed, answer = self._held.partition(CLOSES)
+        if closed:
+            yield from self._ready(len(thought))
+            self._place, self._held, self._begun = "after", answer, False
+            return
+        kept = next((n for n in range(len(CLOSES) - 1, 0, -1) if thought.endswith(CLOSES[:n])), 0)
+        yield from self._ready(len(thought) - kept)
+
+    def _ready(self, length: int) -> Iterator[tuple[bool, str]]:
+        """Yield what is sure, without the empty lines that stand around tags."""
+        words, self._held = self._held[:length], self._held[length:]
+        if self._tagged and not self._begun:
+            words = words.lstrip("\n")
+        if words:
+            self._begun = True
+            yield self._place == "inside", words
+
+    def rest(self) -> Iterator[tuple[bool, str]]:
+        """Yield what was held back because a tag might have begun there."""
+        if self._place == "start":
+            self._place = "after"
+        yield from self._ready(len(self._held))
+
+
+OPENS, CLOSES = "<think>", "</think>"
 
 
 class Joiner:
@@ -81,8 +136,11 @@ class Joiner:
         self._reasoning_id: str | None = None
         self._thinking: list[dict[str, Any]] = []
         self._open_thinking: dict[str, Any] | None = None
-        self._calls: list[_Call] = []
-        self._by_index: dict[int, _Call] = {}
+        self._calls: list[_StreamedCall] = []
+        self._by_index: dict[int, _StreamedCall] = {}
+        self._tags = ThinkTags()
+        self.refused = False
+        """The model said that it will not answer, in the field for that."""
         self.text: list[str] = []
         self.reasoning: list[str] = []
 
@@ -98,14 +156,22 @@ class Joiner:
         blocks = getattr(delta, "thinking_blocks", None)
         if reasoning or blocks:
             yield from self._reason(reasoning if isinstance(reasoning, str) else "", blocks or ())
-        content = getattr(delta, "content", None)
-        if content:
-            yield from self._say(content)
+        refusal = getattr(delta, "refusal", None)
+        self.refused = self.refused or bool(refusal)
+        for content in (getattr(delta, "content", None), refusal):
+            for thought, words in self._tags.split(content) if isinstance(content, str) else ():
+                yield from self._reason(words, ()) if thought else self._say(words)
         for piece in getattr(delta, "tool_calls", None) or ():
             yield from self._call(piece)
+        older = getattr(delta, "function_call", None)
+        if older is not None:
+            # Before tools there was one function, and pieces of it without an index.
+            yield from self._call(SimpleNamespace(index=0, id=None, function=older))
 
     def end(self) -> Iterator[StreamEvent]:
         """Close what is open and hand over the calls; only after a real finish."""
+        for thought, words in self._tags.rest():
+            yield from self._reason(words, ()) if thought else self._say(words)
         yield from self._end_reasoning()
         yield from self._end_text()
         for call in self._calls:
@@ -116,6 +182,8 @@ class Joiner:
     def reason(self, finish: str) -> str:
         """Return our finish reason for the provider's."""
         ours = FINISHES.get(finish.lower(), "unknown")
+        if self.refused and ours == "stop":
+            return "content-filter"
         return "tool-calls" if ours in {"stop", "unknown"} and self._calls else ours
 
     def _new_id(self, kind: str) -> str:
@@ -180,7 +248,7 @@ class Joiner:
             yield from self._end_text()
             if self._calls:
                 yield from self._end_call(self._calls[-1])
-            call = _Call(self._free_id(identifier), name or "")
+            call = _StreamedCall(self._free_id(identifier), name or "")
             self._by_index[index] = call
             self._calls.append(call)
             yield ToolInputStarted(call.id, call.tool)
@@ -193,7 +261,7 @@ class Joiner:
         taken = {call.id for call in self._calls}
         return wanted if wanted and wanted not in taken else f"call_{uuid4().hex}"
 
-    def _end_call(self, call: _Call) -> Iterator[StreamEvent]:
+    def _end_call(self, call: _StreamedCall) -> Iterator[StreamEvent]:
         if not call.ended:
             call.ended = True
             yield ToolInputEnded(call.id)

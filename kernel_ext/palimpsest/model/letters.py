@@ -10,13 +10,13 @@ import json
 import math
 import re
 from collections.abc import Callable
-from typing import Any
+from typing import Any, assert_never
 
-from palimpsest.model.providers import Family
 from palimpsest.transcript.flat import FlatMessages
+from palimpsest.transcript.provider import ProviderProfile
+from palimpsest.transcript.tool_call_ids import SHORT_CHARS, IdRule, as_nine, as_words
+from palimpsest.transcript.whole_characters import whole
 
-MISTRAL_ID_LENGTH = 9
-OPENAI_ID_LENGTH = 40
 MAX_NAME_CHARS = 64
 SIGNATURE = "__thought__"
 """What stands between an id and the signature that Gemini gave a call, in litellm's ids."""
@@ -31,13 +31,7 @@ PERHAPS_UNSAYABLE = re.compile(r"\\u[dD][89a-fA-F]|NaN|Infinity")
 
 def clean(text: str) -> str:
     """Replace lone surrogates, which no JSON on the wire can carry."""
-    if text.isascii():
-        return text
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    return text
+    return whole(text)
 
 
 def arguments(given: dict[str, Any]) -> str:
@@ -85,43 +79,53 @@ def unread(text: str) -> str:
     return f" {text}" if text[:5].lower() == "data:" and ";base64," in text else text
 
 
-def tool_name(name: str, target: Family) -> str:
-    """Return a tool's name as the family wants it: Gemini's begin with a letter or underscore."""
-    if target == "gemini" and not re.match(r"[A-Za-z_]", name):
+def tool_name(name: str, target: ProviderProfile) -> str:
+    """Return a tool's name as the provider wants it: some begin with a letter or underscore."""
+    if target.letter_first and not re.match(r"[A-Za-z_]", name):
         return f"_{name}"[:MAX_NAME_CHARS]
     return name
 
 
-def allowed_ids(messages: FlatMessages, target: Family) -> Callable[[str], str]:
-    """Return a function that writes call ids as the family wants them, each call's its own."""
+def allowed_ids(messages: FlatMessages, target: ProviderProfile) -> Callable[[str], str]:
+    """Return a function that writes call ids as the provider wants them, each call's its own."""
     written: dict[str, str] = {}
     taken: set[str] = set()
     for message in messages:
         for block in message.blocks:
             if (block.type == "call" or block.type == "result") and block.call_id not in written:
-                new = _allowed_id(block.call_id, target)
+                new = _allowed_id(block.call_id, target.id_rule)
                 read = _read(new, target)
                 if read in taken or (new and not read):
-                    new = read = _allowed_id(_id_hash(block.call_id), target)
+                    new = read = _allowed_id(_id_hash(block.call_id), target.id_rule)
                 taken.add(read)
                 written[block.call_id] = new
     return written.__getitem__
 
 
-def _read(identifier: str, target: Family) -> str:
-    """Return what a server reads: for all but Gemini litellm cuts the signature off."""
-    return identifier if target == "gemini" else identifier.partition(SIGNATURE)[0]
+def _read(identifier: str, target: ProviderProfile) -> str:
+    """Return what a server reads: litellm cuts a signature off where it means nothing."""
+    return identifier if target.ids_sign else identifier.partition(SIGNATURE)[0]
 
 
-def _allowed_id(identifier: str, target: Family) -> str:
-    if target == "mistral":
-        short = re.sub(r"[^a-zA-Z0-9]", "", identifier)[:MISTRAL_ID_LENGTH]
-        return short.ljust(MISTRAL_ID_LENGTH, "0")
-    if target == "anthropic":
-        return re.sub(r"[^a-zA-Z0-9_-]", "_", identifier)
-    if target == "gemini" or len(identifier) <= OPENAI_ID_LENGTH:
-        return clean(identifier)
-    return "call_" + _id_hash(identifier)[: OPENAI_ID_LENGTH - 5]
+def _allowed_id(identifier: str, rule: IdRule) -> str:
+    match rule:
+        case "any":
+            return clean(identifier)
+        case "short":
+            return clean(identifier) if len(identifier) <= SHORT_CHARS else _shortened(identifier)
+        case "words":
+            return as_words(identifier)
+        case "short_words":
+            words = as_words(identifier)
+            return words if len(words) <= SHORT_CHARS else _shortened(identifier)
+        case "nine":
+            return as_nine(identifier)
+        case _:
+            assert_never(rule)
+
+
+def _shortened(identifier: str) -> str:
+    return "call_" + _id_hash(identifier)[: SHORT_CHARS - 5]
 
 
 def _id_hash(identifier: str) -> str:

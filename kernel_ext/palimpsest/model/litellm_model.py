@@ -16,6 +16,7 @@ import os
 import sys
 import threading
 import time
+import warnings
 import weakref
 from collections.abc import AsyncGenerator
 from concurrent.futures import Future
@@ -24,14 +25,17 @@ from typing import Any
 
 from palimpsest.model import errors, usage
 from palimpsest.model.custom import StreamingHandler
-from palimpsest.model.custom_bridge import Bridge, direct_chunks
+from palimpsest.model.custom_bridge import custom_deltas
+from palimpsest.model.error_sentences import address
 from palimpsest.model.joining import BROKEN_FINISHES, Joiner
 from palimpsest.model.model import ModelRequest, StepFinished, StepStarted, StreamEvent
-from palimpsest.model.providers import family, has_key, is_loopback
+from palimpsest.model.providers import has_key, is_loopback, key_of
 from palimpsest.model.tap import Forgetting, Tap
 from palimpsest.model.tokenizer import counter, give_back_memory, lazy_encoding
+from palimpsest.model.tool_schema import in_subset
 from palimpsest.model.wire import can_think, prompt_text, sendable
 from palimpsest.transcript.errors import ApiError, ModelFailed, UnknownError
+from palimpsest.transcript.provider import ProviderProfile, profile
 from palimpsest.transcript.values import ToolSpec, Usage
 
 ENVIRONMENT = {
@@ -65,7 +69,7 @@ LATE_IMPORTS = (
 OPENAI_LATE_IMPORTS = ("openai.resources.chat",)
 
 
-class Library:
+class LitellmLoader:
     """Loads litellm once per process, in the background."""
 
     def __init__(self) -> None:
@@ -146,6 +150,10 @@ class Library:
         litellm.disable_aiohttp_transport = True
         # Its warnings would be printed into the user's cell.
         logging.getLogger("LiteLLM").setLevel(logging.ERROR)
+        warnings.filterwarnings(
+            "ignore", message="Pydantic serializer warnings", category=UserWarning
+        )
+        warnings.filterwarnings("ignore", module=r"(?:litellm|openai|httpx|httpcore)(?:\.|$)")
         # litellm makes a million objects that never die; walking them again at each full
         # collection would stop a stream for 400 ms.
         gc.collect()
@@ -161,7 +169,7 @@ def _import_late(openai: bool) -> None:  # noqa: FBT001 - a thread's argument
             importlib.import_module(name)
 
 
-LIBRARY = Library()
+LIBRARY = LitellmLoader()
 
 
 def preload() -> None:
@@ -185,11 +193,11 @@ class LitellmModel:
     ) -> None:
         self._estimator = estimator
         self._read_timeout = read_timeout_seconds
-        self._bridges: dict[str, Bridge] = {}
+        self._custom: dict[str, StreamingHandler] = {}
 
     def register_custom(self, provider: str, handler: StreamingHandler) -> None:
-        """Route ``<provider>/<name>`` to a model of our own."""
-        self._bridges[provider] = Bridge(handler)
+        """Route ``<provider>/<name>`` to a model of our own, which litellm is not needed for."""
+        self._custom[provider] = handler
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[StreamEvent, None]:
         """Send the request and yield what comes back."""
@@ -208,7 +216,7 @@ class LitellmModel:
             ) from error
 
     async def _stream(self, request: ModelRequest) -> AsyncGenerator[StreamEvent, None]:
-        joiner = Joiner(family(request.model.ref))
+        joiner = Joiner(profile(request.model.ref).family)
         tap = Tap()
         async with aclosing(self._deltas(request, tap)) as deltas:
             async for delta in deltas:
@@ -217,13 +225,16 @@ class LitellmModel:
                     continue
                 for event in joiner.delta(delta):
                     yield event
+        if tap.finish is None and tap.done and (joiner.written or joiner.reasoning):
+            tap.finish = "stop"
         if tap.finish is None:
-            raise ModelFailed(errors.ended_early())
+            raise ModelFailed(errors.ended_early(address(request.model.api_base)))
         if tap.finish.lower() in BROKEN_FINISHES:
             message = f"The provider ended the answer with {tap.finish!r}."
             raise ModelFailed(ApiError(message=message, retryable=True))
         for event in joiner.end():
             yield event
+        joiner.refused = joiner.refused or tap.refused
         used = self._usage(request, joiner, tap)
         yield StepFinished(
             reason=joiner.reason(tap.finish),
@@ -244,21 +255,27 @@ class LitellmModel:
 
     async def _deltas(self, request: ModelRequest, tap: Tap) -> AsyncGenerator[Any, None]:
         """Yield None once the request was accepted, then the deltas."""
-        bridge = self._bridges.get(request.model.ref.provider)
-        litellm = await self._library()
-        if bridge is not None and not LIBRARY.ours:
-            async with aclosing(direct_chunks(bridge, request, tap)) as deltas:
+        handler = self._custom.get(request.model.ref.provider)
+        if handler is not None:
+            async with aclosing(custom_deltas(handler, request, tap)) as deltas:
+                breath = time.monotonic()
                 async for delta in deltas:
+                    if time.monotonic() - breath > LONGEST_BURST_SECONDS:
+                        await asyncio.sleep(0)
+                        breath = time.monotonic()
                     yield delta
             return
-        stream = await self._open(litellm, request, bridge)
+        litellm = await self._library()
+        arguments = self.arguments(request, litellm)
+        stream = await self._open(litellm, request, arguments)
         try:
             lazy = tap.attach(stream)
             stream.chunks = Forgetting()
             if not lazy:
                 yield None
             breath = time.monotonic()
-            async for chunk in stream:
+            chunks = _within(stream, arguments["timeout"]) if lazy else stream
+            async for chunk in chunks:
                 if lazy:
                     lazy = False
                     yield None
@@ -281,19 +298,14 @@ class LitellmModel:
             message = f"litellm cannot be imported: {error}. Reinstall jupyter-palimpsest."
             raise ModelFailed(UnknownError(message=message)) from error
 
-    async def _open(self, litellm: Any, request: ModelRequest, bridge: Bridge | None) -> Any:
-        arguments = self.arguments(request, litellm)
-        await LIBRARY.warm(openai=bridge is None and family(request.model.ref) == "openai")
-        if bridge is None:
-            return await litellm.acompletion(**arguments)
-        bridge.register(litellm, request.model.ref.provider)
-        with bridge.asked(request) as token:
-            arguments["metadata"] = {"palimpsest": token}
-            return await litellm.acompletion(**arguments)
+    async def _open(self, litellm: Any, request: ModelRequest, arguments: dict[str, Any]) -> Any:
+        await LIBRARY.warm(openai=profile(request.model.ref).openai_client)
+        return await litellm.acompletion(**arguments)
 
     def arguments(self, request: ModelRequest, litellm: Any) -> dict[str, Any]:
         """Return the arguments of litellm's call for a request."""
         model = request.model
+        target = profile(model.ref)
         arguments: dict[str, Any] = {
             "model": model.ref.id,
             "messages": copy.deepcopy(list(sendable(request.messages, model))),
@@ -310,16 +322,16 @@ class LitellmModel:
         if model.ref.variant is not None:
             arguments["reasoning_effort"] = model.ref.variant
         if request.tools:
-            arguments["tools"] = [_tool(spec) for spec in request.tools]
-        if model.ref.provider in {"ollama", "ollama_chat"}:
-            # Ollama cuts the prompt silently unless it is told the window.
+            arguments["tools"] = [_tool(spec, target) for spec in request.tools]
+        if target.window_asked:
+            # Only its own format for chats takes the window.
             arguments |= {"model": f"ollama_chat/{model.ref.name}", "num_ctx": model.window}
         arguments |= {k: v for k, v in request.parameters.items() if v is not None}
         if not can_think(request.messages, model):
             arguments.pop("reasoning_effort", None)
         arguments |= self._place(request, litellm)
-        if model.ref.provider == "openai" and model.api_base is None and request.session_id:
-            # Sends a session's requests to where its beginning is cached; other servers refuse the name.
+        if target.caches_by_session and model.api_base is None and request.session_id:
+            # Another server with the same interface would refuse the name.
             arguments["prompt_cache_key"] = request.session_id
         return arguments
 
@@ -332,7 +344,7 @@ class LitellmModel:
         """Say where the server is, when it is not the provider's own, and how to speak to it."""
         ref, base = request.model.ref, request.model.api_base
         providers = {str(getattr(item, "value", item)) for item in litellm.provider_list}
-        unknown = ref.provider not in providers and ref.provider not in self._bridges
+        unknown = ref.provider not in providers
         if base is None:
             if unknown:
                 raise ModelFailed(UnknownError(message=_no_provider(ref.provider, ref.id)))
@@ -340,9 +352,23 @@ class LitellmModel:
         place: dict[str, Any] = {"api_base": base}
         if unknown:
             place["model"] = f"openai/{ref.name}"
-        if not has_key(ref.provider, os.environ):
+            # Without a key of its own, the server would be sent the one of the interface it speaks.
+            place["api_key"] = key_of(ref.provider, os.environ) or PLACEHOLDER_KEY
+        elif not has_key(ref.provider, os.environ):
             place["api_key"] = PLACEHOLDER_KEY
         return place
+
+
+async def _within(stream: Any, seconds: float) -> AsyncGenerator[Any, None]:
+    """Yield what comes, and give up after a silence: of Gemini, litellm waits an hour and more."""
+    chunks = aiter(stream)
+    while True:
+        try:
+            async with asyncio.timeout(seconds):
+                chunk = await anext(chunks)
+        except StopAsyncIteration:
+            return
+        yield chunk
 
 
 def _no_provider(provider: str, model_id: str) -> str:
@@ -352,10 +378,10 @@ def _no_provider(provider: str, model_id: str) -> str:
     )
 
 
-def _tool(spec: ToolSpec) -> dict[str, Any]:
+def _tool(spec: ToolSpec, target: ProviderProfile) -> dict[str, Any]:
     function = {
         "name": spec.name,
         "description": spec.description,
-        "parameters": copy.deepcopy(spec.parameters),
+        "parameters": in_subset(copy.deepcopy(spec.parameters), target.schema_subset),
     }
     return {"type": "function", "function": function}

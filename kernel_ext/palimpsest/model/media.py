@@ -9,31 +9,13 @@ import binascii
 from collections.abc import Callable
 from typing import Any
 
-from palimpsest.model.providers import Family, family
 from palimpsest.transcript.flat import MediaBlock
+from palimpsest.transcript.provider import ProviderProfile
+from palimpsest.transcript.provider_rows import PDF
 from palimpsest.transcript.values import ModelInfo
 
-PDF = "application/pdf"
 PDF_HEAD = 1024
 """A PDF may begin with so many bytes of something else."""
-
-_USUAL = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
-PICTURES: dict[Family, frozenset[str]] = {
-    "openai": _USUAL,
-    "anthropic": _USUAL,
-    "gemini": frozenset({"image/png", "image/jpeg", "image/webp", "image/heic", "image/heif"}),
-    "mistral": _USUAL,
-    "deepseek": _USUAL,
-}
-"""The types of pictures that a family of providers documents."""
-DOCUMENTS: dict[Family, frozenset[str]] = {
-    "openai": frozenset({PDF}),
-    "anthropic": frozenset({PDF}),
-    "gemini": frozenset({PDF}),
-    "mistral": frozenset(),
-    "deepseek": frozenset({PDF}),
-}
-"""Mistral takes documents from the web or its own store only."""
 
 _BEGINNINGS: tuple[tuple[str, Callable[[bytes], bool]], ...] = (
     ("image/png", lambda content: content.startswith(b"\x89PNG\r\n\x1a\n")),
@@ -46,20 +28,19 @@ _BEGINNINGS: tuple[tuple[str, Callable[[bytes], bool]], ...] = (
 )
 
 
-def media(block: MediaBlock, model: ModelInfo) -> dict[str, Any]:
+def media(block: MediaBlock, model: ModelInfo, target: ProviderProfile) -> dict[str, Any]:
     """Return an image or document, or words in its place where the model cannot take it."""
-    target = family(model.ref)
     name = block.filename or "file"
     label, data = _opened(block.url)
     if not data:
         return _words(f"[{name} ({block.mime}) was empty or could not be sent.]")
     declared = label or block.mime
-    if model.vision and declared in PICTURES[target] | DOCUMENTS[target]:
+    if model.vision and declared in target.pictures | target.documents:
         content = _content(data)
         kind = next((kind for kind, begins in _BEGINNINGS if begins(content)), None)
-        if kind in PICTURES[target]:
+        if kind in target.pictures:
             return {"type": "image_url", "image_url": {"url": _url(kind, data)}}
-        if kind in DOCUMENTS[target]:
+        if kind in target.documents:
             return {"type": "file", "file": {"filename": name, "file_data": _url(kind, data)}}
         if kind is None:
             return _words(f"[{name} ({declared}) is damaged and was left out. Tell the user.]")

@@ -6,7 +6,7 @@ error fields are to be read, never the words of a user or model, who may well ta
 overflow.
 """
 
-from palimpsest.model.overflow_tables import TABLES, Table, Words
+from palimpsest.model.overflow_tables import TABLES, RefusalPatterns, Words
 from palimpsest.transcript.policies import Refusals
 
 LONGEST = 20_000
@@ -64,13 +64,13 @@ def observed_tokens(text: str, refusals: Refusals = "union") -> int | None:
     return None
 
 
-def _is_else(text: str, table: Table) -> bool:
+def _is_else(text: str, table: RefusalPatterns) -> bool:
     """Say whether the words are about rates, money, thinking or the guard."""
     bill = table.heeds_bills and _is_bill(text, table)
     return bill or _holds(text, table.first) or _holds(text, table.never)
 
 
-def _is_bill(text: str, table: Table) -> bool:
+def _is_bill(text: str, table: RefusalPatterns) -> bool:
     bills = table.bills
     if len(text) > bills.longest:
         return _holds(text, bills.status)
@@ -78,7 +78,7 @@ def _is_bill(text: str, table: Table) -> bool:
     return head or _holds(text, bills.words)
 
 
-def _sounds_so(text: str, table: Table) -> bool:
+def _sounds_so(text: str, table: RefusalPatterns) -> bool:
     lines = text[:LONGEST].split("\n")
     return any(_in_order(line, patterns) for patterns in table.likely for line in lines)
 

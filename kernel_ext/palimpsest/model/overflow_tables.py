@@ -37,7 +37,7 @@ class Bills:
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class RefusalPatterns:
     """What one agent takes for a refusal of length.
 
     It is one when no word of ``first`` and ``never`` and one of ``sure`` is in it; or else, when no
@@ -160,7 +160,7 @@ UNLIKE = (
 
 COMPACTION = ("summarization failed", "auto-compaction", "compaction failed", "compaction")
 
-OPENCLAW_2026_2 = Table(
+OPENCLAW_2026_2 = RefusalPatterns(
     sure=words(*SURE_2026_2),
     first=words(*TOKENS_PER_MINUTE, *REASONING),
     likely=LIKELY_2026_2,
@@ -174,6 +174,7 @@ OPENCLAW_2026_2 = Table(
 
 PROVIDERS_2026_9 = (
     r"\binput token count exceeds the maximum number of input tokens\b",
+    r"\btokens in request more than max tokens allowed\b",
     r"\binput is too long for this model\b",
     r"\binput exceeds the maximum number of tokens\b",
     r"\bollama error:\s*context length exceeded\b",
@@ -223,7 +224,7 @@ TOKENS_2026_9 = (
     rf"exceed context limit\D*{NUMBER}\s*\+\s*{NUMBER}\s*>",
 )
 
-OPENCLAW_2026_9 = Table(
+OPENCLAW_2026_9 = RefusalPatterns(
     sure=words(*SURE_2026_9),
     first=words(*TOKENS_PER_MINUTE, *REASONING),
     likely=LIKELY_2026_2,
@@ -263,7 +264,7 @@ SURE_OPENCODE = (
 
 RATE_OPENCODE = ("rate.?limit|too many requests|throttl|service unavailable",)
 
-OPENCODE = Table(
+OPENCODE = RefusalPatterns(
     sure=words(*SURE_OPENCODE),
     never=words(*RATE_OPENCODE),
     rate=words(*RATE_OPENCODE),
@@ -272,7 +273,7 @@ OPENCODE = Table(
     reads_code=False,
 )
 
-NO_REFUSALS = Table(reads_code=False)
+NO_REFUSALS = RefusalPatterns(reads_code=False)
 """The seeds' OpenCode: a refusal of length is an error like any other."""
 
 OURS = (
@@ -304,7 +305,7 @@ RATE_OURS = (
 )
 """What passes while one waits; a plan's usage limit lasts for hours, and its day's tokens as well."""
 
-UNION = Table(
+UNION = RefusalPatterns(
     sure=words(*SURE_2026_9, *SURE_OPENCODE, *OURS),
     never=words(
         *REASONING,

@@ -1,15 +1,13 @@
-"""Know the providers: where their keys are, a sensible model of each, and which dialect they speak.
+"""Know how to reach providers: where their keys and addresses are, and a sensible model of each.
 
-Data and small functions, no network and no clock. Keys themselves are never held here.
+Data and small functions, no network and no clock. Keys themselves are never held here. What a provider
+accepts in a request is another matter, and stands in ``transcript/provider``.
 """
 
 from collections.abc import Mapping
-from typing import Literal
 from urllib.parse import urlsplit
 
 from palimpsest.transcript.values import ModelRef
-
-Family = Literal["openai", "anthropic", "gemini", "mistral", "deepseek"]
 
 KEY_VARIABLES: dict[str, tuple[str, ...]] = {
     "anthropic": ("ANTHROPIC_API_KEY",),
@@ -53,6 +51,31 @@ SMALL_MODELS: dict[str, str] = {
 }
 """A quick and cheap model that answers with the same key."""
 
+BASE_VARIABLES: dict[str, tuple[str, ...]] = {
+    "openai": ("OPENAI_BASE_URL", "OPENAI_API_BASE"),
+    "anthropic": ("ANTHROPIC_BASE_URL", "ANTHROPIC_API_BASE"),
+}
+
+COMPATIBLE = "openai"
+"""The prefix of models on a server with OpenAI's interface that the environment names."""
+SERVED_MODEL_VARIABLE = "OPENAI_MODEL"
+
+HOW_TO_START = "for Ollama: `ollama serve`"
+"""What a person does about a server on this machine that does not run."""
+
+ROUTED = frozenset({"bedrock", "bedrock_converse"})
+"""Whose models may have a route and a region before their name in litellm's table."""
+ROUTES = (
+    "bedrock/", "chat_completions/", "converse/", "invoke/", "openai/", "mantle/", "nova-2/", "nova/",
+)  # fmt: skip
+"""What may stand there, to say which interface is asked."""
+PUBLISHED = "vertex_ai"
+"""Whose models of others have a publisher before their name, or a version behind it."""
+NUMBERED = frozenset({"vertex_ai", "gemini", "databricks"})
+"""Whose models may have a number behind their name."""
+FAMILIES = ("bedrock_mantle", "bedrock", "vertex_ai", "fireworks_ai")
+"""Providers that stand under several names in litellm's table, the longest first."""
+
 LOCAL_PROVIDERS = frozenset({"ollama", "ollama_chat", "lm_studio", "llamafile", "hosted_vllm"})
 LOOPBACK_HOSTS = frozenset({"localhost", "127.0.0.1", "::1", "0.0.0.0"})
 
@@ -63,29 +86,52 @@ def key_variable(provider: str) -> str:
     return known[0] if known else f"{provider.upper().replace('-', '_')}_API_KEY"
 
 
+CREDENTIALS: dict[str, str] = {
+    "bedrock": (
+        "AWS credentials that are missing or wrong. Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY (or AWS_PROFILE, "
+        "or AWS_BEARER_TOKEN_BEDROCK) and AWS_REGION_NAME"
+    ),
+    "vertex_ai": (
+        "Google credentials that are missing or wrong. Set GOOGLE_APPLICATION_CREDENTIALS to the file of a service "
+        "account (or run `gcloud auth application-default login`), VERTEXAI_PROJECT and VERTEXAI_LOCATION"
+    ),
+    "azure": (
+        "a key or an address that is missing or wrong. Set AZURE_API_KEY, AZURE_API_BASE (such as "
+        "https://NAME.openai.azure.com) and AZURE_API_VERSION"
+    ),
+}
+"""What providers want that have more than a key."""
+
+SAME_CREDENTIALS = {
+    "bedrock_converse": "bedrock",
+    "vertex_ai_beta": "vertex_ai",
+}
+
+
+def credentials(provider: str) -> str:
+    """Return the words that follow "wants": what is missing, and the environment variables to set."""
+    known = CREDENTIALS.get(SAME_CREDENTIALS.get(provider, provider))
+    return known or (
+        f"a key that is missing or wrong. Set the environment variable {key_variable(provider)} to your key"
+    )
+
+
 def has_key(provider: str, environment: Mapping[str, str]) -> bool:
     """Say whether a key of the provider is in the environment."""
     variables = KEY_VARIABLES.get(provider, (key_variable(provider),))
     return any(environment.get(variable, "").strip() for variable in variables)
 
 
+def key_of(provider: str, environment: Mapping[str, str]) -> str | None:
+    """Return the provider's key; it is handed on and kept nowhere."""
+    variables = KEY_VARIABLES.get(provider, (key_variable(provider),))
+    found = (environment.get(variable, "").strip() for variable in variables)
+    return next((key for key in found if key), None)
+
+
 def is_loopback(url: str | None) -> bool:
     """Say whether a server is on this machine."""
     return url is not None and urlsplit(url).hostname in LOOPBACK_HOSTS
-
-
-def family(ref: ModelRef) -> Family:
-    """Return the dialect in which a model wants its messages."""
-    name = ref.name.lower()
-    if ref.provider == "anthropic" or "claude" in name:
-        return "anthropic"
-    if ref.provider == "gemini" or (ref.provider == "vertex_ai" and "gemini" in name):
-        return "gemini"
-    if ref.provider == "mistral":
-        return "mistral"
-    if ref.provider in {"deepseek", "moonshot"}:
-        return "deepseek"
-    return "openai"
 
 
 def small_model(ref: ModelRef) -> str | None:

@@ -32,6 +32,11 @@ HOPELESS_CODES = frozenset(
         "invalid_prompt",
         "billing_hard_limit_reached",
         "not_running",
+        "certificate",
+        "tls",
+        "no_address",
+        "redirects",
+        "proxy",
     }
 )
 """Codes that say: the same request will be refused again, whatever else is said."""
@@ -51,6 +56,11 @@ PASSING = re.compile(
 """What providers and the roads to them say of a failure that passes."""
 
 
+SILENT = re.compile(r"\W*time-?out\W*", re.IGNORECASE)
+"""Where nothing else is said of a failure, this word means that an answer did not come; in a sentence
+it may be the name of a parameter."""
+
+
 def retryable(error: ErrorValue) -> bool:
     """Say whether sending the same request again may help; a too long one stays too long."""
     match error:
@@ -61,7 +71,7 @@ def retryable(error: ErrorValue) -> bool:
             told = f"{error.message}\n{error.response_body or ''}"
             return error.retryable or server or passes(told)
         case UnknownError(explained=None):
-            return passes(error.message)
+            return passes(error.message) or SILENT.fullmatch(error.message) is not None
         case _:
             return False
 

@@ -1,23 +1,11 @@
 """Ask equal questions one after the other, for servers that would take them for one.
 
-Pure. Gemini before version 3 knows no ids of calls, and litellm sends equal calls of one answer
-once, with as many results as there were calls: the server then refuses. So the second of two equal
-calls becomes a step of its own.
+Pure. Where a server knows no ids of calls, litellm sends equal calls of one answer once, with as many
+results as there were calls: the server then refuses. So the second of two equal calls becomes a step
+of its own.
 """
 
-import re
-
 from palimpsest.transcript.flat import Block, CallBlock, FlatMessage, FlatMessages, ResultBlock
-from palimpsest.transcript.values import ModelRef
-
-VERSION = re.compile(r"gemini-(\d+)")
-IDS_SINCE = 3
-
-
-def knows_ids(model: ModelRef) -> bool:
-    """Say whether a Gemini model is told which result belongs to which call."""
-    found = VERSION.search(model.name.lower())
-    return found is not None and int(found[1]) >= IDS_SINCE
 
 
 def in_rounds(messages: FlatMessages) -> FlatMessages:

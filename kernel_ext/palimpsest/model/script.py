@@ -33,7 +33,7 @@ class Think:
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class ScriptedCall:
     """A tool call; ``raw`` is the JSON text as the model writes it, right or wrong."""
 
     tool: str
@@ -74,7 +74,7 @@ class StreamError:
     code: str = "server_error"
 
 
-Action = Say | Think | Call | Pause | Disconnect | EndEarly | Malformed | StreamError
+Action = Say | Think | ScriptedCall | Pause | Disconnect | EndEarly | Malformed | StreamError
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +89,7 @@ class Failure:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class ModelAnswer:
     """What the model does with one request; every method returns a longer answer."""
 
     actions: tuple[Action, ...] = ()
@@ -102,68 +102,68 @@ class Answer:
     chunk_chars: int | None = None
     """Characters in a piece; None sends word by word."""
 
-    def _and(self, action: Action) -> "Answer":
+    def _and(self, action: Action) -> "ModelAnswer":
         return replace(self, actions=(*self.actions, action))
 
-    def says(self, text: str) -> "Answer":
+    def says(self, text: str) -> "ModelAnswer":
         """Add words."""
         return self._and(Say(text))
 
     def thinks(
         self, text: str, *, signature: str | None = "sig-1", redacted: str | None = None
-    ) -> "Answer":
+    ) -> "ModelAnswer":
         """Add thinking."""
         return self._and(Think(text, signature, redacted))
 
-    def calls(self, tool: str, *, call_id: str | None = None, **arguments: Any) -> "Answer":
+    def calls(self, tool: str, *, call_id: str | None = None, **arguments: Any) -> "ModelAnswer":
         """Add a tool call."""
-        return self._and(Call(tool, _json(arguments), call_id))
+        return self._and(ScriptedCall(tool, _json(arguments), call_id))
 
-    def writes(self, tool: str, raw: str, *, call_id: str | None = None) -> "Answer":
+    def writes(self, tool: str, raw: str, *, call_id: str | None = None) -> "ModelAnswer":
         """Add a tool call whose input is written exactly like this, valid JSON or not."""
-        return self._and(Call(tool, raw, call_id))
+        return self._and(ScriptedCall(tool, raw, call_id))
 
-    def pauses(self, seconds: float) -> "Answer":
-        """Add silence."""
+    def pauses(self, seconds: float) -> "ModelAnswer":
+        """Say nothing for so many seconds."""
         return self._and(Pause(seconds))
 
-    def stalls(self) -> "Answer":
+    def stalls(self) -> "ModelAnswer":
         """Say nothing more, and keep the connection open."""
         return self._and(Pause(None))
 
-    def disconnects(self) -> "Answer":
+    def disconnects(self) -> "ModelAnswer":
         """Break the connection here."""
         return self._and(Disconnect())
 
-    def ends_early(self) -> "Answer":
+    def ends_early(self) -> "ModelAnswer":
         """End the body here, without a finish."""
         return self._and(EndEarly())
 
-    def malformed(self) -> "Answer":
+    def malformed(self) -> "ModelAnswer":
         """Send a line that is no JSON."""
         return self._and(Malformed())
 
-    def errs(self, message: str, code: str = "server_error") -> "Answer":
+    def errs(self, message: str, code: str = "server_error") -> "ModelAnswer":
         """Send an error object in the stream."""
         return self._and(StreamError(message, code))
 
-    def finishes(self, reason: str) -> "Answer":
-        """Finish with this reason, as the provider writes it."""
+    def finishes(self, reason: str) -> "ModelAnswer":
+        """Finish with this reason, as the provider writes it: ``length``, or ``max_tokens`` of Anthropic."""
         return replace(self, finish=reason)
 
-    def drips(self, seconds: float) -> "Answer":
-        """Wait between two pieces."""
+    def drips(self, seconds: float) -> "ModelAnswer":
+        """Wait so many seconds between two pieces."""
         return replace(self, drip_seconds=seconds)
 
-    def in_pieces(self, chars: int) -> "Answer":
+    def in_pieces(self, chars: int) -> "ModelAnswer":
         """Send pieces of so many characters."""
         return replace(self, chunk_chars=chars)
 
-    def reports(self, **tokens: int) -> "Answer":
-        """Report this usage: ``input``, ``output``, ``reasoning``, ``cache_read``, ``cache_write``."""
+    def reports(self, **tokens: int) -> "ModelAnswer":
+        """Report this usage, in tokens: ``input``, ``output``, ``reasoning``, ``cache_read``, ``cache_write``."""
         return replace(self, usage=Usage.model_validate(tokens))
 
-    def reports_nothing(self) -> "Answer":
+    def reports_nothing(self) -> "ModelAnswer":
         """Report no usage."""
         return replace(self, usage="none")
 
@@ -178,36 +178,38 @@ class Answer:
         if isinstance(self.usage, Usage):
             return self.usage
         said = sum(len(action.text) for action in self.actions if isinstance(action, Say))
-        said += sum(len(action.raw) for action in self.actions if isinstance(action, Call))
+        said += sum(len(action.raw) for action in self.actions if isinstance(action, ScriptedCall))
         thought = sum(len(action.text) for action in self.actions if isinstance(action, Think))
         return Usage(
             input=max(1, prompt_chars // 4), output=max(1, said // 4), reasoning=thought // 4
         )
 
 
-def says(text: str) -> Answer:
+def says(text: str) -> ModelAnswer:
     """Begin an answer with words."""
-    return Answer().says(text)
+    return ModelAnswer().says(text)
 
 
-def thinks(text: str, *, signature: str | None = "sig-1", redacted: str | None = None) -> Answer:
+def thinks(
+    text: str, *, signature: str | None = "sig-1", redacted: str | None = None
+) -> ModelAnswer:
     """Begin an answer with thinking."""
-    return Answer().thinks(text, signature=signature, redacted=redacted)
+    return ModelAnswer().thinks(text, signature=signature, redacted=redacted)
 
 
-def calls(tool: str, *, call_id: str | None = None, **arguments: Any) -> Answer:
+def calls(tool: str, *, call_id: str | None = None, **arguments: Any) -> ModelAnswer:
     """Begin an answer with a tool call."""
-    return Answer().calls(tool, call_id=call_id, **arguments)
+    return ModelAnswer().calls(tool, call_id=call_id, **arguments)
 
 
-def writes(tool: str, raw: str, *, call_id: str | None = None) -> Answer:
+def writes(tool: str, raw: str, *, call_id: str | None = None) -> ModelAnswer:
     """Begin an answer with a tool call written exactly like this."""
-    return Answer().writes(tool, raw, call_id=call_id)
+    return ModelAnswer().writes(tool, raw, call_id=call_id)
 
 
-def stalls() -> Answer:
+def stalls() -> ModelAnswer:
     """Accept the request and say nothing."""
-    return Answer().stalls()
+    return ModelAnswer().stalls()
 
 
 def fails(
@@ -218,18 +220,27 @@ def fails(
     retry_after_ms: int | None = None,
     code: str | None = None,
     type: str | None = None,  # noqa: A002 - the provider's own word
-) -> Answer:
-    """Refuse the request; ``retry_after`` is seconds or an HTTP date."""
+) -> ModelAnswer:
+    """Refuse the request before anything is streamed.
+
+    Args:
+        status: The HTTP status, such as 429.
+        message: The provider's words; None takes usual ones for the status.
+        retry_after: The header: seconds, or an HTTP date.
+        retry_after_ms: The header of some providers: milliseconds.
+        code: The provider's own code, such as ``insufficient_quota``.
+        type: The provider's own kind of error, such as ``invalid_request_error``.
+    """
     headers: dict[str, str] = {}
     if retry_after is not None:
         headers["retry-after"] = str(retry_after)
     if retry_after_ms is not None:
         headers["retry-after-ms"] = str(retry_after_ms)
     text = message if message is not None else STATUS_WORDS.get(status, f"status {status}")
-    return Answer(failure=Failure(status, text, headers, code, type))
+    return ModelAnswer(failure=Failure(status, text, headers, code, type))
 
 
-def overflows(wording: Literal["openai", "anthropic"] = "openai") -> Answer:
+def overflows(wording: Literal["openai", "anthropic"] = "openai") -> ModelAnswer:
     """Refuse the request because it does not fit the window, in either provider's words."""
     if wording == "openai":
         return fails(
@@ -244,12 +255,12 @@ def overflows(wording: Literal["openai", "anthropic"] = "openai") -> Answer:
     )
 
 
-def unauthorized() -> Answer:
+def unauthorized() -> ModelAnswer:
     """Refuse the key."""
     return fails(401, "Incorrect API key provided.", code="invalid_api_key")
 
 
-def out_of_quota() -> Answer:
+def out_of_quota() -> ModelAnswer:
     """Refuse because the account is empty: status 429, but waiting does not help."""
     return fails(
         429,

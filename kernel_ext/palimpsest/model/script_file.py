@@ -12,17 +12,17 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from palimpsest.model.script import Answer, fails, out_of_quota, overflows, unauthorized
+from palimpsest.model.script import ModelAnswer, fails, out_of_quota, overflows, unauthorized
 from palimpsest.transcript.errors import UserError
 
 
-def _calls(answer: Answer, step: dict[str, Any]) -> Answer:
+def _calls(answer: ModelAnswer, step: dict[str, Any]) -> ModelAnswer:
     raw = step.get("raw")
     text = raw if isinstance(raw, str) else json.dumps(step.get("input", {}), ensure_ascii=False)
     return answer.writes(str(step["calls"]), text, call_id=step.get("id"))
 
 
-STEPS: dict[str, Callable[[Answer, dict[str, Any]], Answer]] = {
+STEPS: dict[str, Callable[[ModelAnswer, dict[str, Any]], ModelAnswer]] = {
     "says": lambda answer, step: answer.says(str(step["says"])),
     "thinks": lambda answer, step: answer.thinks(str(step["thinks"])),
     "calls": _calls,
@@ -51,9 +51,9 @@ STEPS: dict[str, Callable[[Answer, dict[str, Any]], Answer]] = {
 }
 
 
-def parse_answer(value: Any) -> Answer:
+def parse_answer(value: Any) -> ModelAnswer:
     """Make an answer of a step or a list of steps."""
-    answer = Answer()
+    answer = ModelAnswer()
     for step in value if isinstance(value, list) else [value]:
         known = [name for name in STEPS if isinstance(step, dict) and name in step]
         if len(known) != 1:
@@ -64,14 +64,14 @@ def parse_answer(value: Any) -> Answer:
     return answer
 
 
-def parse_scenario(value: Any) -> tuple[Answer, ...]:
+def parse_scenario(value: Any) -> tuple[ModelAnswer, ...]:
     """Make answers of a scenario: a list of answers."""
     if not isinstance(value, list):
         raise UserError("A scenario is a list of answers.")
     return tuple(parse_answer(item) for item in value)
 
 
-def read_scenario(path: Path) -> tuple[Answer, ...]:
+def read_scenario(path: Path) -> tuple[ModelAnswer, ...]:
     """Read the answers from a JSON file."""
     try:
         value = json.loads(path.read_text(encoding="utf-8"))

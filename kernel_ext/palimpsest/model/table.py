@@ -6,16 +6,19 @@ takes a few milliseconds and keeps nothing but the entries that were asked for.
 
 import json
 import re
+from collections.abc import Iterator
 from functools import cache
 from importlib.util import find_spec
 from json import JSONDecoder
 from pathlib import Path
 from typing import Any
 
+from palimpsest.model.providers import FAMILIES, NUMBERED, PUBLISHED, ROUTED, ROUTES
 from palimpsest.transcript.values import ModelRef, Price, PriceTier
 
 TABLE_FILE = "model_prices_and_context_window_backup.json"
-ENTRY = re.compile(r'^    "([^"]+)": \{', re.MULTILINE)
+ENTRY = re.compile(r'^ {0,4}"([^"]+)": \{$', re.MULTILINE)
+"""The beginning of an entry; one stands at the margin in litellm 1.106."""
 LONG_PROMPT = re.compile(r"^input_cost_per_token_above_(\d+)k_tokens$")
 MILLION = 1_000_000
 
@@ -52,12 +55,71 @@ def entry(key: str) -> dict[str, Any] | None:
 
 
 def find(ref: ModelRef) -> dict[str, Any] | None:
-    """Return the entry of a model: by full id, or by bare name when the provider agrees."""
-    found = entry(ref.id)
-    if found is not None:
-        return found
-    bare = entry(ref.name)
-    return bare if bare is not None and bare.get("litellm_provider") == ref.provider else None
+    """Return the entry of a model, by the names under which litellm itself looks for it."""
+    for key in _spellings(ref):
+        found = entry(key)
+        if found is not None and _is_of(found, ref.provider):
+            return {**_general(key, str(found.get("litellm_provider"))), **found}
+    return None
+
+
+RULES = "fallback_generalizations"
+"""The entry with what holds for all models of a family, where an entry of theirs does not say it."""
+
+
+def _general(key: str, provider: str) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for pattern, providers, facts in _rules():
+        if provider in providers and pattern.search(key):
+            found |= facts
+    return found
+
+
+@cache
+def _rules() -> tuple[tuple[re.Pattern[str], frozenset[str], dict[str, Any]], ...]:
+    made = []
+    for rule in (entry(RULES) or {}).get("rules", ()):
+        providers = rule.get("fill_missing_for_providers")
+        if providers and isinstance(rule.get("model_info"), dict):
+            pattern = re.compile(rule["pattern"], re.IGNORECASE)
+            made.append((pattern, frozenset(providers), rule["model_info"]))
+    return tuple(made)
+
+
+REGION = re.compile(
+    r"^(?:us|us-gov|eu|apac|ap|au|ca|jp|global|amer|sa)\.|^[a-z]{2}(?:-[a-z]+)+-\d/"
+)
+"""Where a model of Bedrock runs, which stands before its name."""
+COPY = re.compile(r"-\d{4}-\d{2}-\d{2}$")
+NUMBER = re.compile(r"-\d+$")
+
+
+def _spellings(ref: ModelRef) -> Iterator[str]:
+    yield ref.id
+    yield ref.name
+    if ref.provider in ROUTED:
+        name = ref.name
+        for route in ROUTES:
+            name = name.removeprefix(route)
+        yield name
+        while (base := REGION.sub("", name)) != name:
+            yield base
+            name = base
+        yield name.rpartition(":")[0]
+    elif ref.provider == PUBLISHED:
+        yield from (f"meta/{ref.name}", f"{ref.id}@latest", f"{ref.name}@latest")
+    copied = NUMBER if ref.provider in NUMBERED else COPY
+    short = copied.sub("", ref.name)
+    yield from (f"{ref.provider}/{short}", short, f"{ref.provider}/{ref.id}")
+
+
+def _is_of(found: dict[str, Any], provider: str) -> bool:
+    """Say whether an entry tells of a provider's model; some providers have several names."""
+    said = found.get("litellm_provider")
+    if said is None or said == provider:
+        return True
+    family = next((one for one in FAMILIES if provider.startswith(one)), None)
+    return family is not None and str(said).startswith(family)
 
 
 def provider_of(name: str) -> str | None:
@@ -67,31 +129,38 @@ def provider_of(name: str) -> str | None:
     return provider if isinstance(provider, str) else None
 
 
+@cache
+def _models() -> dict[str, tuple[str, ...]]:
+    """Return all names of each provider's models that chat."""
+    found: dict[str, list[str]] = {}
+    for key, value in json.loads(_text() or "{}").items():
+        said = str(value.get("litellm_provider") or "")
+        provider = next((one for one in FAMILIES if said.startswith(one)), said)
+        head, _, tail = key.partition("/")
+        name = tail if tail and head in (provider, said) else key
+        if value.get("mode") in {"chat", "responses"} and not (
+            tail and name == key and head in found
+        ):
+            found.setdefault(provider, []).append(name)
+            if value.get("supports_function_calling"):
+                found.setdefault(f"{provider} tools", []).append(name)
+    return {provider: tuple(sorted(set(names))) for provider, names in found.items()}
+
+
+def every_name(provider: str) -> tuple[str, ...]:
+    """Return all names of a provider's models that chat, dated copies too."""
+    return _models().get(provider, ())
+
+
 def names(provider: str) -> tuple[str, ...]:
     """Return the names of a provider's models that chat and call tools, dated copies left out."""
-    whole: dict[str, Any] = json.loads(_text() or "{}")
-    found = []
-    for key, value in whole.items():
-        head, _, tail = key.partition("/")
-        name = tail if head == provider else key
-        if (head == provider or not tail) and _serves(value, provider) and not ASIDE.search(name):
-            _entries[key] = value
-            found.append(name)
-    return tuple(sorted(set(found)))
+    return tuple(one for one in _models().get(f"{provider} tools", ()) if not ASIDE.search(one))
 
 
 ASIDE = re.compile(
     r"\d{4}-?\d{2}-?\d{2}|-\d{4}$|-v\d+:|^ft:|audio|realtime|live|search|computer|tts|image|transcribe"
 )
 """Names of dated copies and of models made for something else than a chat with tools."""
-
-
-def _serves(found: dict[str, Any], provider: str) -> bool:
-    return (
-        found.get("litellm_provider") == provider
-        and found.get("mode") in {"chat", "responses"}
-        and bool(found.get("supports_function_calling"))
-    )
 
 
 def price(found: dict[str, Any]) -> Price:

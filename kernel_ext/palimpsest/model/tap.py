@@ -8,6 +8,7 @@ sits between the two: it notes the real finish and usage, and knows when the byt
 from collections.abc import AsyncIterator, Callable
 from typing import Any
 
+from palimpsest.model.not_a_stream import checked_bytes, checked_lines
 from palimpsest.model.usage import field
 
 
@@ -33,6 +34,12 @@ def native_finish(chunk: Any) -> str | None:
     return None
 
 
+def _checking(response: Any, done: Callable[[], None]) -> Callable[[], Any]:
+    """Return what reads a response's bytes, and sees whether they are a stream and have an end."""
+    pieces = response.aiter_bytes
+    return lambda: checked_bytes(pieces(), response, done)
+
+
 class Tap:
     """An async iterator around a provider's raw stream."""
 
@@ -42,6 +49,10 @@ class Tap:
         self.usage: Any = None
         """The last usage that the provider reported."""
         self.exhausted = False
+        self.refused = False
+        """The model said that it will not answer, in the field for that."""
+        self.done = False
+        """The stream said that it is at its end, whether or not the answer had a finish."""
         self._raw: Any = None
         self._iterator: Any = None
         self._attached = False
@@ -66,6 +77,11 @@ class Tap:
             return raw
         self._attached = True
         self._raw = raw
+        response = getattr(raw, "response", None)
+        if response is not None and hasattr(response, "aiter_bytes"):
+            response.aiter_bytes = _checking(response, self._done)
+        if hasattr(getattr(raw, "streaming_response", None), "aclose"):
+            raw.streaming_response = checked_lines(raw.streaming_response)
         if hasattr(raw, "chunk_parser"):
             raw.chunk_parser = self._listening(raw.chunk_parser)
         if hasattr(raw, "reasoning_content_chunks"):
@@ -89,6 +105,9 @@ class Tap:
 
         return parser
 
+    def _done(self) -> None:
+        self.done = True
+
     def settle(self, stream: Any) -> None:
         """Take the wrapper's word where the raw stream could not be watched."""
         if not self._attached:
@@ -100,12 +119,21 @@ class Tap:
             finish = chunk.get("finish_reason") if chunk.get("is_finished") else None
         else:
             choices = getattr(chunk, "choices", None)
+            self._hear_refusal(choices)
             finish = getattr(choices[0], "finish_reason", None) if choices else None
         if finish and not self._native:
             self.finish = str(finish)
         reported = field(chunk, "usage")
         if reported is not None:
             self.usage = reported
+
+    def _hear_refusal(self, choices: Any) -> None:
+        """Let a refusal be said: it has a field of its own, which litellm leaves out."""
+        delta = getattr(choices[0], "delta", None) if choices else None
+        words = getattr(delta, "refusal", None)
+        if isinstance(words, str) and words and delta is not None and not delta.content:
+            self.refused = True
+            delta.content, delta.refusal = words, None
 
     def __aiter__(self) -> AsyncIterator[Any]:
         return self

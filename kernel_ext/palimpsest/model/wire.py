@@ -1,7 +1,7 @@
 """Write neutral messages in the shape a provider accepts, and hash what was written.
 
-Pure. Each family of providers has rules of its own: which ids a tool call may have, where
-images may stand, whose thinking may travel back. What leaves this module is OpenAI's shape,
+Pure. Each provider has rules of its own, which its profile says: which ids a tool call may have,
+where images may stand, whose thinking may travel back. What leaves this module is OpenAI's shape,
 which litellm translates further; the same input always gives the same bytes, since prompt
 caches and the recorded hashes depend on it (spec/session-engine.md 1.11).
 """
@@ -22,8 +22,7 @@ from palimpsest.model.letters import (
     unread,
 )
 from palimpsest.model.media import media
-from palimpsest.model.providers import Family, family
-from palimpsest.model.rounds import in_rounds, knows_ids
+from palimpsest.model.rounds import in_rounds
 from palimpsest.transcript.flat import (
     CallBlock,
     FlatMessage,
@@ -32,17 +31,19 @@ from palimpsest.transcript.flat import (
     ResultBlock,
     TextBlock,
 )
+from palimpsest.transcript.provider import ProviderProfile, profile
+from palimpsest.transcript.provider_rows import CacheMarks
 from palimpsest.transcript.values import ModelInfo, ToolSpec
 
 SEPARATOR = "\n\n"
+MARK = "cache_control"
 CACHE_MARK = {"type": "ephemeral"}
-MARKED_FAMILIES = frozenset({"anthropic"})
-"""Only these take cache marks; the others cache by themselves or refuse the field."""
-MEDIA_IN_RESULTS = frozenset({"anthropic"})
-"""Only these take images inside a tool result; the others get them as a user message after it."""
 MEDIA_NOTICE = "Attached media from tool result:"
-MISTRAL_BETWEEN = "Done."
-"""Mistral refuses a user message right after a tool result."""
+BETWEEN = "Done."
+"""Said where a user message may not come right after a tool result."""
+
+THINKING_FIELD = "reasoning_content"
+"""Where an answer's thinking stands in OpenAI's shape; most servers refuse to have it back."""
 
 NOBODY_ASKED = "(Nobody has said anything yet.)"
 """Most servers refuse a request in which only the system speaks."""
@@ -59,29 +60,35 @@ class ProviderMessage:
     part_ids: tuple[str, ...]
 
 
-def to_provider(messages: FlatMessages, model: ModelInfo) -> tuple[Body, ...]:
+def to_provider(
+    messages: FlatMessages, model: ModelInfo, target: ProviderProfile | None = None
+) -> tuple[Body, ...]:
     """Return provider messages in OpenAI's shape."""
-    return tuple(message.body for message in convert(messages, model))
+    return tuple(message.body for message in convert(messages, model, target))
 
 
-def convert(messages: FlatMessages, model: ModelInfo) -> tuple[ProviderMessage, ...]:
-    """Return provider messages, each with the message and parts it came from."""
-    return tuple(_Writer(model, messages).write(messages))
+def convert(
+    messages: FlatMessages, model: ModelInfo, target: ProviderProfile | None = None
+) -> tuple[ProviderMessage, ...]:
+    """Return provider messages, each with the message and parts it came from.
+
+    ``target`` is the profile of an older projection, where a request of it is written again.
+    """
+    return tuple(_WireWriter(model, messages, target or profile(model.ref)).write(messages))
 
 
-class _Writer:
+class _WireWriter:
     """Writes one request for one model."""
 
-    def __init__(self, model: ModelInfo, messages: FlatMessages) -> None:
+    def __init__(self, model: ModelInfo, messages: FlatMessages, target: ProviderProfile) -> None:
         self._model = model
-        self._family = family(model.ref)
-        self._in_rounds = self._family == "gemini" and not knows_ids(model.ref)
-        self._ids = allowed_ids(messages, self._family)
+        self._target = target
+        self._ids = allowed_ids(messages, target)
         self._out: list[ProviderMessage] = []
         self._held_media: list[tuple[MediaBlock, FlatMessage]] = []
 
     def write(self, messages: FlatMessages) -> list[ProviderMessage]:
-        for message in in_rounds(messages) if self._in_rounds else messages:
+        for message in in_rounds(messages) if self._target.equal_calls_once else messages:
             if message.role != "tool":
                 self._release_media()
             match message.role:
@@ -109,7 +116,11 @@ class _Writer:
         if not text.strip():
             return
         last = self._out[-1] if self._out else None
-        if last is not None and last.body["role"] == "system" and self._family != "anthropic":
+        if (
+            last is not None
+            and last.body["role"] == "system"
+            and self._target.leading_role == "system"
+        ):
             # Chat templates of local models refuse a second system message.
             body = {"role": "system", "content": last.body["content"] + SEPARATOR + text}
             parts = tuple(b.part_id for b in message.blocks if b.part_id is not None)
@@ -121,8 +132,8 @@ class _Writer:
         content = self._content(message.blocks)
         if not content:
             return
-        if self._family == "mistral" and self._out and self._out[-1].body["role"] == "tool":
-            self._put({"role": "assistant", "content": MISTRAL_BETWEEN}, message, ())
+        if self._target.answers_results and self._out and self._out[-1].body["role"] == "tool":
+            self._put({"role": "assistant", "content": BETWEEN}, message, ())
         self._put({"role": "user", "content": content}, message, message.blocks)
 
     def _content(self, blocks: Iterable[Any]) -> str | list[Body]:
@@ -144,7 +155,7 @@ class _Writer:
             body["tool_calls"] = calls
         if not calls and not (body["content"] or "").strip():
             return
-        body |= thinking(message, self._family)
+        body |= thinking(message, self._target)
         self._put(body, message, message.blocks)
 
     def _call(self, block: CallBlock) -> Body:
@@ -152,7 +163,7 @@ class _Writer:
             "id": self._ids(block.call_id),
             "type": "function",
             "function": {
-                "name": tool_name(block.tool, self._family),
+                "name": tool_name(block.tool, self._target),
                 "arguments": arguments(block.input),
             },
         }
@@ -166,26 +177,32 @@ class _Writer:
                     "tool_call_id": self._ids(block.call_id),
                     "content": content,
                 }
-                if self._family in {"gemini", "mistral"}:
-                    body["name"] = tool_name(block.tool, self._family)
+                if self._target.results_named:
+                    body["name"] = tool_name(block.tool, self._target)
                 self._put(body, message, (block,))
 
     def _result_content(self, block: ResultBlock, message: FlatMessage) -> str | list[Body]:
         text = clean(block.text)
-        if self._family == "gemini":
+        if self._target.results_parsed:
             text = unread(text)
         if not block.media:
             return text
-        if self._family not in MEDIA_IN_RESULTS:
-            self._held_media.extend((item, message) for item in block.media)
+        inside = [item for item in block.media if self._stays(item)]
+        self._held_media.extend((item, message) for item in block.media if item not in inside)
+        if not inside:
             return text
         first = [{"type": "text", "text": text}] if text.strip() else []
-        return [*first, *map(self._media, block.media)]
+        return [*first, *map(self._media, inside)]
+
+    def _stays(self, block: MediaBlock) -> bool:
+        """Say whether a file may stand inside a result."""
+        taken = self._target.media_in_results
+        return taken == "all" or (taken == "images" and block.mime.startswith("image/"))
 
     def _media(self, block: MediaBlock) -> Body:
         # A file's name comes from anywhere.
         named = block.model_copy(update={"filename": clean(block.filename or "")})
-        return media(named, self._model)
+        return media(named, self._model, self._target)
 
     def _release_media(self) -> None:
         """Send images of tool results as a user message after the last of the results."""
@@ -198,19 +215,19 @@ class _Writer:
         self._user(FlatMessage(role="user", blocks=(notice, *blocks), message_id=source.message_id))
 
 
-def thinking(message: FlatMessage, target: Family) -> Body:
+def thinking(message: FlatMessage, target: ProviderProfile) -> Body:
     """Return the thinking that travels back, to the family that thought it and nobody else."""
-    if target not in {"anthropic", "gemini", "deepseek"}:
+    if target.thinking_field is None and not target.keeps_signatures:
         return {}
     blocks = [block for block in message.blocks if block.type == "reasoning"]
-    if target == "deepseek":
+    if target.thinking_field is not None:
         text = clean(SEPARATOR.join(block.text for block in blocks if block.text))
         wanted = any((block.metadata or {}).get("field") for block in blocks)
-        return {"reasoning_content": text} if text or wanted else {}
+        return {target.thinking_field: text} if text or wanted else {}
     signed = [
         item
         for block in blocks
-        if (block.metadata or {}).get("family", target) == target
+        if (block.metadata or {}).get("family", target.family) == target.family
         for item in (block.metadata or {}).get("thinking_blocks", ())
         if (item.get("signature") or item.get("type") == "redacted_thinking")
         # What was signed cannot be mended.
@@ -222,10 +239,10 @@ def thinking(message: FlatMessage, target: Family) -> Body:
 def can_think(messages: Sequence[Body], model: ModelInfo) -> bool:
     """Say whether the model may be asked to think now.
 
-    Anthropic's models cannot begin with it in the middle: the calls that are being answered must
-    have come after thinking, and have not where another model made them, or thinking was off.
+    Some models cannot begin with it in the middle: the calls that are being answered must have come
+    after thinking, and have not where another model made them, or thinking was off.
     """
-    if family(model.ref) != "anthropic":
+    if not profile(model.ref).thinks_before_calls:
         return True
     first: Body | None = None
     answered = False
@@ -258,35 +275,46 @@ def _marked(message: Body) -> Body:
     if isinstance(content, list) and content:
         return {
             **message,
-            "content": [*content[:-1], {**content[-1], "cache_control": CACHE_MARK}],
+            "content": [*content[:-1], {**content[-1], MARK: CACHE_MARK}],
         }
-    return {**message, "cache_control": CACHE_MARK}
+    return {**message, MARK: CACHE_MARK}
 
 
 def without_marks(message: Body) -> Body:
     """Return the message as it is without a cache mark."""
     content = message.get("content")
-    if not isinstance(content, list) and "cache_control" not in message:
+    if not isinstance(content, list) and MARK not in message:
         return message
-    bare = {name: value for name, value in message.items() if name != "cache_control"}
+    bare = {name: value for name, value in message.items() if name != MARK}
     if isinstance(content, list):
         bare["content"] = [
-            {name: value for name, value in block.items() if name != "cache_control"}
-            for block in content
+            {name: value for name, value in block.items() if name != MARK} for block in content
         ]
     return bare
 
 
 def sendable(messages: Iterable[Body], model: ModelInfo) -> tuple[Body, ...]:
-    """Take off what this model's servers refuse, whoever put it on."""
-    target = family(model.ref)
-    refused = set()
-    if target not in {"anthropic", "gemini"}:
-        refused.add("thinking_blocks")
-    if target != "deepseek":
-        refused.add("reasoning_content")
-    kept = messages if target in MARKED_FAMILIES else map(without_marks, messages)
-    return tuple({k: v for k, v in message.items() if k not in refused} for message in kept)
+    """Take off what this model's servers refuse, whoever put it on, and name its cache marks."""
+    target = profile(model.ref)
+    refused = set() if target.keeps_signatures else {"thinking_blocks"}
+    if target.thinking_field != THINKING_FIELD:
+        refused.add(THINKING_FIELD)
+    return tuple(
+        {
+            name: value
+            for name, value in _marked_for(message, target.cache_marks).items()
+            if name not in refused
+        }
+        for message in messages
+    )
+
+
+def _marked_for(message: Body, field: CacheMarks) -> Body:
+    """Return a message with its cache mark as the server names it, or without."""
+    if field == MARK:
+        return message
+    bare = without_marks(message)
+    return bare if field == "none" or bare == message else {**bare, field: CACHE_MARK}
 
 
 _CANONICAL = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"))

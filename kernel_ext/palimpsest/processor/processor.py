@@ -8,6 +8,7 @@ only by ``take_calls`` after the stream has really ended.
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from palimpsest.model.model import (
@@ -27,7 +28,8 @@ from palimpsest.model.model import (
     ToolInputStarted,
     ToolReturned,
 )
-from palimpsest.processor.recorder import Desk
+from palimpsest.processor.person_time import PersonTime
+from palimpsest.processor.recorder import StreamServices
 from palimpsest.tools.tool import ToolOutcome
 from palimpsest.transcript.decisions import Decision
 from palimpsest.transcript.errors import AbortedError, ErrorValue
@@ -48,6 +50,7 @@ from palimpsest.transcript.parts import (
     ToolPending,
     ToolRunning,
 )
+from palimpsest.transcript.whole_characters import whole, whole_values
 
 ABORTED = "Tool execution aborted"
 MOST_FILES = 500
@@ -64,7 +67,7 @@ class Processor:
 
     def __init__(
         self,
-        desk: Desk,
+        desk: StreamServices,
         message: AssistantMessage,
         *,
         request_id: str | None = None,
@@ -75,6 +78,8 @@ class Processor:
         """A person rejected a call without feedback: the turn ends here."""
         self.circle: str | None = None
         """Why the turn ends here, where the guard against circles ends it."""
+        self.person = PersonTime(desk.clock)
+        """Counts how long the calls waited for a person."""
         self._desk = desk
         self._request_id = request_id
         self._window = window
@@ -107,7 +112,7 @@ class Processor:
 
     def handle(self, event: StreamEvent) -> None:
         """Take one event of the stream, or of a tool that finished."""
-        self._handlers[type(event)](event)
+        self._handlers[type(event)](_whole(event))
 
     def take_calls(self) -> list[ToolCalled]:
         """Return the complete calls that wait to be run, once; provider-executed ones excluded."""
@@ -138,7 +143,7 @@ class Processor:
         if event.id not in self._texts:
             return
         part, words = self._texts.pop(event.id)
-        update = {"text": "".join(words), "time": self._ended(part.time)}
+        update = {"text": whole("".join(words)), "time": self._ended(part.time)}
         if event.metadata is not None:
             update["metadata"] = event.metadata
         self._put(part.model_copy(update=update))
@@ -169,7 +174,7 @@ class Processor:
         if event.id not in self._thoughts:
             return
         part, words = self._thoughts.pop(event.id)
-        update = {"text": "".join(words), "time": self._ended(part.time)}
+        update = {"text": whole("".join(words)), "time": self._ended(part.time)}
         if event.metadata is not None:
             update["metadata"] = event.metadata
         self._put(part.model_copy(update=update))
@@ -249,7 +254,7 @@ class Processor:
             output=text,
             blob=blob,
             title=outcome.title,
-            metadata=dict(outcome.metadata),
+            metadata=dict(outcome.metadata) | self.person.of(part.call_id),
             time=self._ended(part.state.time),
             attachments=attachments,
         )
@@ -273,7 +278,7 @@ class Processor:
         state = ToolFailed(
             input=part.state.input,
             error=event.error,
-            metadata=part.state.metadata | (event.metadata or {}),
+            metadata=part.state.metadata | (event.metadata or {}) | self.person.of(part.call_id),
             time=self._ended(part.state.time),
         )
         self._put_tool(part.model_copy(update={"state": state}))
@@ -320,6 +325,7 @@ class Processor:
     def _step_finished(self, event: StepFinished) -> None:
         self._close_words()
         reason = event.reason if event.reason in KNOWN_REASONS else "unknown"
+        waited = self.person.total
         self._put(
             StepFinishPart(
                 **self._base(),
@@ -327,7 +333,8 @@ class Processor:
                 snapshot=self._after,
                 cost=event.cost,
                 tokens=event.usage,
-                seconds=round((self._desk.clock() - self._step_began) / 1000, 3),
+                seconds=round((self._desk.clock() - self._step_began - waited) / 1000, 3),
+                waited_seconds=round(waited / 1000, 3) if waited else None,
                 context_tokens=event.usage.prompt + event.usage.output + event.usage.reasoning,
                 window=self._window,
             ),
@@ -415,6 +422,14 @@ class Processor:
     def _message(self, *, sync: bool = False, **update: Any) -> None:
         self.message = self.message.model_copy(update=update)
         self._desk.recorder.append(MessageUpdated(info=self.message), sync=sync)
+
+
+def _whole(event: StreamEvent) -> StreamEvent:
+    """Return the event with whole characters; a delta's words stay, the next may complete them."""
+    if not isinstance(event, TextDelta | ReasoningDelta | ToolInputDelta):
+        return whole_values(event)
+    changed = whole_values(event)
+    return event if changed is event else replace(changed, text=event.text)
 
 
 def _outcome(tool: str, output: Any) -> ToolOutcome:

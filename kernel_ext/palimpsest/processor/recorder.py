@@ -28,7 +28,7 @@ class Recorder(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Desk:
+class StreamServices:
     """What one step is processed with."""
 
     recorder: Recorder

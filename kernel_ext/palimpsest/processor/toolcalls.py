@@ -104,9 +104,19 @@ async def _run(
     except Escaped as escaped:
         return ToolErred(call.id, f"The tool {tool.name!r} failed: {escaped}.")
     except Exception as broken:  # noqa: BLE001  a tool's defect must not end the session
-        return ToolErred(
-            call.id, f"The tool {tool.name!r} failed: {type(broken).__name__}: {broken}"
-        )
+        return _broken(call, tool, broken)
+
+
+def _broken(call: ToolCalled, tool: Tool, broken: Exception) -> Result:
+    """Return a defect of the tool as its error, unless the kernel ends."""
+    if no_more_threads(broken):
+        return _aborted(call, {})
+    return ToolErred(call.id, f"The tool {tool.name!r} failed: {type(broken).__name__}: {broken}")
+
+
+def no_more_threads(broken: Exception) -> bool:
+    """Tell whether this broke because the interpreter ends, where pools take no more."""
+    return isinstance(broken, RuntimeError) and str(broken).startswith("cannot schedule")
 
 
 async def _until_abort(

@@ -6,7 +6,7 @@ said to the model only, and shows code as code and a change as a difference.
 
 import json
 import re
-from typing import Any
+from typing import Any, assert_never
 
 from palimpsest.transcript.parts import (
     ToolCompleted,
@@ -90,8 +90,10 @@ def output_text(part: ToolPart) -> str:
             return f"{printed}\n{part.state.error}" if printed else part.state.error
         case ToolRunning():
             return str(part.state.metadata.get("output", ""))
-        case _:
+        case ToolPending():
             return ""
+        case _:
+            assert_never(part.state)
 
 
 def _result(output: str) -> str:

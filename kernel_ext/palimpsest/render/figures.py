@@ -25,7 +25,7 @@ KINDS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Share:
+class TokenShare:
     """Some tokens of one kind."""
 
     kind: str
@@ -33,7 +33,12 @@ class Share:
 
 
 def gauge(
-    shares: Sequence[Share], window: int, *, reserve: int = 0, width: int = 176, height: int = 6
+    shares: Sequence[TokenShare],
+    window: int,
+    *,
+    reserve: int = 0,
+    width: int = 176,
+    height: int = 6,
 ) -> str:
     """Return the window as one stacked bar, with the reserve for the answer at its end."""
     window = max(window, 1)

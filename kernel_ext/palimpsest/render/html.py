@@ -10,21 +10,22 @@ import re
 from collections.abc import Iterable, Sequence
 
 from palimpsest.render.escape import clean, in_html, one_line
-from palimpsest.render.figures import Share, gauge
+from palimpsest.render.figures import TokenShare, gauge
 from palimpsest.render.markup import to_html
-from palimpsest.render.pieces import Piece
+from palimpsest.render.pieces import Excerpt
 from palimpsest.render.story import (
     LOOKING,
-    Call,
     Caps,
     Item,
     Notes,
     Notice,
+    OutlineCall,
+    OutlineStep,
     Said,
     Scrub,
-    Step,
     Strip,
     Thought,
+    is_prompt,
     tell_error,
     told,
 )
@@ -81,8 +82,7 @@ def render_message(
     made = [_item(item) for item in items]
     if message.info.role == "assistant" and message.info.error:
         made.append(_item(tell_error(message.info.error, scrub)))
-    said = message.info.role == "user" and all(not isinstance(item, Strip) for item in items)
-    kind = "prompt" if said else "answer"
+    kind = "prompt" if is_prompt(message) else "answer"
     return f'<section class="{kind}">\n{_join(made)}\n</section>' if any(made) else ""
 
 
@@ -115,9 +115,9 @@ def _item(item: Item) -> str:
             return f'<div class="said">{to_html(item.text)}{more}</div>'
         case Thought():
             return _thought(item)
-        case Call():
+        case OutlineCall():
             return _call(item)
-        case Step():
+        case OutlineStep():
             return _step(item)
         case Strip():
             return _strip(item.words)
@@ -135,7 +135,7 @@ def _thought(item: Thought) -> str:
     )
 
 
-def _call(item: Call) -> str:
+def _call(item: OutlineCall) -> str:
     time = "" if item.seconds is None else duration(item.seconds)
     right = {"waiting": "waiting for you", "running": "running", "pending": "being written"}
     row = (
@@ -166,7 +166,7 @@ def _call(item: Call) -> str:
     )
 
 
-def _piece(piece: Piece | None, kind: str) -> str:
+def _piece(piece: Excerpt | None, kind: str) -> str:
     if piece is None or not piece.text.strip():
         return ""
     text = clean(piece.text).strip("\n")
@@ -191,11 +191,11 @@ def _figure(figure: Attachment) -> str:
     return _muted(f"{figure.filename or 'file'} ({figure.mime})")
 
 
-def _step(item: Step) -> str:
+def _step(item: OutlineStep) -> str:
     made = f"<span>{_words(item.words)}</span>"
     if item.used is not None and item.window is not None:
         made += (
-            f" {gauge([Share('used', item.used)], item.window)}"
+            f" {gauge([TokenShare('used', item.used)], item.window)}"
             f" <span>{_words(share_words(item.used, item.window))}</span>"
         )
     return f'<p class="step">{made}</p>'

@@ -10,19 +10,20 @@ fences, so a call's code is not nested in a list or a quote.
 from collections.abc import Iterable, Sequence
 
 from palimpsest.render.escape import code_block, code_span, inline, one_line
-from palimpsest.render.pieces import Piece
+from palimpsest.render.pieces import Excerpt
 from palimpsest.render.prose import safe_markdown
 from palimpsest.render.story import (
-    Call,
     Caps,
     Item,
     Notes,
     Notice,
+    OutlineCall,
+    OutlineStep,
     Said,
     Scrub,
-    Step,
     Strip,
     Thought,
+    is_prompt,
     tell,
     tell_error,
     told,
@@ -59,7 +60,7 @@ def render_message(
     """Return one message as Markdown, with the error it ended in."""
     items = told(message, caps=caps, scrub=scrub, notes=notes, first_step=first_step)
     body = _join(_item(item) for item in items)
-    if message.info.role == "user" and all(not isinstance(item, Strip) for item in items):
+    if is_prompt(message):
         return _join(["**Prompt**", body])
     error = message.info.error if message.info.role == "assistant" else None
     return _join([body, _item(tell_error(error, scrub)) if error else ""])
@@ -96,9 +97,9 @@ def _item(item: Item) -> str:
             return _join([safe_markdown(item.text), _left_out(item.left_out)])
         case Thought():
             return _thought(item)
-        case Call():
+        case OutlineCall():
             return _call(item)
-        case Step():
+        case OutlineStep():
             return _step(item)
         case Strip():
             return _strip(item.words)
@@ -112,7 +113,7 @@ def _thought(item: Thought) -> str:
     return f"> *{head}*" + (f" · {inline(words)}" if words else "")
 
 
-def _call(item: Call) -> str:
+def _call(item: OutlineCall) -> str:
     row = [f"{SIGNS[item.status]} **{code_span(item.tool) or '`tool`'}**"]
     if item.subject:
         row.append(code_span(item.subject))
@@ -135,11 +136,11 @@ def _call(item: Call) -> str:
     )
 
 
-def _piece(piece: Piece | None) -> str:
+def _piece(piece: Excerpt | None) -> str:
     return code_block(piece.text, piece.language) if piece and piece.text.strip() else ""
 
 
-def _step(item: Step) -> str:
+def _step(item: OutlineStep) -> str:
     row = f"*{inline(item.words)}*"
     if item.used is None or item.window is None:
         return row

@@ -9,7 +9,7 @@ from palimpsest.render.words import count
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class Excerpt:
     """A piece of a tool call's input or output, shortened if need be."""
 
     text: str
@@ -19,8 +19,8 @@ class Piece:
 
 
 def share(
-    given: Piece | None, came: Piece | None, room: int, lines: int, *, whole_tail: bool
-) -> tuple[Piece | None, Piece | None]:
+    given: Excerpt | None, came: Excerpt | None, room: int, lines: int, *, whole_tail: bool
+) -> tuple[Excerpt | None, Excerpt | None]:
     """Cut both so that they fit the room; the output gets at least half when it needs it."""
     came = _fewer_lines(came, lines, whole_tail=whole_tail) if came else None
     need = len(came.text.encode()) if came else 0
@@ -31,7 +31,7 @@ def share(
     return given, _cut(came, left, whole_tail=whole_tail) if came else None
 
 
-def _fewer_lines(piece: Piece, most: int, *, whole_tail: bool) -> Piece:
+def _fewer_lines(piece: Excerpt, most: int, *, whole_tail: bool) -> Excerpt:
     lines = piece.text.rstrip("\n").split("\n")
     if len(lines) <= most:
         return piece
@@ -42,7 +42,7 @@ def _fewer_lines(piece: Piece, most: int, *, whole_tail: bool) -> Piece:
     return replace(piece, text="\n".join(shown), left_out=piece.left_out + left_out)
 
 
-def _cut(piece: Piece, room: int, *, whole_tail: bool) -> Piece:
+def _cut(piece: Excerpt, room: int, *, whole_tail: bool) -> Excerpt:
     data = piece.text.encode()
     if len(data) <= room:
         return piece

@@ -1,23 +1,26 @@
 """Say in a sentence why something is not, or not whole, in what the model sees.
 
 Border: pure. A decision keeps its rule and its numbers; the sentence for a learner is made of them
-when it is read, so that better words reach old sessions too. Numbers of a log are data: where one
-is missing the sentence says less.
+when it is read, so that better words reach old sessions too. Every view takes its words from here:
+the cell and the panel are sent them with the decision (``frontends/page_records.py``). What the rules of
+pruning say stands with their numbers, in ``transcript/pruning.py``.
 """
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Mapping
+from typing import TypeGuard, assert_never
 
-from palimpsest.render.words import count, duration
-from palimpsest.transcript.decisions import EXCLUDE, Decision
+from palimpsest.render.escape import one_line
+from palimpsest.transcript.decisions import EXCLUDE, OWN_RULES, Decision, OwnRule, PersonRule
+from palimpsest.transcript.number_words import Numbers, count, ends, joined, number
+from palimpsest.transcript.pruning import PRUNE_RULE, is_prune_rule, why_pruned
 
 MOST_NAMES = 5
 """Lost names that a sentence tells; the decision holds more."""
 
-MOST = 10**15
-"""A larger number, or none at all, is nothing that a rule could have counted."""
-
-Numbers = Mapping[str, Any]
+PINNED = "Pinned: kept in every request"
+LEFT_OUT = "Left out of every request, as asked; it is kept here"
+SET_ASIDE = "Left out for the model; it is kept here"
+KEPT = "the whole text is kept"
 
 
 def reason(decision: Decision) -> str:
@@ -27,89 +30,96 @@ def reason(decision: Decision) -> str:
 
 def told(decision: Decision) -> str:
     """Return what the numbers of a decision tell; nothing where the rule is not known."""
-    words = _RULES.get(decision.rule)
-    return words(decision.numbers) if words is not None else ""
+    rule, numbers = decision.rule, decision.numbers
+    pruning = rule.removeprefix(PRUNE_RULE)
+    if pruning != rule:
+        return why_pruned(pruning, numbers) if is_prune_rule(pruning) else ""
+    return _why(rule, numbers) if _is_own(rule) else ""
 
 
-def _truncate(numbers: Numbers) -> str:
-    lines, limit = _number(numbers, "max_lines"), _number(numbers, "max_bytes")
-    if not lines or not limit:
-        return _ends(numbers)
-    longer = f"When the tool ended, its output was longer than {lines} lines or {limit} bytes."
-    return _joined(longer, _ends(numbers))
+def mark(decision: Decision) -> str:
+    """Return what stands under a part for which a decision holds: what was done to it, and why."""
+    why = one_line(told(decision), LONGEST)
+    match decision.action:
+        case "pin":
+            return PINNED
+        case "drop":
+            return LEFT_OUT if decision.rule == EXCLUDE else joined(f"{SET_ASIDE}.", why)
+        case "truncate":
+            return joined(_reduced("Truncated", decision, ends_in="." if why else ""), why)
+        case "clear":
+            return joined(_reduced("Cleared", decision, ends_in="." if why else ""), why)
+        case "summarise" | "keep" | "repair" | "wrap" | "restore":
+            return why
+        case _:
+            assert_never(decision.action)
 
 
-def _ends(numbers: Numbers) -> str:
-    """Say what of a text is left."""
-    head, tail = _number(numbers, "head_chars"), _number(numbers, "tail_chars")
-    ends = [
-        f"the {end} {chars} characters"
-        for end, chars in (("first", head), ("last", tail))
-        if chars not in ("", "0")
-    ]
-    if not ends:
-        return ""
-    omitted = _number(numbers, "omitted")
-    unit = str(numbers.get("unit", ""))
-    left_out = f"; {omitted} {unit} are left out" if omitted not in ("", "0") and unit else ""
-    return f"Shown: {' and '.join(ends)}{left_out}."
+LONGEST = 600
+"""Characters of a sentence that a strip shows."""
 
 
-def _opencode(numbers: Numbers) -> str:
-    protect, reached = _number(numbers, "protect_tokens"), _number(numbers, "reached_tokens")
-    if not protect:
-        return ""
-    stood = f" (it stood at {reached})" if reached else ""
-    return _joined(
-        f"Older than the newest {protect} tokens of tool output{stood}.", _at_once(numbers)
+def _reduced(done: str, decision: Decision, *, ends_in: str) -> str:
+    before, after = count(decision.tokens_before), count(decision.tokens_after)
+    return (
+        f"{done} for the model: {before} → {after} tokens, by rule {one_line(decision.rule)}; "
+        f"{KEPT}{ends_in}"
     )
 
 
-def _batch(numbers: Numbers) -> str:
-    return _joined(_which(numbers), _why_now(numbers), _at_once(numbers))
+def _is_own(rule: str) -> TypeGuard[OwnRule]:
+    return rule in OWN_RULES
 
 
-def _which(numbers: Numbers) -> str:
-    match numbers.get("reason"):
-        case "read-again":
-            return "The same file was read again later."
-        case "changed":
-            return "The file was changed later."
+def _why(rule: OwnRule, numbers: Numbers) -> str:
+    match rule:
+        case "truncate":
+            return _truncate(numbers)
+        case "recover/oversized":
+            return _oversized(numbers)
+        case "remind/steered":
+            return _steered(numbers)
+        case "compact":
+            return _summary(numbers)
+        case "compact/aside":
+            return _aside(numbers)
+        case "compact/plan":
+            return "Another policy would have begun the newest turns here."
+        case "import":
+            return "It was cleared before the session was brought here."
         case _:
-            protect = _number(numbers, "protect_tokens")
-            return f"Older than the newest {protect} tokens of tool output." if protect else ""
+            return _by_hand(rule)
 
 
-def _why_now(numbers: Numbers) -> str:
-    if numbers.get("cold"):
-        return "The provider's cache was cold, so that a change cost nothing."
-    used, start = _number(numbers, "used_tokens"), _number(numbers, "start_tokens")
-    if not used or not start:
-        return ""
-    return f"The request had grown to {used} tokens, and from {start} on old outputs are cleared."
+def _by_hand(rule: PersonRule) -> str:
+    match rule:
+        case "user/pin":
+            return "A person keeps this in every request."
+        case "user/unpin":
+            return "A person no longer keeps this in every request."
+        case "user/exclude":
+            return "A person left this out of what the model sees."
+        case "user/restore":
+            return "A person brought this back."
+        case "user/undo-compaction":
+            return "A person undid the compaction, so that the model sees again what it had summarised."
+        case _:
+            assert_never(rule)
 
 
-def _at_once(numbers: Numbers) -> str:
-    batch, least = _number(numbers, "batch_tokens"), _number(numbers, "minimum_tokens")
-    if not batch:
-        return ""
-    worth = f" ({least} are the least that is worth a change)" if least else ""
-    return f"{batch} tokens went at once{worth}."
-
-
-def _cold(numbers: Numbers) -> str:
-    age = numbers.get("cache_age_seconds")
-    if isinstance(age, bool) or not isinstance(age, int | float) or not abs(age) < MOST:
-        return _ends(numbers)
-    words = f"The provider's cache had not been used for {duration(age)}, so that a change cost nothing."
-    return _joined(words, _ends(numbers))
+def _truncate(numbers: Numbers) -> str:
+    lines, limit = number(numbers, "max_lines"), number(numbers, "max_bytes")
+    if not lines or not limit:
+        return ends(numbers)
+    longer = f"When the tool ended, its output was longer than {lines} lines or {limit} bytes."
+    return joined(longer, ends(numbers))
 
 
 def _oversized(numbers: Numbers) -> str:
-    limit = _number(numbers, "limit_chars")
+    limit = number(numbers, "limit_chars")
     what = "The request did not fit"
     words = f"{what}, and the output was longer than {limit} characters." if limit else f"{what}."
-    return _joined(words, _ends(numbers))
+    return joined(words, ends(numbers))
 
 
 def _summary(numbers: Numbers) -> str:
@@ -123,29 +133,13 @@ def _summary(numbers: Numbers) -> str:
 
 
 def _lost(kind: str, told: object) -> str:
-    if not isinstance(told, Mapping) or not _number(told, "lost") or not told.get("lost"):
+    if not isinstance(told, Mapping) or not number(told, "lost") or not told.get("lost"):
         return ""
     given = told.get("names")
     names = [str(name) for name in given][:MOST_NAMES] if isinstance(given, list | tuple) else []
     more = ", …" if names and len(names) < told["lost"] else ""
     listed = f" ({', '.join(names)}{more})" if names else ""
-    return f"{_number(told, 'lost')} of {_number(told, 'found') or 'all'} {kind}{listed}"
-
-
-def _number(numbers: Numbers, name: str) -> str:
-    """Return a number in words; empty where the log has none."""
-    value = numbers.get(name)
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return ""
-    return count(round(value)) if abs(value) < MOST else ""
-
-
-def _joined(*sentences: str) -> str:
-    return " ".join(sentence for sentence in sentences if sentence)
-
-
-def _by_hand(_numbers: Numbers) -> str:
-    return "A person left this out of what the model sees."
+    return f"{number(told, 'lost')} of {number(told, 'found') or 'all'} {kind}{listed}"
 
 
 def _steered(numbers: Numbers) -> str:
@@ -157,17 +151,3 @@ def _steered(numbers: Numbers) -> str:
 def _aside(numbers: Numbers) -> str:
     why = "took too long" if numbers.get("timed_out") else "came to nothing"
     return f"It belongs to a compaction that {why}, so the history goes on as it was before."
-
-
-_RULES: Mapping[str, Callable[[Numbers], str]] = {
-    "truncate": _truncate,
-    EXCLUDE: _by_hand,
-    "prune/opencode": _opencode,
-    "prune/batch": _batch,
-    "prune/cache-ttl": _cold,
-    "recover/oversized": _oversized,
-    "remind/steered": _steered,
-    "compact": _summary,
-    "compact/aside": _aside,
-}
-"""By the decider's name."""

@@ -15,12 +15,13 @@ from typing import Literal
 from palimpsest.render.escape import clean, in_html, one_line
 from palimpsest.render.html import render_item
 from palimpsest.render.story import (
-    Call,
     Caps,
     Item,
     Notes,
+    OutlineCall,
     Scrub,
     Strip,
+    is_prompt,
     tell_error,
     told,
 )
@@ -115,7 +116,7 @@ Embed = Callable[[Attachment | FilePart], Embedded]
 
 
 @dataclass(frozen=True, slots=True)
-class Front:
+class SharePageHead:
     """What stands above the transcript."""
 
     title: str
@@ -128,7 +129,7 @@ class Front:
 
 
 def share_page(
-    front: Front,
+    front: SharePageHead,
     messages: Iterable[Message],
     *,
     scrub: Scrub,
@@ -155,7 +156,7 @@ def share_page(
     yield "</footer>\n</div>\n</body>\n</html>\n"
 
 
-def _head(front: Front, scrub: Scrub) -> Iterator[str]:
+def _head(front: SharePageHead, scrub: Scrub) -> Iterator[str]:
     name = html.escape(one_line(scrub(front.title)) or "Session")
     yield f"{_META}<title>{name}</title>\n<style>{_page_style()}{_RULES}</style>\n</head>\n<body>\n"
     yield f'<div class="page">\n<header>\n<h1>{name}</h1>\n<p class="about">{_words(front.about)}</p>\n'
@@ -221,7 +222,7 @@ class _Body:
         if not made:
             return ""
         inner = "\n".join(made)
-        if info.role == "user" and not any(isinstance(item, Strip) for item in items):
+        if is_prompt(message):
             return f"{self._prompt(info.time.created)}{inner}\n</section>\n"
         label = "Summary" if info.role == "assistant" and info.summary else "Answer"
         return f'<section class="answer">\n<h3>{label}</h3>\n{inner}\n</section>\n'
@@ -235,7 +236,7 @@ class _Body:
         )
 
     def _item(self, item: Item) -> str:
-        if not isinstance(item, Call):
+        if not isinstance(item, OutlineCall):
             return _scrollable(_stepped(render_item(item)))
         figures = [self._figure(self._embed(one)) for one in item.figures]
         call = replace(item, figures=(), strips=(), kept=_less(item))
@@ -275,7 +276,7 @@ class _Body:
                 return f'<p class="muted">▤ {name} ({mime}): {_words(shown.why)}</p>'
 
 
-def _less(call: Call) -> str:
+def _less(call: OutlineCall) -> str:
     """Say how much of a call is not on this page; where it is kept means nothing to its reader."""
     left_out = sum(piece.left_out for piece in (call.input, call.output) if piece is not None)
     return f"{size(left_out)} of this call are not on this page." if left_out else ""
@@ -288,7 +289,7 @@ def _under(words: str, text: str) -> str:
     )
 
 
-def _closed(made: str, call: Call) -> str:
+def _closed(made: str, call: OutlineCall) -> str:
     lines = sum(
         piece.text.count("\n") + 1 for piece in (call.input, call.output) if piece is not None
     )

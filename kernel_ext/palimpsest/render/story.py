@@ -7,13 +7,13 @@ so that no view can forget them. What is left out is counted and the reader is t
 import functools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import assert_never
 
 from palimpsest.render import reasons
 from palimpsest.render.calls import input_text, output_text
 from palimpsest.render.escape import clean, one_line
-from palimpsest.render.pieces import Piece, head, share
+from palimpsest.render.pieces import Excerpt, head, share
 from palimpsest.render.words import (
-    count,
     duration,
     error_words,
     reply_words,
@@ -22,7 +22,7 @@ from palimpsest.render.words import (
     subject,
     telling_line,
 )
-from palimpsest.transcript.decisions import EXCLUDE, Decision
+from palimpsest.transcript.decisions import Decision
 from palimpsest.transcript.errors import ErrorValue
 from palimpsest.transcript.events import (
     DecisionMade,
@@ -33,16 +33,20 @@ from palimpsest.transcript.events import (
 from palimpsest.transcript.messages import Message
 from palimpsest.transcript.notices import notice_of
 from palimpsest.transcript.parts import (
+    WAITED,
     AgentPart,
     Attachment,
     CompactionPart,
     FilePart,
+    NotedPart,
     Part,
     PatchPart,
     ReasoningPart,
     RetryPart,
+    SnapshotPart,
     Span,
     StepFinishPart,
+    StepStartPart,
     SubtaskPart,
     TextPart,
     ToolCompleted,
@@ -50,6 +54,7 @@ from palimpsest.transcript.parts import (
     ToolPart,
     ToolPending,
     ToolRunning,
+    ToolState,
 )
 from palimpsest.transcript.piles import Standing
 from palimpsest.transcript.values import Ask, Reply
@@ -77,7 +82,7 @@ class Caps:
 
     def after(self, parts: Sequence[Part]) -> "Caps":
         """Return what is left of the turn's cap when these parts were shown before."""
-        spent = sum(item.bytes for item in tell(parts, caps=self) if isinstance(item, Call))
+        spent = sum(item.bytes for item in tell(parts, caps=self) if isinstance(item, OutlineCall))
         return replace(self, turn=max(0, self.turn - spent))
 
 
@@ -136,7 +141,7 @@ class Thought:
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class OutlineCall:
     """One tool call."""
 
     status: str
@@ -144,8 +149,8 @@ class Call:
     tool: str
     subject: str
     seconds: float | None
-    input: Piece | None = None
-    output: Piece | None = None
+    input: Excerpt | None = None
+    output: Excerpt | None = None
     remark: str = ""
     """What a person answered, or why it did not run."""
     question: str = ""
@@ -163,7 +168,7 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class OutlineStep:
     """The numbers of one model request."""
 
     words: str
@@ -189,7 +194,7 @@ class Notice:
     """``muted`` or ``error``."""
 
 
-Item = Said | Thought | Call | Step | Strip | Notice
+Item = Said | Thought | OutlineCall | OutlineStep | Strip | Notice
 
 
 def tell(
@@ -207,6 +212,7 @@ def tell(
 
 SUMMARY = "Summary of what came before"
 DRAFT = "Summary so far, of a part of it"
+REJECTED = "Summary that lacked something and was written again"
 FAILED = "Summary that was not used; nothing was cut"
 
 
@@ -223,18 +229,28 @@ def told(
         return tell(message.parts, caps=caps, scrub=scrub, notes=notes, first_step=first_step)
     teller = _Teller(caps or Caps(), scrub, notes or Notes(), first_step)
     failed = message.info.error is not None
-    return tuple(
+    items = tuple(
         Thought(item.text, None, FAILED if failed else _summary_title(part))
         if isinstance(item, Said)
         else item
         for part in message.parts
         for item in teller.items(part)
     )
+    return (*items, *teller.of_summary(message))
+
+
+def is_prompt(message: Message) -> bool:
+    """Tell whether a message is what somebody asked for, and no mark of a compaction."""
+    return message.info.role == "user" and not any(
+        isinstance(part, CompactionPart) for part in message.parts
+    )
 
 
 def _summary_title(part: Part) -> str:
     """Return what the words of a summary are called: those of a part of the conversation, a draft."""
-    return DRAFT if isinstance(part, TextPart) and part.ignored else SUMMARY
+    if not isinstance(part, TextPart) or not part.ignored:
+        return SUMMARY
+    return REJECTED if "rejected" in (part.metadata or {}) else DRAFT
 
 
 def tell_error(error: ErrorValue, scrub: Scrub = str) -> Notice:
@@ -259,19 +275,34 @@ class _Teller:
             case TextPart():
                 return self._said(part)
             case ReasoningPart():
-                return [
-                    Thought(head(self.scrub(part.text), self.caps.text)[0], _seconds(part.time))
-                ]
+                shown = head(self.scrub(part.text), self.caps.text)[0]
+                return [Thought(shown, _seconds(part.time)), *self._marks(part)]
             case ToolPart():
                 return [self._call(part)]
+            case FilePart():
+                name = self._line(part.filename or "file")
+                return [Notice("▤", f"{name} ({one_line(part.mime)})"), *self._marks(part)]
+            case _:
+                return self._noted(part)
+
+    def _noted(self, part: NotedPart) -> list[Item]:
+        match part:
             case StepFinishPart():
                 return self._step_end(part)
             case CompactionPart():
-                why = "the context was nearly full" if part.auto else "as asked"
-                return [Strip(f"A summary of earlier messages, {why}; all are kept")]
+                return [Strip(f"A summary of earlier messages, {_why(part)}; all are kept")]
+            case RetryPart():
+                return [self._retry(part)]
+            case PatchPart():
+                return self._changed(part)
+            case AgentPart():
+                return [Notice("@", self._line(part.name))]
+            case SubtaskPart():
+                return [Notice("→", f"{self._line(part.agent)}: {self._line(part.description)}")]
+            case StepStartPart() | SnapshotPart():
+                return []  # where a step began, for a revert
             case _:
-                notice = self._notice(part)
-                return [notice] if notice else []
+                assert_never(part)
 
     def _said(self, part: TextPart) -> list[Item]:
         told = notice_of(part)
@@ -280,44 +311,43 @@ class _Teller:
         if not part.text.strip() or part.synthetic:
             return []
         shown, left_out = head(self.scrub(part.text), self.caps.text)
-        return [Said(shown, left_out)]
+        return [Said(shown, left_out), *self._marks(part)]
 
     def _step_end(self, part: StepFinishPart) -> list[Item]:
         number, self.step = self.step, self.step + 1
         window = part.window if part.window and part.window > 0 else None
-        items: list[Item] = [Step(step_words(part, number), part.context_tokens, window)]
+        items: list[Item] = [OutlineStep(step_words(part, number), part.context_tokens, window)]
         if part.reason == "length":
             items.append(
                 Notice("✂", "The answer was cut at its length limit.", "Ask it to go on.", "error")
             )
         return items
 
-    def _notice(self, part: Part) -> Notice | None:
-        match part:
-            case FilePart():
-                return Notice("▤", f"{self._line(part.filename or 'file')} ({one_line(part.mime)})")
-            case RetryPart():
-                waited = (part.time.end or part.time.start) - part.time.start
-                why = self._line(_without_traceback(part.error.message)).rstrip(".")
-                if not waited:  # another way was taken at once, such as another model
-                    return Notice("↻", why if why.endswith("…") else f"{why}.")
-                wait = duration(waited / 1_000)
-                return Notice("↻", f"{why}. Attempt {part.attempt}, sent again after {wait}")
-            case PatchPart():
-                names = ", ".join(self._line(name) for name in part.files[:6])
-                more = f" and {len(part.files) - 6} more" if len(part.files) > 6 else ""
-                return Notice("±", f"changed {names}{more}") if part.files else None
-            case AgentPart():
-                return Notice("@", self._line(part.name))
-            case SubtaskPart():
-                return Notice("→", f"{self._line(part.agent)}: {self._line(part.description)}")
-            case _:
-                return None
+    def _retry(self, part: RetryPart) -> Notice:
+        waited = (part.time.end or part.time.start) - part.time.start
+        why = self._line(_without_traceback(part.error.message)).rstrip(".")
+        if not waited:  # another way was taken at once, such as another model
+            return Notice("↻", why if why.endswith("…") else f"{why}.")
+        wait = duration(waited / 1_000)
+        return Notice("↻", f"{why}. Attempt {part.attempt}, sent again after {wait}")
+
+    def _changed(self, part: PatchPart) -> list[Item]:
+        names = ", ".join(self._line(name) for name in part.files[:6])
+        more = f" and {len(part.files) - 6} more" if len(part.files) > 6 else ""
+        return [Notice("±", f"changed {names}{more}")] if part.files else []
+
+    def of_summary(self, message: Message) -> Iterable[Item]:
+        """Yield what is said of a summary as a whole: what is no longer in view."""
+        for one in reversed(self.notes.decisions):
+            is_its = one.action == "summarise" and one.message_id == message.id
+            if is_its and (words := reasons.mark(one)):
+                yield Strip(self.scrub(words))
+                return
 
     def _line(self, text: str) -> str:
         return one_line(self.scrub(text))
 
-    def _call(self, part: ToolPart) -> Call:
+    def _call(self, part: ToolPart) -> OutlineCall:
         state = part.state
         ask, reply = self.notes.asked(part)
         lines = self.caps.looking_lines if part.tool in LOOKING else self.caps.lines
@@ -325,11 +355,11 @@ class _Teller:
         shown_in, shown_out = share(
             *self._texts(part, ask), room, lines, whole_tail=part.tool not in LOOKING
         )
-        call = Call(
+        call = OutlineCall(
             status=_status(part, ask, reply),
             tool=self._line(part.tool),
             subject=one_line(self.scrub(self._subject(part)), 90),
-            seconds=_seconds(getattr(state, "time", None)),
+            seconds=_own_seconds(state),
             input=shown_in,
             output=shown_out,
             remark=self._line(_remark(part, reply)),
@@ -348,7 +378,7 @@ class _Teller:
             return telling_line(code)
         return title or subject(part.state.input)
 
-    def _texts(self, part: ToolPart, ask: Ask | None) -> tuple[Piece | None, Piece | None]:
+    def _texts(self, part: ToolPart, ask: Ask | None) -> tuple[Excerpt | None, Excerpt | None]:
         text, language = input_text(part)
         if ask and _is_open(part) and ask.tool not in (None, part.tool):
             # Another agent asks in the card of the call for which it works.
@@ -362,30 +392,29 @@ class _Teller:
         if given.strip() == self._subject(part).strip():
             given = ""
         return (
-            Piece(given, language) if given.strip() else None,
-            Piece(came, "text") if came.strip() else None,
+            Excerpt(given, language) if given.strip() else None,
+            Excerpt(came, "text") if came.strip() else None,
         )
 
-    def _strips(self, part: ToolPart) -> tuple[str, ...]:
+    def _strips(self, part: Part) -> tuple[str, ...]:
+        """Return what the model sees of a part, where that is not the part as it is."""
         holding = self.notes.standing
-        pinned = (PINNED,) if holding.pinned(part.id, part.message_id) else ()
-        d = holding.reduction(part.id, part.message_id)
-        if d is None:
-            return pinned
-        if d.action == "drop":
-            return (LEFT_OUT if d.rule == EXCLUDE else f"{SET_ASIDE}. {one_line(reasons.told(d))}",)
-        words = (
-            f"{_ACTIONS[d.action]} for the model: {count(d.tokens_before)} → "
-            f"{count(d.tokens_after)} tokens, by rule {one_line(d.rule)}; the whole text is kept"
-        )
-        why = reasons.told(d)
-        return (*pinned, f"{words}. {one_line(why)}" if why else words)
+        pinned = holding.pinned(part.id, part.message_id)
+        reduction = holding.reduction(part.id, part.message_id)
+        reduced = (self._line_of(reduction),) if reduction is not None else ()
+        return (reasons.PINNED, *reduced) if pinned else reduced
+
+    def _line_of(self, decision: Decision) -> str:
+        return self.scrub(reasons.mark(decision))
+
+    def _marks(self, part: Part) -> list[Item]:
+        return [Strip(words) for words in self._strips(part)]
 
 
-_ACTIONS = {"truncate": "Truncated", "clear": "Cleared"}
-PINNED = "Pinned: kept in every request"
-LEFT_OUT = "Left out of every request, as asked; it is kept here"
-SET_ASIDE = "Left out for the model; it is kept here"
+def _why(part: CompactionPart) -> str:
+    if part.overflow:
+        return "the context no longer fitted"
+    return "the context was nearly full" if part.auto else "as asked"
 
 
 def _is_open(part: ToolPart) -> bool:
@@ -422,7 +451,7 @@ def _without_traceback(message: str) -> str:
     return message.partition("Traceback (most recent call last)")[0].strip() or message
 
 
-def _kept(part: ToolPart, *pieces: Piece | None) -> str:
+def _kept(part: ToolPart, *pieces: Excerpt | None) -> str:
     left_out = sum(piece.left_out for piece in pieces if piece is not None)
     blob = part.state.blob if isinstance(part.state, ToolCompleted) else None
     if not left_out:
@@ -432,6 +461,15 @@ def _kept(part: ToolPart, *pieces: Piece | None) -> str:
     else:
         where = f".palimpsest/sessions/{one_line(part.session_id)}"
     return f"{size(left_out)} not shown here; the whole text is kept in {where}"
+
+
+def _own_seconds(state: ToolState) -> float | None:
+    """Return how long a call took, without the time in which a person was asked."""
+    seconds = _seconds(getattr(state, "time", None))
+    waited = getattr(state, "metadata", {}).get(WAITED)
+    if seconds is None or not isinstance(waited, int):
+        return seconds
+    return max(0.0, seconds - waited / 1_000)
 
 
 def _seconds(time: Span | None) -> float | None:

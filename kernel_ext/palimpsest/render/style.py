@@ -50,6 +50,7 @@ pre { background: var(--code); margin: 0; padding: 8px 12px; overflow-x: auto; b
 pre code { background: none; padding: 0; }
 a { color: var(--accent); }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
+.said table { display: block; max-width: 100%; overflow-x: auto; }
 th, td { border-bottom: 1px solid var(--line); padding: 3px 10px; text-align: left; }
 th.right, td.right { text-align: right; } th.middle, td.middle { text-align: center; }
 blockquote { margin: 8px 0; padding-left: 12px; border-left: 2px solid var(--line);

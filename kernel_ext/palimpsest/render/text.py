@@ -7,18 +7,19 @@ move the cursor, change colours or retitle the window.
 from collections.abc import Iterable, Sequence
 
 from palimpsest.render.escape import clean, one_line
-from palimpsest.render.pieces import Piece
+from palimpsest.render.pieces import Excerpt
 from palimpsest.render.story import (
-    Call,
     Caps,
     Item,
     Notes,
     Notice,
+    OutlineCall,
+    OutlineStep,
     Said,
     Scrub,
-    Step,
     Strip,
     Thought,
+    is_prompt,
     tell,
     tell_error,
     told,
@@ -52,7 +53,7 @@ def render_message(
     """Return one message as plain text, with the error it ended in."""
     items = told(message, caps=caps, scrub=scrub, notes=notes, first_step=first_step)
     body = _join(_item(item) for item in items)
-    if message.info.role == "user" and all(not isinstance(item, Strip) for item in items):
+    if is_prompt(message):
         return _indent(body, "> ")
     error = message.info.error if message.info.role == "assistant" else None
     return _join([body, _item(tell_error(error, scrub)) if error else ""])
@@ -91,9 +92,9 @@ def _item(item: Item) -> str:
             return clean(item.text).strip("\n") + more
         case Thought():
             return _thought(item)
-        case Call():
+        case OutlineCall():
             return _call(item)
-        case Step():
+        case OutlineStep():
             return _step(item)
         case Strip():
             return f"--- {item.words} ---"
@@ -107,7 +108,7 @@ def _thought(item: Thought) -> str:
     return f"{head}\n{_indent(clean(item.text).strip(), '  ')}" if item.title else head
 
 
-def _call(item: Call) -> str:
+def _call(item: OutlineCall) -> str:
     row = [f"{SIGNS[item.status]} {item.tool}", item.subject]
     row.append("" if item.seconds is None else duration(item.seconds))
     row.append(item.remark or (item.status if item.status in ("pending", "running") else ""))
@@ -119,7 +120,7 @@ def _call(item: Call) -> str:
     return "\n".join(line for line in lines if line)
 
 
-def _piece(piece: Piece | None, margin: str) -> str:
+def _piece(piece: Excerpt | None, margin: str) -> str:
     if piece is None or not piece.text.strip():
         return ""
     return _indent(clean(piece.text).strip("\n"), margin)
@@ -129,7 +130,7 @@ def _indent(text: str, margin: str) -> str:
     return "\n".join((margin + line).rstrip() for line in text.split("\n"))
 
 
-def _step(item: Step) -> str:
+def _step(item: OutlineStep) -> str:
     if item.used is None or item.window is None:
         return item.words
     return (

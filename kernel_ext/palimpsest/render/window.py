@@ -24,7 +24,7 @@ class Fill:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class WindowEntry:
     """One item of the request."""
 
     kind: str
@@ -62,7 +62,7 @@ class Sheet:
     remarks: tuple[str, ...]
     """How it was counted."""
     entries_title: str
-    entries: tuple[Entry, ...]
+    entries: tuple[WindowEntry, ...]
     more_entries: str
     marks_title: str
     marks: tuple[Mark, ...]

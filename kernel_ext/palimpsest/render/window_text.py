@@ -8,7 +8,7 @@ nothing.
 from collections.abc import Sequence
 
 from palimpsest.render.escape import clean, code_span, inline, one_line
-from palimpsest.render.window import Entry, Fill, Mark, Sheet, share
+from palimpsest.render.window import Fill, Mark, Sheet, WindowEntry, share
 from palimpsest.render.words import count
 
 BAR = 64
@@ -116,7 +116,7 @@ def _mark_markdown(mark: Mark) -> str:
     return f"╌╌╌ ⧄ {head} · *{facts}*{why}"
 
 
-def _entry_lines(entries: Sequence[Entry]) -> list[str]:
+def _entry_lines(entries: Sequence[WindowEntry]) -> list[str]:
     numbers = max((len(count(entry.tokens)) for entry in entries), default=0)
     names = max((len(entry.name) for entry in entries), default=0)
     return [
@@ -126,7 +126,7 @@ def _entry_lines(entries: Sequence[Entry]) -> list[str]:
     ]
 
 
-def _entries_markdown(entries: Sequence[Entry]) -> str:
+def _entries_markdown(entries: Sequence[WindowEntry]) -> str:
     rows = [
         (
             count(entry.tokens),

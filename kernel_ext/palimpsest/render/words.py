@@ -4,9 +4,11 @@ Border: pure; plain text, which each view escapes in its own way.
 """
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, assert_never
 
 from palimpsest.transcript.errors import ErrorValue
+from palimpsest.transcript.number_words import count as count
+from palimpsest.transcript.number_words import duration as duration
 from palimpsest.transcript.parts import StepFinishPart
 from palimpsest.transcript.values import Reply
 
@@ -36,11 +38,6 @@ _OPENINGS = ("import ", "from ", "#", "%", "@", "plt.figure", "plt.style")
 _CENT_DIGITS = 3
 
 
-def count(number: int) -> str:
-    """Return a number with thousands separated."""
-    return f"{number:,}"
-
-
 def some(number: int, thing: str) -> str:
     """Return how many there are of a thing: ``1 prompt``, ``2 prompts``."""
     return f"{count(number)} {thing}{'' if number == 1 else 's'}"
@@ -53,16 +50,6 @@ def short_count(number: int) -> str:
     if number < 999_500:
         return f"{number / 1_000:.1f}k" if number < 9_950 else f"{number / 1_000:.0f}k"
     return f"{number / 1_000_000:.1f}M"
-
-
-def duration(seconds: float) -> str:
-    """Return a duration as people say it: ``0.2 s``, ``3 min 5 s``, ``2 h 1 min``."""
-    if seconds < 59.95:
-        return f"{max(seconds, 0):.1f} s"
-    minutes, rest = divmod(round(seconds), 60)
-    if minutes < 60:
-        return f"{minutes} min {rest} s" if rest else f"{minutes} min"
-    return f"{minutes // 60} h {minutes % 60} min"
 
 
 def size(number: int) -> str:
@@ -94,6 +81,8 @@ def step_words(part: StepFinishPart, number: int) -> str:
     ]
     if part.seconds is not None:
         words.append(duration(part.seconds))
+    if part.waited_seconds is not None:
+        words.append(f"{duration(part.waited_seconds)} for your answers")
     return " · ".join(words)
 
 
@@ -157,10 +146,11 @@ def error_words(error: ErrorValue) -> tuple[str, str]:
             do = "Ask again in a moment." if error.retryable else "Ask again, or use another model."
         case "content-filter":
             do = "Say it differently, or use another model."
-        case "unknown" if error.explained:
-            do = ""
+        case "unknown":
+            again = "Ask again; if it stays, %agent status shows where the record is."
+            do = "" if error.explained else again
         case _:
-            do = "Ask again; if it stays, %agent status shows where the record is."
+            assert_never(error)
     return what, do
 
 

@@ -4,31 +4,36 @@ The same policy gives the recorded requests, to the byte. After the first differ
 estimate: with another request the model might have gone another way.
 """
 
-import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 
-from palimpsest.context.basis import projected, recorded
 from palimpsest.context.estimate import Count
-from palimpsest.context.overflow import overflows
+from palimpsest.context.fit import (
+    Cause,
+    FittedRequest,
+    Shortened,
+    Summarise,
+    reported_full,
+    stored_full,
+)
 from palimpsest.context.oversized import RULE as OVERSIZED
-from palimpsest.context.projection import PROJECTION_VERSION
 from palimpsest.context.reminders import STEERED
 from palimpsest.context.summary import RULE as COMPACT
-from palimpsest.context.texts import load_texts
 from palimpsest.context.view import View
+from palimpsest.model.wire import convert, message_hash, request_hash
 from palimpsest.review.moved import Marked, compact, leave_out
-from palimpsest.review.other import Asking, Other, Prepared, Tries
+from palimpsest.review.other import Asking, Other
 from palimpsest.review.past import Past, Recorded, read_ahead
-from palimpsest.review.requests import policy_of
-from palimpsest.review.shared import Flattened
+from palimpsest.review.recordings import Recordings
+from palimpsest.review.room import ReplayedRoom
 from palimpsest.review.sides import Sides
 from palimpsest.review.standins import SUMMARY_TOKENS
 from palimpsest.review.steps import Compaction, Step
-from palimpsest.review.written import Written
+from palimpsest.review.written import ReplayedRequest
 from palimpsest.store.state import State
 from palimpsest.store.store import Store
 from palimpsest.transcript.decisions import Decision, StepRequest
+from palimpsest.transcript.errors import ContextOverflowError
 from palimpsest.transcript.events import (
     DecisionMade,
     MessageUpdated,
@@ -41,7 +46,8 @@ from palimpsest.transcript.messages import AssistantMessage, UserMessage
 from palimpsest.transcript.parts import CompactionPart, ToolCompleted, ToolPart
 from palimpsest.transcript.piles import PRUNE_RULE
 from palimpsest.transcript.policies import Policy
-from palimpsest.transcript.values import ToolSpec, Usage
+from palimpsest.transcript.provider_versions import profile_at
+from palimpsest.transcript.values import Usage
 
 ASIDE = "compact/aside"
 """Rule of decisions that take out what a failed compaction brought."""
@@ -91,30 +97,33 @@ class Walk:
         self._summary_tokens = summary_tokens
         self._state = State()
         self._past = Past()
-        self._blobs: dict[str, bytes] = {}
-        self._policies: dict[str, Policy] = {}
-        self._given: dict[tuple[str, str], tuple[tuple[str, ...], tuple[ToolSpec, ...]]] = {}
-        """System prompts and tools by their hashes."""
-        self._other = Other(self._state, self._read, counter)
+        self._recordings = Recordings(store, session_id, policy, counter)
+        self._other = Other(self._state, self._recordings.read, counter)
         self._sides = Sides(session_id)
-        self._flattened = Flattened()
-        """Of recorded requests that are counted anew."""
         self._sent: _Sent | None = None
         self._markers: set[str] = set()
-        self._full = False
-        """The tokens reported of the newest answer ask for a compaction."""
+        self._room = ReplayedRoom(self._other)
+        self._cause: Cause = "size"
+        """Why room is wanted besides: the newest answer reported a full window, or was refused."""
         self._in_log = False
         """That answer was the recorded one under the recorded rule, so what followed is in the log."""
-        self._shortens = False
-        """A compaction has failed, so results are cut instead."""
+        self._answer = ""
+        """The newest answer that came to its end."""
+        self._usage: dict[str, Usage] = {}
+        """What would have been reported of answers to requests of another size."""
         self._aside = False
         """What is taken out after a recorded compaction that failed is taken out here, too."""
-        self._turn_open = False
+        self._turn: Asking | None = None
+        """What the newest request of the turn was made of; None where none was sent in it."""
+        self._marked_asking: Asking | None = None
 
     def steps(self) -> Iterator[Step]:
         """Yield every step as it would have been."""
         self._past = read_ahead(self._store.read(self._session_id))
         for record in self._store.read(self._session_id):
+            if record.seq > self._past.seq:
+                # ReplayedRequest since, by a kernel that has the session open.
+                return
             self._before(record)
             self._state.apply(record)
             found = self._after(record)
@@ -129,6 +138,9 @@ class Walk:
 
     def _before(self, record: Record) -> None:
         match record.event:
+            case MessageUpdated(info=AssistantMessage() as info) if info.id in self._past.unsent:
+                if self._state.message(info.id) is None:
+                    self._not_sent(info)
             case MessageUpdated(info=UserMessage() as info):
                 new = self._state.message(info.id) is None
                 if new and not _by_engine(info) and not info.joins:
@@ -168,24 +180,34 @@ class Walk:
         known = self._state.part(part.message_id, part.id)
         ended = isinstance(known, ToolPart) and isinstance(known.state, ToolCompleted)
         whole = isinstance(part.state, ToolCompleted) and not part.state.metadata.get("truncated")
-        if whole and not ended and self._sent is not None:
-            self._other.truncate(part, self._sent.asking)
+        # A task that a prompt asked for runs before the first request of its turn.
+        request = self._past.following.get(part.message_id)
+        if whole and not ended and request is not None:
+            self._other.truncate(part, self._recordings.asking(request))
 
     def _turn_ended(self) -> None:
         """Do what the loop does when a turn has ended."""
-        if self._sent is not None and self._turn_open:
-            self._turn_open = False
-            self._settle(self._sent.asking)
-            self._other.prune_after_turn(self._sent.asking)
-        self._other.tries = Tries()
+        if self._turn is not None:
+            self._settle(replace(self._turn, without=None))
+        turn, self._turn, self._cause = self._turn, None, "size"
+        self._room.turn_ended(turn and replace(turn, without=None))
 
     def _settle(self, asking: Asking) -> None:
-        """Do what is due before anything else happens."""
-        if self._shortens and self._other.tries.may_truncate(asking.policy):
-            self._other.shorten(asking)
-        if self._full and not self._in_log:
-            self._compact(asking, None)
-        self._shortens = self._full = False
+        """Do what was due when the turn ended: cut results after a summary failed, or make room."""
+        if self._room.waits and not self._room.failed:
+            return
+        if not self._room.waits:
+            asks = self._room.may_summarise(asking, self._cause)
+            if (
+                self._cause == "size"
+                or (asks and self._in_log)
+                or (self._cause == "full" and not asks)
+            ):
+                return
+        found = self._room.make(asking, self._cause)
+        while isinstance(found, Summarise):
+            self._compact(asking, None, overflow=found.overflow)
+            found = self._room.make(asking) if self._room.failed else None
 
     # Compactions
 
@@ -198,10 +220,10 @@ class Walk:
         asking = self._asking_at(recorded)
         if asking is None:
             return
+        self._marked_asking = asking
         marked = self._recorded_compaction(recorded, asking)
         self.recorded_since.compactions.append(marked.compaction())
         wanted = not recorded.auto or self._wants(recorded, asking)
-        self._full = False
         if wanted:
             self._compact(asking, marked)
         else:
@@ -210,14 +232,41 @@ class Walk:
 
     def _wants(self, recorded: Recorded, asking: Asking) -> bool:
         """Tell whether the policy asks for a compaction at a recorded marker."""
-        if not self._other.tries.may_compact(asking.policy):
-            return False
-        if recorded.overflow:
-            return self._would_be_refused()
-        if self._full:
+        first = self._sent is None
+        if first and recorded.request is None:
+            # It came with a conversation from elsewhere, and no loop that we know asked for it.
             return True
+        if recorded.overflow and not first and not self._would_be_refused():
+            return False
         before = replace(asking, without=recorded.marker_id)
-        return not self._other.prepare(before).route.fits
+        cause, self._cause = self._due(before, refused=recorded.overflow), "size"
+        made = self._room.make(before, cause)
+        return isinstance(made, Summarise) or self._rests_on_the_record(recorded, asking)
+
+    def _rests_on_the_record(self, recorded: Recorded, asking: Asking) -> bool:
+        """Tell whether the record alone says why a compaction came, and the policy is the recorded one.
+
+        The window that it was asked for in may be another than that of the step before. It stands in
+        the request for the summary; a kernel that ended before that was sent has told it nowhere.
+        """
+        if self._sent is None:
+            return self._policy is None
+        known = self._sent.record
+        return recorded.request is None and self._recordings.policy(known) == asking.policy
+
+    def _due(self, asking: Asking, *, refused: bool = False) -> Cause:
+        """Return why room is to be made before the next request."""
+        if refused or self._cause in ("refused", "failed"):
+            return "refused" if refused else self._cause
+        held = self._other.held(asking)
+        usage = self._usage
+        full = stored_full(
+            self._other.messages(asking.without),
+            asking.model,
+            held.policy,
+            lambda info: usage.get(info.id, info.tokens),
+        )
+        return "full" if full else "size"
 
     def _would_be_refused(self) -> bool:
         """Tell whether the provider, which refused the newest request, would have refused this one."""
@@ -226,31 +275,26 @@ class Walk:
         was, step = self.recorded[-1], self._sent.step
         return step.sha256 == was.sha256 or step.tokens >= was.tokens
 
-    def _compact(self, asking: Asking, marked: Marked | None, *, overflow: bool = False) -> bool:
-        """Compact now; false when that failed, so that something else must be tried."""
-        if marked is None or marked.recorded.auto:
-            self._other.tries.compactions += 1
+    def _compact(self, asking: Asking, marked: Marked | None, *, overflow: bool = False) -> None:
+        """Compact now, and tell the room how that ended."""
         without = marked.message.id if marked is not None else asking.without
-        held = replace(asking, without=without)
+        held = self._other.held(replace(asking, without=without))
         done = compact(self._other, held, marked, self._summary_tokens, overflow=overflow)
         adopted = done is not None and not done.stand_in
         self._aside = adopted
         if done is not None:
             self.since.compactions.append(done)
-        failed = done is None or not done.good
         stopped = marked is not None and adopted and marked.recorded.stopped
-        by_hand = marked is not None and not marked.recorded.auto
-        self._shortens = failed and not stopped and not by_hand
-        return not failed
+        self._room.summarised(failed=done is None or not done.good, stopped=stopped)
 
     def _recorded_compaction(self, recorded: Recorded, asking: Asking) -> Marked:
         messages = self._state.messages()
         at = next(i for i, one in enumerate(messages) if one.id == recorded.marker_id)
         seen = messages[: at + 1]
         decisions = self._state.decisions
-        view = View(seen, decisions, load_texts(seen, self._read, decisions))
+        view = View.of(seen, decisions, self._recordings.read)
         request = recorded.request or (self._sent.record if self._sent else None)
-        policy = self._recorded_policy(request) if request is not None else Policy()
+        policy = self._recordings.policy(request) if request is not None else Policy()
         return Marked(recorded, messages[at], view, policy, asking.model, self._counter)
 
     def _asking_at(self, recorded: Recorded) -> Asking | None:
@@ -259,16 +303,20 @@ class Walk:
         info = message.info if message is not None else None
         request = self._past.following.get(recorded.marker_id)
         if self._sent is not None and (
-            request is None or self._sent.record.model.ref == getattr(info, "model", None)
+            request is None
+            or (
+                self._turn is not None
+                and self._sent.record.model.ref == getattr(info, "model", None)
+            )
         ):
             request = self._sent.record
         if request is None or info is None:
             return None
         asked = recorded.request or request
-        policy = self._policy or self._recorded_policy(asked)
+        policy = self._recordings.replayed(asked)
         # What was known of a model may have changed since the step before.
         model = asked.model if asked.model.ref == request.model.ref else request.model
-        asking = self._asking(request)
+        asking = self._recordings.asking(request)
         return replace(asking, model=model, policy=policy, now=info.time.created, without=None)
 
     # Requests
@@ -280,58 +328,97 @@ class Walk:
         message = self._state.message(request.message_id or "")
         if request.purpose == "compaction" and (message is None or not self._aside):
             return
+        if request.purpose == "compaction" and self._marked_asking is not None:
+            self._turn = self._marked_asking
         self._note(request)
+
+    def _not_sent(self, info: AssistantMessage) -> None:
+        """Make room for a request that was not made, since nothing was enough."""
+        known = (self._sent.record if self._sent else None, self._past.following.get(info.id))
+        request = next((one for one in known if one and one.model.ref == info.model), None)
+        if request is None:
+            # Nothing tells how large the window of this model is.
+            return
+        asking = replace(self._recordings.asking(request), now=info.time.created, without=None)
+        cause, self._cause = self._due(asking), "size"
+        found = self._room.make(asking, cause)
+        while isinstance(found, Summarise | Shortened):
+            if isinstance(found, Summarise):
+                self._compact(asking, None, overflow=found.overflow)
+            found = self._room.make(asking)
 
     def _note(self, request: StepRequest) -> None:
         """Remember a request that would have been made: what was reported of it calibrates the next."""
         other = self._other
         other.newest, other.touched = request, request.facts.now
-        estimator = (self._policy or self._recorded_policy(request)).estimator
+        estimator = self._recordings.replayed(request).estimator
         if estimator != request.facts.estimator:
-            messages, decisions = self._state.messages(), self._state.decisions
-            view = View(messages, decisions, load_texts(messages, self._read, decisions))
-            basis = recorded(request, view, self._read, self._counter, self._session_id)
-            held = replace(basis, count=self._counter(estimator))
-            weigh = other.weighed(estimator).message
-            other.weights[request.id] = projected(held, flatten=self._flattened, weigh=weigh).total
+            other.weights[request.id] = self._recordings.projection(
+                request, self._state, estimator, other.weighed(estimator)
+            ).total
 
     def _step(self, seq: int, request: StepRequest) -> Step:
         """Make the step of a recorded request."""
-        asking = self._asking(request)
-        self._settle(asking)
-        prepared, written, fits = self._fitting(request, asking)
-        self._shortens = False
+        asking = self._recordings.asking(request)
+        fitted, written, fits = self._fitting(request, asking)
         since = self.recorded_since
         was = self._sides.was(seq, request, self._state.items, since.decisions, since.compactions)
         made, self._other.new = tuple(self._other.new), []
-        step = self._sides.other(was, request, prepared, written)
+        step = self._sides.other(was, request, fitted, written)
         step = replace(step, fits=fits, decisions=made, compactions=tuple(self.since.compactions))
         self.recorded.append(was)
         self._sent = _Sent(step, request, asking)
-        self._turn_open = True
+        self._turn = asking
         self._other.turn_over()
         self._note(request)
         self.since, self.recorded_since = Since(), Since()
         return step
 
-    def _fitting(self, request: StepRequest, asking: Asking) -> tuple[Prepared, Written, bool]:
+    def _fitting(
+        self, request: StepRequest, asking: Asking
+    ) -> tuple[FittedRequest, ReplayedRequest, bool]:
         """Make a request that fits, with as many compactions as that takes and the policy allows."""
+        cause, self._cause = self._due(asking), "size"
+        made: tuple[FittedRequest, ReplayedRequest] | None = None
         while True:
-            prepared = self._other.prepare(asking)
-            built = prepared.built
-            count = self._counter(request.facts.estimator)
-            weighed = self._other.weighed(request.facts.estimator)
-            seen = built.view.messages
-            written = self._sides.write(built.projection, asking, count, seen, weighed)
-            refused = self._is_refused(request, written)
-            fits = prepared.route.fits and not refused
-            if fits or not self._may_compact(prepared):
-                return prepared, written, fits
-            held = replace(asking, policy=built.policy)
-            if not self._compact(held, None, overflow=refused and prepared.route.fits):
-                return prepared, written, fits
+            found = self._room.make(asking, cause)
+            match found:
+                case FittedRequest():
+                    made = found, self._write(request, asking, found)
+                    refused = self._is_refused(request, made[1])
+                    if not refused:
+                        return *made, found.route.fits
+                    cause = "refused"
+                case Summarise():
+                    self._compact(asking, None, overflow=found.overflow)
+                case Shortened():
+                    pass
+                case None if made is not None:
+                    return *made, False
+                case None:
+                    # The turn would have ended; the recorded one, or another one, goes on.
+                    cause = "size"
 
-    def _is_refused(self, request: StepRequest, written: Written) -> bool:
+    def _write(
+        self, request: StepRequest, asking: Asking, fitted: FittedRequest
+    ) -> ReplayedRequest:
+        """Write a request as a provider would be sent it, or as the hook did that was asked about this one."""
+        estimator = request.facts.estimator
+        weighed = self._other.weighed(estimator)
+        held = self._other.held(asking)
+        count, seen = self._counter(estimator), fitted.view.messages
+        written = self._sides.write(fitted.projection, held, count, seen, weighed)
+        if request.opaque is None:
+            return written
+        made = self._recordings.projection(request, self._state, estimator, weighed)
+        target = profile_at(request.model.ref, request.projection)
+        asked = convert(made.messages, request.model, target)
+        if request_hash(tuple(message_hash(one.body) for one in asked)) != written.sha256:
+            return written
+        sent = self._recordings.hook_wrote(request)
+        return self._sides.hooked(written, request, self._state.items, sent)
+
+    def _is_refused(self, request: StepRequest, written: ReplayedRequest) -> bool:
         """Tell whether the provider would refuse a request, by what it reported of others.
 
         The recorded request was sent, whatever our estimate says.
@@ -340,58 +427,26 @@ class Walk:
             return False
         return round(written.tokens * request.facts.calibration) > request.model.window
 
-    def _may_compact(self, prepared: Prepared) -> bool:
-        possible = any(
-            isinstance(one.info, AssistantMessage) for one in prepared.built.view.messages
-        )
-        return possible and self._other.tries.may_compact(prepared.built.policy)
-
     def _answered(self, info: AssistantMessage) -> None:
-        """Look whether the tokens of an answer ask for a compaction, under the rules that look at them."""
+        """Look whether an answer asks for room: by its reported tokens, or since it was refused."""
         sent = self._sent
         if sent is None or sent.record.message_id != info.id or info.time.completed is None:
             return
-        policy = sent.asking.policy
-        if info.error is not None or not policy.overflow.rule.startswith("opencode"):
+        if self._answer == info.id:
+            # Why its turn ended was written into it later.
             return
+        self._answer = info.id
+        policy = sent.asking.policy
         was = self.recorded[-1]
         same = sent.step.sha256 == was.sha256
-        self._in_log = same and self._recorded_policy(sent.record).overflow == policy.overflow
-        usage = info.tokens if same else _scaled(info.tokens, sent.step.tokens, was.tokens)
-        full = overflows(usage, sent.record.model, policy.overflow)
-        self._full = full and self._other.tries.may_compact(policy)
-
-    def _asking(self, request: StepRequest) -> Asking:
-        key = (request.system.sha256, request.tools.sha256)
-        if key not in self._given:
-            system: list[str] = json.loads(self._read(key[0]))
-            tools = json.loads(self._read(key[1]))
-            self._given[key] = (
-                tuple(system),
-                tuple(ToolSpec.model_validate(spec) for spec in tools),
-            )
-        system_words, tool_specs = self._given[key]
-        return Asking(
-            model=request.model,
-            system=system_words,
-            tools=tool_specs,
-            policy=self._policy or self._recorded_policy(request),
-            now=request.facts.now,
-            without=request.message_id,
-            # Another policy is asked of the software of today; the own one gave what that version gave.
-            version=PROJECTION_VERSION if self._policy is not None else request.projection,
-        )
-
-    def _recorded_policy(self, request: StepRequest) -> Policy:
-        key = request.policy_blob.sha256 if request.policy_blob is not None else request.id
-        if key not in self._policies:
-            self._policies[key] = policy_of(self._store, request)
-        return self._policies[key]
-
-    def _read(self, sha256: str) -> bytes:
-        if sha256 not in self._blobs:
-            self._blobs[sha256] = self._store.get_blob(sha256)
-        return self._blobs[sha256]
+        self._in_log = same and self._recordings.policy(sent.record).overflow == policy.overflow
+        usage = info.tokens
+        if not same:
+            usage = self._usage[info.id] = _scaled(info.tokens, sent.step.tokens, was.tokens)
+        if isinstance(info.error, ContextOverflowError) and self._would_be_refused():
+            self._cause = "failed" if info.error.compaction_failed else "refused"
+        elif info.error is None and reported_full(usage, sent.record.model, policy):
+            self._cause = "full"
 
 
 def _by_engine(info: UserMessage) -> bool:

@@ -6,7 +6,7 @@ A decision itself names no time; its record in the log does. Order is the log's.
 from collections.abc import Iterable, Set
 
 from palimpsest.context.summary import RULE as COMPACT
-from palimpsest.review.ledger import Moment
+from palimpsest.review.window_contents import Moment
 from palimpsest.transcript.decisions import Decision
 from palimpsest.transcript.events import DecisionMade, MessageUpdated, Record, StepRequested
 from palimpsest.transcript.messages import UserMessage

@@ -6,12 +6,12 @@ what was recorded of the compaction is hidden.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from palimpsest.context.compact import Plan, plan, weigher
+from palimpsest.context.compact import CompactionPlan, plan, weigher
 from palimpsest.context.estimate import Count
 from palimpsest.context.overflow import usable
-from palimpsest.context.summary import seen_at
+from palimpsest.context.summary import SYSTEM, project_summary, seen_at
 from palimpsest.context.view import View
 from palimpsest.review.other import Asking, Other
 from palimpsest.review.past import Recorded
@@ -43,10 +43,10 @@ class Marked:
     counter: Callable[[str], Count]
 
     @property
-    def plan(self) -> Plan:
+    def plan(self) -> CompactionPlan:
         """What was summarised, and what was kept, planned as the loop did it."""
         bare = with_tail(self.message, None)
-        view = View((*self.view.messages[:-1], bare), self.view.decisions, self.view.texts)
+        view = replace(self.view, messages=(*self.view.messages[:-1], bare))
         return plan_at(view, bare.id, self.policy, self.model, self.counter)
 
     def compaction(self, covered: int | None = None) -> Compaction:
@@ -57,6 +57,7 @@ class Marked:
             covered=len(self.plan.head) if covered is None else covered,
             tokens_before=recorded.tokens_before,
             tokens_after=recorded.tokens_after,
+            requested=recorded.requested,
             stand_in=False,
             good=recorded.good,
             by_hand=not recorded.auto,
@@ -92,7 +93,7 @@ def compact(
     made = plan_at(view, marker.id, asking.policy, asking.model, other.counter)
     if marked is not None and _same(marked, made, asking.policy):
         return marked.compaction(len(made.head))
-    return _stand_in(other, asking, marked, marker, made, before, size)
+    return _stand_in(other, asking, marked, view, made, before, size)
 
 
 def leave_out(other: Other, recorded: Recorded) -> None:
@@ -107,14 +108,14 @@ def plan_at(
     policy: Policy,
     model: ModelInfo,
     counter: Callable[[str], Count],
-) -> Plan:
+) -> CompactionPlan:
     """Plan the compaction that a marker asks for; it is the last message, and names no tail yet."""
     seen = seen_at(view, marker_id, policy)
     weigh = weigher(policy, model.ref, counter(policy.estimator))
     return plan(seen, policy.compact, usable(model, policy.overflow), weigh)
 
 
-def _same(marked: Marked, made: Plan, policy: Policy) -> bool:
+def _same(marked: Marked, made: CompactionPlan, policy: Policy) -> bool:
     """Tell whether the recorded compaction summarised and kept the same, in the same words."""
     theirs, ours = marked.policy.compact, policy.compact
     if (theirs.model, theirs.prompt, theirs.serialize) != (ours.model, ours.prompt, ours.serialize):
@@ -132,11 +133,21 @@ def _stand_in(
     other: Other,
     asking: Asking,
     marked: Marked | None,
-    marker: Message,
-    made: Plan,
+    view: View,
+    made: CompactionPlan,
     before: Messages,
     size: int,
 ) -> Compaction | None:
+    """Put a text of so many tokens in the place of what a plan covers; the marker is the view's last message."""
+    marker = view.messages[-1]
+    requested = project_summary(
+        view,
+        marker_id=marker.id,
+        system=(SYSTEM,),
+        model=asking.model.ref,
+        policy=asking.policy,
+        count=other.counter(asking.policy.estimator),
+    ).total
     policy = asking.policy
     count = other.counter(policy.estimator)
     weight = weigher(policy, asking.model.ref, count)(made.head)
@@ -159,6 +170,7 @@ def _stand_in(
         covered=len(made.head),
         tokens_before=tokens_before,
         tokens_after=tokens_after,
+        requested=requested,
         stand_in=True,
         by_hand=marked is not None and not marked.recorded.auto,
     )

@@ -11,7 +11,8 @@ from typing import Any
 
 from palimpsest.model.wire import prompt_text
 from palimpsest.render.escape import one_line
-from palimpsest.review.ledger import Item, Ledger
+from palimpsest.review.ledger import Ledger
+from palimpsest.review.window_contents import ReportItem
 from palimpsest.transcript.decisions import StepRequest
 
 KINDS = {"system": "system", "assistant": "assistant", "tool": "output"}
@@ -39,7 +40,7 @@ def opaque(
 
 def _item(
     message: Mapping[str, Any], tokens: int, ratio: float, scrub: Callable[[str], str]
-) -> Item:
+) -> ReportItem:
     kind = KINDS.get(str(message["role"]), "user")
     words = one_line(scrub(prompt_text((message,)).removeprefix(str(message["role"]))))  # type: ignore[arg-type]
-    return Item(kind, NAME, words, round(tokens * ratio))
+    return ReportItem(kind, NAME, words, round(tokens * ratio))

@@ -4,22 +4,18 @@ People, tools and answers are the recorded ones. The deciders and the projection
 live loop; only compactions, which need a model, are made up elsewhere (``review/moved.py``).
 """
 
+import functools
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from palimpsest.context.estimate import Count
-from palimpsest.context.oversized import truncate_oversized
+from palimpsest.context.fit import Inputs
 from palimpsest.context.policy import reserve
-from palimpsest.context.precheck import Way
 from palimpsest.context.projection import PROJECTION_VERSION, Projection, project
-from palimpsest.context.prune import BEFORE_REQUESTS, prune
-from palimpsest.context.reminders import remind
-from palimpsest.context.route import Route, calibration
-from palimpsest.context.texts import load_texts
+from palimpsest.context.route import calibration
 from palimpsest.context.truncate import truncate
-from palimpsest.context.undo import folded, suspended
+from palimpsest.context.undo import suspended
 from palimpsest.context.view import View, whole_output
-from palimpsest.context.ways import routed
 from palimpsest.review.shared import Flattened, Weighed
 from palimpsest.store.state import State
 from palimpsest.transcript.decisions import Decision, Facts, StepRequest
@@ -44,42 +40,6 @@ class Asking:
     version: int = PROJECTION_VERSION
 
 
-@dataclass(frozen=True, slots=True)
-class Built:
-    """A request as it would be now."""
-
-    policy: Policy
-    view: View
-    projection: Projection
-
-
-@dataclass(frozen=True, slots=True)
-class Prepared:
-    """A request with all taken out of it that the policy takes out, and whether it fits."""
-
-    built: Built
-    facts: Facts
-    route: Route
-
-
-@dataclass(slots=True)
-class Tries:
-    """What was tried in one turn to make room."""
-
-    compactions: int = 0
-    truncations: int = 0
-    shorten: bool = False
-    """The way out asks for oversized results to be cut once the summary is there."""
-
-    def may_compact(self, policy: Policy) -> bool:
-        """Tell whether another compaction may be tried in this turn."""
-        return policy.overflow.auto and self.compactions < policy.compact.max_attempts
-
-    def may_truncate(self, policy: Policy) -> bool:
-        """Tell whether oversized results may still be cut in this turn."""
-        return self.truncations < policy.recovery.truncations
-
-
 @dataclass(slots=True)
 class Other:
     """The session that would have been, beside the recorded one.
@@ -95,7 +55,6 @@ class Other:
     decisions: list[Decision] = field(default_factory=list)
     new: list[Decision] = field(default_factory=list)
     """Those that nobody asked for yet."""
-    tries: Tries = field(default_factory=Tries)
     newest: StepRequest | None = None
     """The newest recorded request that would have been made, too."""
     weights: dict[str, int] = field(default_factory=dict)
@@ -135,14 +94,12 @@ class Other:
 
     def view(self, messages: Messages) -> View:
         """Return messages as deciders look at them."""
-        decisions = tuple(self.decisions)
-        return View(messages, decisions, load_texts(messages, self.read, decisions))
+        return View.of(messages, tuple(self.decisions), self.read)
 
-    def decide(self, found: Sequence[Decision]) -> bool:
-        """Take decisions in; false when there are none."""
+    def decide(self, found: Sequence[Decision]) -> None:
+        """Take decisions in."""
         self.decisions += found
         self.new += found
-        return bool(found)
 
     def new_id(self) -> str:
         """Return the id of a decision that was not recorded."""
@@ -165,23 +122,25 @@ class Other:
             used_tokens=used_tokens,
         )
 
-    def prepare(self, asking: Asking) -> Prepared:
-        """Return the next request, with less in it where the policy says so; it may still not fit."""
-        built = self._built(asking)
-        policy = built.policy
-        if self.decide(remind(built.view, policy.reminders, self.new_id, self._count(policy))):
-            built = self._built(asking)
-        facts = self.facts(asking, built.projection.total)
-        if policy.prune.rule in BEFORE_REQUESTS:
-            count = self._count(policy)
-            if self.decide(prune(built.view, policy, facts, self.new_id, count)):
-                built = self._built(asking)
-        way, route = routed(built.view, built.projection, policy, facts)
-        if self._cuts_now(way, policy) and self.shorten(asking, facts):
-            built = self._built(asking)
-            way, route = routed(built.view, built.projection, policy, facts)
-        self.tries.shorten = way == "compact_then_truncate"
-        return Prepared(built, facts, route)
+    def held(self, asking: Asking) -> Asking:
+        """Return the same under the policy that holds: after an undo nothing is compacted by itself."""
+        messages = self.messages(asking.without)
+        policy = suspended(messages, tuple(self.decisions), asking.policy)
+        return replace(asking, policy=policy)
+
+    def inputs(self, asking: Asking) -> tuple[View, Inputs]:
+        """Return what room is made for, as the live loop would see it now."""
+        view = self.view(self.messages(asking.without))
+        held = self.held(asking)
+        used = self.newest.tokens if self.newest is not None else 0
+        made = Inputs(
+            policy=held.policy,
+            facts=self.facts(held, used),
+            count=self._count(held.policy),
+            project=functools.partial(self._projected, held),
+            new_id=self.new_id,
+        )
+        return view, made
 
     def truncate(self, part: ToolPart, asking: Asking) -> None:
         """Shorten an output when its tool ends."""
@@ -198,37 +157,10 @@ class Other:
         if found is not None:
             self.decide([found])
 
-    def prune_after_turn(self, asking: Asking) -> None:
-        """Prune where the policy does that when a turn has ended."""
-        policy = asking.policy
-        if policy.prune.rule not in BEFORE_REQUESTS:
-            view, facts = self.view(self.messages()), self.facts(asking, 0)
-            self.decide(prune(view, policy, facts, self.new_id, self._count(policy)))
-
-    def shorten(self, asking: Asking, facts: Facts | None = None) -> bool:
-        """Cut results that are too long for the window; false when there are none."""
-        self.tries.truncations += 1
-        policy = asking.policy
-        view = self.view(self.messages(asking.without))
-        seen = folded(view, policy.compact)
-        facts = facts or self.facts(asking, 0)
-        count = self._count(policy)
-        return self.decide(
-            truncate_oversized(view, seen, policy.recovery, facts, self.new_id, count)
-        )
-
     def size(self, messages: Messages, asking: Asking) -> int:
         """Return the tokens of messages in a request, without system prompt and tools."""
-        return project(
-            self.view(messages),
-            system=(),
-            tools=(),
-            model=asking.model,
-            policy=asking.policy,
-            count=self._count(asking.policy),
-            flatten=self._flattened,
-            weigh=self.weighed(asking.policy.estimator).message,
-        ).total
+        bare = replace(asking, system=(), tools=(), version=PROJECTION_VERSION)
+        return self._projected(bare, self.view(messages)).total
 
     def weighed(self, estimator: str) -> Weighed:
         """Return what counts with an estimator, and remembers."""
@@ -241,29 +173,18 @@ class Other:
         for one in self._weighed.values():
             one.turn_over()
 
-    def _built(self, asking: Asking) -> Built:
-        messages = self.messages(asking.without)
-        policy = suspended(messages, tuple(self.decisions), asking.policy)
-        view = self.view(messages)
-        projection = project(
+    def _projected(self, asking: Asking, view: View) -> Projection:
+        return project(
             view,
             system=asking.system,
             tools=asking.tools,
             model=asking.model,
-            policy=policy,
-            count=self._count(policy),
+            policy=asking.policy,
+            count=self._count(asking.policy),
             version=asking.version,
             flatten=self._flattened,
-            weigh=self.weighed(policy.estimator).message,
+            weigh=self.weighed(asking.policy.estimator).message,
         )
-        return Built(policy, view, projection)
-
-    def _cuts_now(self, way: Way, policy: Policy) -> bool:
-        """Tell whether oversized results are to be cut before anything else, or at last."""
-        if way == "fits" or not self.tries.may_truncate(policy):
-            return False
-        first = way == "truncate_tool_results_only" or self.tries.shorten
-        return first or not self.tries.may_compact(policy)
 
     def _count(self, policy: Policy) -> Count:
         return self.counter(policy.estimator)

@@ -1,14 +1,20 @@
 """What became of each recorded compaction, read ahead from the log: a replay meets its marker first."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from palimpsest.context.fold import marker
 from palimpsest.context.summary import RULE as COMPACT
 from palimpsest.store.state import State
 from palimpsest.transcript.decisions import Decision, StepRequest
-from palimpsest.transcript.errors import AbortedError
-from palimpsest.transcript.events import MessageRemoved, PartRemoved, Record, StepRequested
+from palimpsest.transcript.errors import AbortedError, ContextOverflowError
+from palimpsest.transcript.events import (
+    MessageRemoved,
+    MessageUpdated,
+    PartRemoved,
+    Record,
+    StepRequested,
+)
 from palimpsest.transcript.messages import AssistantMessage, Message, Messages, UserMessage
 
 
@@ -29,6 +35,8 @@ class Recorded:
     """A person or the end of the kernel stopped it."""
     request: StepRequest | None
     """The first request for the summary; None where none was sent."""
+    requested: int = 0
+    """Input tokens of all requests for the summary."""
     tokens_before: int = 0
     tokens_after: int = 0
     """As they were judged; 0 where the summary was no good."""
@@ -41,30 +49,40 @@ class Past:
     compactions: dict[str, Recorded] = field(default_factory=dict)
     """By marker."""
     following: dict[str, StepRequest] = field(default_factory=dict)
-    """The first request of a step after each marker."""
+    """The first request of a step after each message appeared; of an answer, its own."""
+    unsent: frozenset[str] = frozenset()
+    """Answers whose request did not fit in any way, so that none was made."""
+    seq: int = 0
+    """Of the newest record that was read."""
 
 
 def read_ahead(records: Iterable[Record]) -> Past:
     """Fold a whole log, and say what became of its compactions."""
     state, everything = State(), State()
-    asking: dict[str, StepRequest] = {}
+    asking: dict[str, list[StepRequest]] = {}
     following: dict[str, StepRequest] = {}
+    waiting: list[str] = []
+    sent: set[str | None] = set()
     for record in records:
         state.apply(record)
         if not isinstance(record.event, MessageRemoved | PartRemoved):
             # What a person took back later was there when it was decided.
             everything.apply(record)
+        if isinstance(record.event, MessageUpdated):
+            name = record.event.info.id
+            if name not in following and name not in waiting:
+                waiting.append(name)
         if not isinstance(record.event, StepRequested):
             continue
         request = record.event.request
+        sent.add(request.message_id)
         if request.purpose == "compaction" and request.message_id is not None:
             message = state.message(request.message_id)
             if message is not None and isinstance(message.info, AssistantMessage):
-                asking.setdefault(message.info.parent_id, request)
+                asking.setdefault(message.info.parent_id, []).append(request)
         elif request.purpose == "step":
-            for one in state.messages():
-                if marker(one) is not None:
-                    following.setdefault(one.id, request)
+            following |= dict.fromkeys(waiting, request)
+            waiting.clear()
     messages = everything.messages()
     judged = {
         one.message_id: one
@@ -72,17 +90,25 @@ def read_ahead(records: Iterable[Record]) -> Past:
         if one.rule == COMPACT and "retention" in one.numbers
     }
     found = {
-        message.id: _recorded(messages, at, asking.get(message.id), judged)
+        message.id: _recorded(messages, at, asking.get(message.id, ()), judged)
         for at, message in enumerate(messages)
         if marker(message) is not None
     }
-    return Past(found, following)
+    unsent = (one.id for one in messages if one.id not in sent and _too_large(one))
+    return Past(found, following, frozenset(unsent), state.seq)
+
+
+def _too_large(message: Message) -> bool:
+    info = message.info
+    if not isinstance(info, AssistantMessage) or info.summary:
+        return False
+    return isinstance(info.error, ContextOverflowError)
 
 
 def _recorded(
     messages: Messages,
     at: int,
-    request: StepRequest | None,
+    requests: Sequence[StepRequest],
     judged: Mapping[str | None, Decision],
 ) -> Recorded:
     part = marker(messages[at])
@@ -101,7 +127,8 @@ def _recorded(
         goes_on=_goes_on(messages, at),
         good=isinstance(newest, AssistantMessage) and bool(newest.finish) and error is None,
         stopped=isinstance(error, AbortedError) or newest is None,
-        request=request,
+        request=requests[0] if requests else None,
+        requested=sum(one.tokens for one in requests),
         tokens_before=judgement.tokens_before if judgement is not None else 0,
         tokens_after=judgement.tokens_after if judgement is not None else 0,
     )

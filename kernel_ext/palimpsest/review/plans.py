@@ -9,21 +9,22 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
+from palimpsest.context.audit import lacks
 from palimpsest.context.estimate import Count
 from palimpsest.context.judged import judged, size, until
 from palimpsest.context.stages import Parts, Stretch
+from palimpsest.context.summary import numbers_of, rejected, seen_at
 from palimpsest.context.telling import Telling
-from palimpsest.context.texts import load_texts
 from palimpsest.context.view import View
 from palimpsest.review.moved import plan_at
 from palimpsest.review.occasions import Occasion
-from palimpsest.transcript.decisions import Decision, Facts, StepRequest
+from palimpsest.transcript.decisions import Decision, Facts, OwnRule, StepRequest
 from palimpsest.transcript.messages import AssistantMessage, UserMessage
 from palimpsest.transcript.parts import CompactionPart
 from palimpsest.transcript.policies import Policy
 from palimpsest.transcript.values import ModelInfo
 
-PLAN = "compact/plan"
+PLAN: OwnRule = "compact/plan"
 """Stands for the rule of where a tail begins, which is written into the marker and no decision."""
 NO_REQUEST = "no request for the summary tells which model and policy held"
 
@@ -96,7 +97,7 @@ class Plans:
         count = self._counter(policy.estimator)
         # With texts of its own: behind the summary, the view after it needs none of them.
         said = until(view.messages, info.parent_id)
-        earlier = View(said, view.decisions, load_texts(said, self._read, view.decisions))
+        earlier = View.of(said, view.decisions, self._read)
         before = size(earlier, policy, model, count)
         made = judged(view, info, policy, model, count, before, decision.id)
         again = (made,) if isinstance(made, Decision) else ()
@@ -127,6 +128,8 @@ class Plans:
 
     def _told(self, one: _Waiting, telling: Telling) -> dict[str, Any] | None:
         """Return what the request would be decided to tell."""
+        if "lacks" in one.decision.numbers:
+            return self._told_again(one, telling)
         if one.decision.numbers.get("stage") in (None, 1):
             whole = telling.whole(one.view)
             if whole.fits or not telling.policy.compact.serialize:
@@ -136,6 +139,13 @@ class Plans:
         if self._parts is None:
             return None
         return telling.part(one.view, int(one.decision.numbers["result_chars"]), self._parts)
+
+    def _told_again(self, one: _Waiting, telling: Telling) -> dict[str, Any]:
+        """Return what a request tells that asks for a summary once more: as before, and what that lacked."""
+        policy = telling.policy
+        seen = seen_at(one.view, telling.marker_id, policy)
+        found = lacks(rejected(one.view.messages, telling.marker_id), seen, policy.compact)
+        return {**numbers_of(one.view.decisions, telling.marker_id), "lacks": list(found)}
 
     def _speaks(self, view: View, marker_id: str, request: StepRequest) -> ModelInfo:
         """Return the session's model at a marker, which need not be the one that writes."""

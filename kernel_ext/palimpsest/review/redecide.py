@@ -17,9 +17,7 @@ from palimpsest.context.oversized import truncate_oversized
 from palimpsest.context.prune import BEFORE_REQUESTS, prune
 from palimpsest.context.reminders import STEERED, remind
 from palimpsest.context.summary import RULE as COMPACT
-from palimpsest.context.texts import load_texts
 from palimpsest.context.truncate import truncate
-from palimpsest.context.undo import folded
 from palimpsest.context.view import View, whole_output
 from palimpsest.model.tokenizer import counter as tokenizer
 from palimpsest.review.occasions import Decider, Occasion, Redecision
@@ -55,7 +53,7 @@ CounterOf = Callable[[str], Count]
 
 def redecide(store: Store, session_id: str, *, counter: CounterOf = tokenizer) -> Redecision:
     """Decide everything in a session again; ``counter`` gives the token counter of an estimator."""
-    walk = _Walk(store, counter)
+    walk = _LogReplay(store, counter)
     occasions = tuple(walk.occasions(store.read(session_id)))
     session = walk.state.session
     recorded = session.version if session is not None else ""
@@ -66,7 +64,7 @@ def redecide_all(
     store: Store, records: Iterable[Record], *, counter: CounterOf = tokenizer
 ) -> Iterator[Occasion]:
     """Decide again along some records of a log, from its first on."""
-    return _Walk(store, counter).occasions(records)
+    return _LogReplay(store, counter).occasions(records)
 
 
 @dataclass(slots=True)
@@ -89,7 +87,7 @@ class _Ended:
     decision: Decision | None = None
 
 
-class _Walk:
+class _LogReplay:
     """Walks along a log, and decides again whenever the live loop did.
 
     Responsibilities: know the view before each decision, and the policy and the facts that held.
@@ -283,7 +281,7 @@ class _Walk:
         names = iter([decision.id for decision in batch.decisions])
         count = self._counter(facts.estimator)
         if batch.decider == "shorten":
-            seen = folded(batch.view, policy.compact)
+            seen = batch.view.folded(policy.compact)
             return tuple(
                 truncate_oversized(
                     batch.view, seen, policy.recovery, facts, lambda: next(names, NOT_ASKED), count
@@ -295,7 +293,7 @@ class _Walk:
 
     def _view(self) -> View:
         messages, decisions = self.state.messages(), self.state.decisions
-        return View(messages, decisions, load_texts(messages, self._read, decisions))
+        return View.of(messages, decisions, self._read)
 
     def _policy(self, request: StepRequest) -> Policy:
         key = request.policy_blob.sha256 if request.policy_blob is not None else request.id

@@ -12,18 +12,20 @@ from palimpsest.context.estimate import message_tokens
 from palimpsest.context.fold import good_summaries, marker
 from palimpsest.context.limit import limit
 from palimpsest.context.summary import RULE as COMPACT
-from palimpsest.context.undo import folded, without_undone
+from palimpsest.context.undo import without_undone
 from palimpsest.render.escape import one_line
 from palimpsest.render.reasons import reason
 from palimpsest.render.words import count, some, subject, telling_line
-from palimpsest.review.ledger import Moment, Reduction, Way
+from palimpsest.review.window_contents import Moment, Reduction, Way
 from palimpsest.transcript.decisions import Decision
 from palimpsest.transcript.errors import AbortedError
 from palimpsest.transcript.messages import AssistantMessage, Message, Messages
 from palimpsest.transcript.notices import COMMAND, notice_of
 from palimpsest.transcript.parts import (
     CompactionPart,
+    FilePart,
     Part,
+    ReasoningPart,
     StepFinishPart,
     StepStartPart,
     TextPart,
@@ -42,8 +44,8 @@ REPEATED = "failed attempts"
 
 def reductions(basis: Basis, dated: Mapping[str, Moment], scrub: Scrub) -> tuple[Reduction, ...]:
     """Return what the request does not show, or not whole: whole messages first, then parts in order."""
-    seen = folded(basis.view, basis.policy.compact)
-    teller = _Teller(basis, dated, scrub)
+    seen = basis.view.folded(basis.policy.compact)
+    teller = _ReductionBuilder(basis, dated, scrub)
     found = [
         *teller.summarised(seen),
         *teller.limited(seen),
@@ -61,7 +63,7 @@ def decisions_to_date(basis: Basis) -> frozenset[str]:
     )
 
 
-class _Teller:
+class _ReductionBuilder:
     def __init__(self, basis: Basis, dated: Mapping[str, Moment], scrub: Scrub) -> None:
         self._basis = basis
         self._dated = dated
@@ -228,10 +230,14 @@ def named(part: Part, scrub: Scrub) -> tuple[str, str]:
             return one_line(scrub(part.tool), 60), one_line(scrub(_subject(part)))
         case TextPart():
             return "note" if part.synthetic else "text", one_line(scrub(part.text))
+        case ReasoningPart():
+            return part.type, one_line(scrub(part.text))
+        case FilePart():
+            return part.type, one_line(scrub(part.filename or part.mime))
         case CompactionPart():
             return "marker", "asks for a summary"
         case _:
-            return part.type, one_line(scrub(str(getattr(part, "text", ""))))
+            return part.type, one_line(scrub(part.words_for_summary()))
 
 
 def _subject(part: ToolPart) -> str:

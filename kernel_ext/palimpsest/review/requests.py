@@ -11,7 +11,6 @@ from typing import Any
 
 from palimpsest.context.projection import VERSIONS, project
 from palimpsest.context.summary import project_summary
-from palimpsest.context.texts import load_texts
 from palimpsest.context.title import project_title
 from palimpsest.context.view import View
 from palimpsest.model.model import ModelRequest
@@ -23,6 +22,7 @@ from palimpsest.transcript.errors import NotFound, UserError
 from palimpsest.transcript.events import Record, StepRequested
 from palimpsest.transcript.messages import AssistantMessage
 from palimpsest.transcript.policies import Policy
+from palimpsest.transcript.provider_versions import profile_at
 from palimpsest.transcript.values import ToolSpec
 
 
@@ -76,7 +76,7 @@ def _rebuilt(store: Store, session_id: str, state: State, record: StepRequest) -
     policy = policy_of(store, record)
     if record.opaque is not None:
         return _opaque(store, session_id, record, tools, policy)
-    view = View(messages, state.decisions, load_texts(messages, store.get_blob, state.decisions))
+    view = View.of(messages, state.decisions, store.get_blob)
     marked = _marker_of(state, record)
     if record.purpose == "title":
         projection = project_title(view, system=tuple(system), count=len)
@@ -99,7 +99,9 @@ def _rebuilt(store: Store, session_id: str, state: State, record: StepRequest) -
             count=len,
             version=record.projection,
         )
-    sent = to_provider(projection.messages, record.model)
+    sent = to_provider(
+        projection.messages, record.model, profile_at(record.model.ref, record.projection)
+    )
     request = ModelRequest(
         model=record.model,
         messages=with_marks(sent, record.marks),
@@ -144,7 +146,13 @@ def policy_of(store: Store, record: StepRequest) -> Policy:
     """Return the context policy that a request was made under."""
     if record.policy_blob is None:
         return record.policy or Policy()
-    return Policy.model_validate_json(store.get_blob(record.policy_blob.sha256))
+    kept = json.loads(store.get_blob(record.policy_blob.sha256))
+    compact = kept.get("compact") if isinstance(kept, dict) else None
+    if isinstance(compact, dict):
+        # Policies did not say so before summaries were audited, and before failed ones were counted.
+        compact.setdefault("audit", False)
+        compact.setdefault("max_failed", compact.get("max_attempts", 3))
+    return Policy.model_validate(kept)
 
 
 def _blob(store: Store, sha256: str) -> Any:

@@ -9,11 +9,11 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from palimpsest.render.figures import KINDS
-from palimpsest.render.window import Entry, Fill, Mark, Sheet
+from palimpsest.render.window import Fill, Mark, Sheet, WindowEntry
 from palimpsest.render.words import count, share_words
 
 if TYPE_CHECKING:
-    from palimpsest.review.ledger import Item, Ledger, Moment, Reduction
+    from palimpsest.review.window_contents import Moment, Reduction, ReportItem, WindowContents
 
 NAMES: Mapping[str, str] = {
     "system": "System prompt",
@@ -41,7 +41,7 @@ _DONE = {
 }
 
 
-def sheet(ledger: "Ledger") -> Sheet:
+def sheet(ledger: "WindowContents") -> Sheet:
     """Return the ledger in words."""
     entries = sorted(ledger.items, key=lambda item: -item.tokens)
     marked, others = _parted(ledger.gone)
@@ -61,7 +61,7 @@ def sheet(ledger: "Ledger") -> Sheet:
     )
 
 
-def _head(ledger: "Ledger") -> tuple[str, ...]:
+def _head(ledger: "WindowContents") -> tuple[str, ...]:
     which = (
         f"request {ledger.request_id}, as it was sent"
         if ledger.request_id
@@ -75,7 +75,7 @@ def _head(ledger: "Ledger") -> tuple[str, ...]:
     return tuple(one for one in (full, which, assumed) if one)
 
 
-def _fills(ledger: "Ledger") -> tuple[Fill, ...]:
+def _fills(ledger: "WindowContents") -> tuple[Fill, ...]:
     filled = [
         Fill(kind, NAMES[kind], ledger.kinds[kind], _remark(ledger, kind))
         for kind in KINDS
@@ -89,7 +89,7 @@ def _fills(ledger: "Ledger") -> tuple[Fill, ...]:
     )
 
 
-def _remark(ledger: "Ledger", kind: str) -> str:
+def _remark(ledger: "WindowContents", kind: str) -> str:
     items = [item for item in ledger.items if item.kind == kind]
     if kind == "instructions":
         return ", ".join(item.name for item in items)
@@ -100,7 +100,7 @@ def _remark(ledger: "Ledger", kind: str) -> str:
     return _many(len(items), "tool", "tools") if kind == "tools" else ""
 
 
-def _said(items: "Sequence[Item]") -> str:
+def _said(items: "Sequence[ReportItem]") -> str:
     """Tell a person's prompts from what the engine says in the user's place."""
     asked = {item.message_id for item in items if item.name != "note"}
     noted = {item.message_id for item in items} - asked
@@ -109,7 +109,7 @@ def _said(items: "Sequence[Item]") -> str:
     return ", ".join([*words, *notes])
 
 
-def _outputs(items: "Sequence[Item]") -> str:
+def _outputs(items: "Sequence[ReportItem]") -> str:
     tools = Counter(item.name for item in items).most_common(3)
     listed = ", ".join(f"{number} {name}" for name, number in tools)
     more = ", …" if len({item.name for item in items}) > len(tools) else ""
@@ -123,7 +123,7 @@ def _outputs(items: "Sequence[Item]") -> str:
     return "; ".join([f"{listed}{more}", *states])
 
 
-def _warning(ledger: "Ledger") -> str:
+def _warning(ledger: "WindowContents") -> str:
     if not ledger.over:
         return ""
     return (
@@ -132,7 +132,7 @@ def _warning(ledger: "Ledger") -> str:
     )
 
 
-def _remarks(ledger: "Ledger") -> tuple[str, ...]:
+def _remarks(ledger: "WindowContents") -> tuple[str, ...]:
     counted = f"Estimated with {ledger.estimator}"
     if ledger.calibration == 1.0:
         counted += "."
@@ -151,21 +151,21 @@ def _remarks(ledger: "Ledger") -> tuple[str, ...]:
     return tuple(one for one in (opaque, counted, told, f"Policy: {ledger.policy}.") if one)
 
 
-def _entry(item: "Item") -> Entry:
+def _entry(item: "ReportItem") -> WindowEntry:
     remarks = ["" if item.shown == "whole" else item.shown, "pinned" if item.pinned else ""]
-    return Entry(
+    return WindowEntry(
         item.kind, item.name, item.words, item.tokens, ", ".join(one for one in remarks if one)
     )
 
 
-def _more(items: "Sequence[Item]") -> str:
+def _more(items: "Sequence[ReportItem]") -> str:
     if not items:
         return ""
     tokens = count(sum(item.tokens for item in items))
     return f"and {_many(len(items), 'smaller item', 'smaller items')}, {tokens} tokens together"
 
 
-def _marks_title(ledger: "Ledger") -> str:
+def _marks_title(ledger: "WindowContents") -> str:
     if not ledger.gone:
         return "Nothing was taken out: the model sees everything that was said and done."
     saved = sum(one.saved for one in ledger.gone)

@@ -8,12 +8,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from palimpsest.context.estimate import Count
+from palimpsest.context.fit import FittedRequest
 from palimpsest.context.guard import refusal
 from palimpsest.context.projection import Projection
-from palimpsest.review.other import Asking, Prepared
+from palimpsest.model.wire import Body
+from palimpsest.review.other import Asking
 from palimpsest.review.shared import Weighed
 from palimpsest.review.steps import Compaction, Step
-from palimpsest.review.written import Prefix, Writer, Written, prefix_of
+from palimpsest.review.written import Prefix, ReplayedRequest, RequestWriter, prefix_of
 from palimpsest.transcript.decisions import ContextItem, Decision, StepRequest
 from palimpsest.transcript.messages import Messages
 
@@ -23,7 +25,7 @@ class Sides:
 
     def __init__(self, session_id: str) -> None:
         self._session_id = session_id
-        self._writer = Writer()
+        self._writer = RequestWriter()
         self._was = Prefix()
         self._other = Prefix()
         self._number = 0
@@ -35,9 +37,30 @@ class Sides:
         count: Count,
         messages: Messages,
         weighed: Weighed,
-    ) -> Written:
+    ) -> ReplayedRequest:
         """Write a request as a provider would be sent it."""
         return self._writer.write(projection, asking, count, messages, weighed)
+
+    def hooked(
+        self,
+        written: ReplayedRequest,
+        request: StepRequest,
+        items: Sequence[ContextItem],
+        sent: Sequence[Body],
+    ) -> ReplayedRequest:
+        """Return the request as a hook wrote it, which was asked about the same one."""
+        return replace(
+            written,
+            sent=tuple(sent),
+            sha256=request.sha256,
+            prefix=tuple(
+                (one.sha256, self._writer.weight(one.sha256, one.tokens)) for one in items
+            ),
+            tools_tokens=request.kinds.get("tools", 0),
+            tokens=request.tokens,
+            kinds=dict(request.kinds),
+            marked=False,
+        )
 
     def was(
         self,
@@ -69,19 +92,21 @@ class Sides:
             compactions=tuple(compactions),
         )
 
-    def other(self, was: Step, request: StepRequest, prepared: Prepared, written: Written) -> Step:
+    def other(
+        self, was: Step, request: StepRequest, fitted: FittedRequest, written: ReplayedRequest
+    ) -> Step:
         """Return a step as it would have been."""
         now = prefix_of(request, written.prefix, written.tools_tokens)
         cached, self._other = now.shared(self._other), now
         return replace(
             was,
             tokens=written.tokens,
-            estimate=prepared.route.tokens,
-            budget=prepared.route.budget,
-            fits=prepared.route.fits,
+            estimate=fitted.route.tokens,
+            budget=fitted.route.budget,
+            fits=fitted.route.fits,
             cached=cached,
             sha256=written.sha256,
             kinds=written.kinds,
-            refused=refusal(request.model, prepared.built.policy.guard) or "",
-            request=written.request(request, prepared.route, prepared.facts, self._session_id),
+            refused=refusal(request.model, written.asking.policy.guard) or "",
+            request=written.request(request, fitted, self._session_id),
         )

@@ -6,7 +6,7 @@ enough to say what later requests weigh and share, and says nothing about what w
 
 from dataclasses import dataclass
 
-from palimpsest.context.compact import Plan
+from palimpsest.context.compact import CompactionPlan
 from palimpsest.context.estimate import Count
 from palimpsest.context.going_on import going_on, work_left
 from palimpsest.context.undo import CONTINUES
@@ -77,7 +77,7 @@ def with_tail(marker: Message, tail_start_id: str | None) -> Message:
 
 def stand_in(
     marker: Message,
-    made: Plan,
+    made: CompactionPlan,
     before: Messages,
     policy: Policy,
     model: ModelRef,
@@ -106,7 +106,7 @@ def stand_in(
     return StandIn(planned, summary, _goes_on(info, marker, made, before, policy, todos))
 
 
-def summary_text(made: Plan, weight: int, size: int, count: Count) -> str:
+def summary_text(made: CompactionPlan, weight: int, size: int, count: Count) -> str:
     """Return a text of so many tokens, less where what it stands for is small."""
     words = WORDS.format(messages=len(made.head))
     wanted = min(size, int(weight * LEAST_SHARE))
@@ -118,7 +118,7 @@ def summary_text(made: Plan, weight: int, size: int, count: Count) -> str:
 def _goes_on(
     info: UserMessage,
     marker: Message,
-    made: Plan,
+    made: CompactionPlan,
     before: Messages,
     policy: Policy,
     todos: tuple[Todo, ...],

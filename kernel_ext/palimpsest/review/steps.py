@@ -18,6 +18,8 @@ class Compaction:
     tokens_before: int
     """Of the messages, without system prompt and tools."""
     tokens_after: int
+    requested: int
+    """Input tokens of the requests for it; of a stand-in, those of one request that tells everything."""
     stand_in: bool
     """No model wrote this summary: it is a text of the stated size."""
     good: bool = True
@@ -85,8 +87,13 @@ class Replay:
 
     @property
     def tokens(self) -> int:
-        """All input together, which is what is paid for."""
+        """The input of all steps together."""
         return sum(step.tokens for step in self.steps)
+
+    @property
+    def requested(self) -> int:
+        """Input tokens of the requests for summaries, which are paid for too."""
+        return sum(one.requested for one in self.compactions)
 
     @property
     def cached(self) -> int:

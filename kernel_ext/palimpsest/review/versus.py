@@ -1,16 +1,12 @@
 """Put a what-if into words: the totals of both sides, the steps, and what it rests on."""
 
 from collections import Counter
-from typing import TYPE_CHECKING
 
 from palimpsest.context.changes import differences
 from palimpsest.render.comparison import Comparison, Line, Total
 from palimpsest.render.words import count
 from palimpsest.review.steps import Replay, Step
 from palimpsest.transcript.policies import Policy
-
-if TYPE_CHECKING:
-    from palimpsest.review.whatif import WhatIf
 
 MOST_LINES = 40
 """What a person reads in a cell; ``WhatIf.other.steps`` has them all."""
@@ -35,20 +31,40 @@ STAND_IN = (
 TOO_SMALL = "No request would have been sent: {problem}"
 
 
-def compared(whatif: "WhatIf") -> Comparison:
-    """Return the comparison of a what-if."""
-    was, other = whatif.recorded, whatif.other
+def compared(
+    was: Replay, other: Replay, first_difference: int | None, summary_tokens: int
+) -> Comparison:
+    """Return the comparison of a recorded session with what it would have been.
+
+    ``first_difference`` is the number of the first step whose request would have been another one.
+    """
+    shown, more = _shown(was, other)
     lines = _lines(was, other)
-    left_out = len(lines) - MOST_LINES
     return Comparison(
         title=f"{len(was.steps):,} steps as recorded, and under {policy_name(other.policy)}",
         was="recorded",
         other="what if",
         totals=_totals(was, other),
-        lines=lines[:MOST_LINES],
-        more=f"{left_out:,} more steps are not shown." if left_out > 0 else "",
-        notes=_notes(whatif),
+        lines=tuple(lines[number] for number in shown),
+        more=more,
+        notes=_notes(other, first_difference, summary_tokens),
     )
+
+
+def _shown(was: Replay, other: Replay) -> tuple[list[int], str]:
+    """Return which steps are shown, those that differ first, and what to say of the others."""
+    pairs = list(zip(was.steps, other.steps, strict=True))
+    differ = [at for at, (one, two) in enumerate(pairs) if one.sha256 != two.sha256]
+    chosen = set(differ[:MOST_LINES])
+    around = [at - 1 for at in differ if at > 0] if differ else []
+    for at in [*around, *range(len(pairs))]:
+        if len(chosen) < MOST_LINES:
+            chosen.add(at)
+    more = len(differ) - len(chosen.intersection(differ))
+    same = len(pairs) - len(chosen) - more
+    told = [f"{same:,} that are the same on both sides"] if same else []
+    told += [f"{more:,} more that differ"] if more else []
+    return sorted(chosen), f"Steps that are not shown: {', '.join(told)}." if told else ""
 
 
 def policy_name(policy: Policy | None) -> str:
@@ -62,13 +78,19 @@ def policy_name(policy: Policy | None) -> str:
 def _totals(was: Replay, other: Replay) -> tuple[Total, ...]:
     return (
         Total("input tokens of all steps", was.tokens, other.tokens),
-        Total("of them in common with the step before", was.cached, other.cached),
-        Total("new to a cache", was.tokens - was.cached, other.tokens - other.cached),
+        Total("input tokens of requests for summaries", was.requested, other.requested),
+        Total("of the steps in common with the step before", was.cached, other.cached),
+        Total("new to a cache, summaries too", _new(was), _new(other)),
         Total("largest request", was.peak, other.peak),
         Total("outputs cut or cleared", len(was.decisions), len(other.decisions)),
         Total("summaries", len(was.compactions), len(other.compactions)),
         Total("requests that do not fit", was.overflows, other.overflows),
     )
+
+
+def _new(side: Replay) -> int:
+    """Return the input that no cache holds; a request for a summary has nothing in common with a step."""
+    return side.tokens - side.cached + side.requested
 
 
 def _lines(was: Replay, other: Replay) -> tuple[Line, ...]:
@@ -107,18 +129,17 @@ def _done(step: Step) -> Counter[str]:
     return found
 
 
-def _notes(whatif: "WhatIf") -> tuple[str, ...]:
-    first = whatif.first_difference
+def _notes(other: Replay, first: int | None, summary_tokens: int) -> tuple[str, ...]:
     if first is None:
         return (NOTHING,)
     notes = [COUNTERFACTUAL.format(number=first)]
-    moved = sum(one.stand_in for one in whatif.other.compactions)
+    moved = sum(one.stand_in for one in other.compactions)
     if moved:
         summaries = "1 summary" if moved == 1 else f"{moved} summaries"
         them = "it" if moved == 1 else "them"
-        size = count(whatif.summary_tokens)
+        size = count(summary_tokens)
         notes.append(STAND_IN.format(summaries=summaries, them=them, tokens=size))
-    refused = next((step.refused for step in whatif.other.steps if step.refused), "")
+    refused = next((step.refused for step in other.steps if step.refused), "")
     if refused:
         notes.append(TOO_SMALL.format(problem=refused))
     return tuple(notes)

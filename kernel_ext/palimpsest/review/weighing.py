@@ -15,13 +15,13 @@ from palimpsest.context.kinds import kind_of
 from palimpsest.context.projection import Projection
 from palimpsest.context.standing import pinned_parts, standing
 from palimpsest.context.system import INSTRUCTIONS, shared
-from palimpsest.context.texts import load_texts
 from palimpsest.context.view import View
 from palimpsest.render.escape import one_line
-from palimpsest.review.ledger import Item, Ledger, Moment, Shown
+from palimpsest.review.ledger import Ledger
 from palimpsest.review.moments import TYPES, moments
 from palimpsest.review.opaque import opaque
 from palimpsest.review.reductions import Scrub, decisions_to_date, named, reductions
+from palimpsest.review.window_contents import Moment, ReportItem, Shown
 from palimpsest.store.state import State
 from palimpsest.store.store import Store
 from palimpsest.transcript.decisions import StepRequest
@@ -87,7 +87,7 @@ def _recorded(
     counter: Callable[[str], Count],
 ) -> Basis:
     messages = state.messages()
-    view = View(messages, state.decisions, load_texts(messages, store.get_blob, state.decisions))
+    view = View.of(messages, state.decisions, store.get_blob)
     return recorded(request, view, store.get_blob, counter, session_id)
 
 
@@ -139,7 +139,7 @@ class _Source:
         )
 
 
-def _items(basis: Basis, scrub: Scrub) -> tuple[Item, ...]:
+def _items(basis: Basis, scrub: Scrub) -> tuple[ReportItem, ...]:
     projection = projected(basis)
     source = _Source.of(basis, scrub)
     raw = list(_raw(basis, projection, source))
@@ -161,7 +161,7 @@ def _calibrated(tokens: Sequence[int], ratio: float) -> Iterator[int]:
         before = now
 
 
-def _raw(basis: Basis, projection: Projection, source: _Source) -> Iterator[Item]:
+def _raw(basis: Basis, projection: Projection, source: _Source) -> Iterator[ReportItem]:
     """Yield the items with their estimates, as they are sent."""
     system = [message for message in projection.messages if message.role == "system"]
     for message in system:
@@ -169,13 +169,13 @@ def _raw(basis: Basis, projection: Projection, source: _Source) -> Iterator[Item
     if projection.tools_tokens:
         for tool in basis.tools:
             words = one_line(source.scrub(tool.description))
-            yield Item("tools", tool.name, words, tools_tokens((tool,), basis.count))
+            yield ReportItem("tools", tool.name, words, tools_tokens((tool,), basis.count))
     for message in projection.messages:
         if message.role != "system":
             yield from _message(message, basis.count, source)
 
 
-def _system(message: FlatMessage, count: Count, scrub: Scrub) -> Iterator[Item]:
+def _system(message: FlatMessage, count: Count, scrub: Scrub) -> Iterator[ReportItem]:
     frame = MESSAGE_TOKENS
     for block in message.blocks:
         text = str(getattr(block, "text", ""))
@@ -184,7 +184,7 @@ def _system(message: FlatMessage, count: Count, scrub: Scrub) -> Iterator[Item]:
             words = _first_line(section.text.removeprefix(f"{INSTRUCTIONS}{section.name}"))
             name = section.name.removeprefix(f"{root[1]}/") if root is not None else section.name
             name, words = one_line(scrub(name)), one_line(scrub(words))
-            yield Item(section.kind, name, words, frame + tokens)
+            yield ReportItem(section.kind, name, words, frame + tokens)
             frame = 0
 
 
@@ -192,7 +192,7 @@ def _first_line(text: str) -> str:
     return next((line.strip() for line in text.splitlines() if line.strip()), "")
 
 
-def _message(message: FlatMessage, count: Count, source: _Source) -> Iterator[Item]:
+def _message(message: FlatMessage, count: Count, source: _Source) -> Iterator[ReportItem]:
     frame = MESSAGE_TOKENS
     for block in message.blocks:
         kind = kind_of(message, block, source.summaries)
@@ -200,10 +200,12 @@ def _message(message: FlatMessage, count: Count, source: _Source) -> Iterator[It
         frame = 0
     if frame:
         kind = kind_of(message, None, source.summaries)
-        yield Item(kind, SPEAKERS.get(kind, kind), "", frame, message.message_id)
+        yield ReportItem(kind, SPEAKERS.get(kind, kind), "", frame, message.message_id)
 
 
-def _block(message: FlatMessage, block: Block, kind: str, tokens: int, source: _Source) -> Item:
+def _block(
+    message: FlatMessage, block: Block, kind: str, tokens: int, source: _Source
+) -> ReportItem:
     part = source.parts.get(block.part_id or "")
     name, words = SPEAKERS.get(kind, kind), str(getattr(block, "text", ""))
     match block:
@@ -216,7 +218,7 @@ def _block(message: FlatMessage, block: Block, kind: str, tokens: int, source: _
         case _:
             words = words or str(getattr(block, "filename", "") or getattr(block, "mime", ""))
     is_result = isinstance(block, ResultBlock)
-    return Item(
+    return ReportItem(
         kind=kind,
         name=one_line(source.scrub(name), 60),
         words=one_line(source.scrub(words)),

@@ -47,7 +47,7 @@ class WhatIf:
     @property
     def comparison(self) -> Comparison:
         """Both sides in words and numbers, for any view."""
-        return compared(self)
+        return compared(self.recorded, self.other, self.first_difference, self.summary_tokens)
 
     @property
     def text(self) -> str:

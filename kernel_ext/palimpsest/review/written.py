@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from palimpsest.context.estimate import MESSAGE_TOKENS, Count, tools_tokens
+from palimpsest.context.fit import FittedRequest
 from palimpsest.context.kinds import by_kind
 from palimpsest.context.marks import marks
 from palimpsest.context.projection import Projection
-from palimpsest.context.route import Route
+from palimpsest.context.route import longest_answer
 from palimpsest.model.model import ModelRequest
 from palimpsest.model.wire import (
     ProviderMessage,
@@ -22,9 +23,10 @@ from palimpsest.model.wire import (
 )
 from palimpsest.review.other import Asking
 from palimpsest.review.shared import Hashed, Weighed
-from palimpsest.transcript.decisions import Facts, StepRequest
+from palimpsest.transcript.decisions import StepRequest
 from palimpsest.transcript.flat import FlatMessages, ResultBlock
 from palimpsest.transcript.messages import AssistantMessage, Messages
+from palimpsest.transcript.provider_versions import profile_at
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +58,7 @@ def prefix_of(
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class ReplayedRequest:
     """One request in a provider's words."""
 
     asking: Asking
@@ -66,15 +68,16 @@ class Written:
     tools_tokens: int
     tokens: int
     kinds: dict[str, int]
+    marked: bool = True
+    """With marks for the provider's cache; a hook that writes a request sets its own."""
 
     def request(
-        self, recorded: StepRequest, route: Route, facts: Facts, session_id: str
+        self, recorded: StepRequest, fitted: FittedRequest, session_id: str
     ) -> ModelRequest:
         """Return the request, with the recorded parameters and as many tokens as there is room for."""
-        model, policy = self.asking.model, self.asking.policy
-        room = max(facts.window - route.tokens, facts.reserve)
-        longest = min(model.output_limit, policy.overflow.output_cap, room)
-        places = marks([message["role"] for message in self.sent], model)
+        model, overflow = self.asking.model, self.asking.policy.overflow
+        longest = longest_answer(fitted.projection.total, fitted.facts, model, overflow)
+        places = marks([message["role"] for message in self.sent], model) if self.marked else ()
         return ModelRequest(
             model=model,
             messages=with_marks(self.sent, places),
@@ -82,11 +85,11 @@ class Written:
             parameters=dict(recorded.parameters) | {"max_tokens": longest},
             session_id=session_id,
             purpose=recorded.purpose,
-            refusals=policy.overflow.refusals,
+            refusals=overflow.refusals,
         )
 
 
-class Writer:
+class RequestWriter:
     """Writes requests, and keeps each message once."""
 
     def __init__(self) -> None:
@@ -105,9 +108,10 @@ class Writer:
         count: Count,
         messages: Messages,
         weighed: Weighed,
-    ) -> Written:
+    ) -> ReplayedRequest:
         """Write a projection; ``count`` is the counter that both sides are compared with."""
-        written = convert(projection.messages, asking.model)
+        target = profile_at(asking.model.ref, asking.version)
+        written = convert(projection.messages, asking.model, target)
         hashes = self._hashed(written)
         sent = tuple(
             self._known.setdefault(sha256, one.body)
@@ -120,7 +124,7 @@ class Writer:
         self._weights = {
             sha256: _weight(one, parts, count) for sha256, one in zip(hashes, written, strict=True)
         }
-        return Written(
+        return ReplayedRequest(
             asking=asking,
             sent=sent,
             sha256=request_hash(hashes),

@@ -12,9 +12,10 @@ from pydantic import TypeAdapter, ValidationError
 
 from palimpsest.session.agents import Agent, laid_over, within
 from palimpsest.session.config_merge import dotted
-from palimpsest.session.definition_trust import Waiting
-from palimpsest.session.folders import Found, text_field
+from palimpsest.session.definition_trust import DefinitionTrust
+from palimpsest.session.folders import DefinitionFile, text_field
 from palimpsest.session.settings import PermissionTable
+from palimpsest.tools.builtin import OWN_TOOLS
 from palimpsest.tools.permissions import Rules, from_config, limiting
 from palimpsest.transcript.errors import ConfigError
 from palimpsest.transcript.values import Rule
@@ -26,10 +27,10 @@ PERMISSION_OF = {
     "grep": "grep", "bash": "bash", "edit": "edit", "multiedit": "edit", "write": "write",
     "notebookedit": "cells", "webfetch": "webfetch", "websearch": "webfetch", "task": "task",
     "agent": "task", "todowrite": "todowrite", "todoread": "todowrite", "skill": "skill",
-    "askuserquestion": "question", "question": "question", "python": "python",
-    "variables": "variables", "recall": "recall", "cells": "cells",
+    "askuserquestion": "question", "cells": "cells",
+    **{one.name: one.permission for one in OWN_TOOLS},
 }  # fmt: skip
-"""Other agents' names of tools, in lower case, and the permission that such a tool asks here."""
+"""Names of tools, other agents' too, in lower case, and the permission that such a tool asks here."""
 
 OTHERS_MODELS = frozenset({"inherit", "sonnet", "opus", "haiku", "default"})
 """Names that mean something in Claude's files only; such an agent uses the session's model."""
@@ -40,11 +41,11 @@ _TABLE: TypeAdapter[Any] = TypeAdapter(PermissionTable)
 
 def read_agents(
     agents: Mapping[str, Agent],
-    files: Iterable[Found],
+    files: Iterable[DefinitionFile],
     base: Rules,
     home: str,
     problems: list[str],
-    waiting: Waiting | None = None,
+    waiting: DefinitionTrust | None = None,
     own: frozenset[str] = frozenset(),
 ) -> dict[str, Agent]:
     """Return the agents with those of the files laid over; what is wrong is told in ``problems``.
@@ -53,7 +54,7 @@ def read_agents(
     of a project's files waits for trust is told in ``waiting``.
     """
     made = dict(agents)
-    laying = _Laying(made, base, home, waiting or Waiting(), {*agents, *own})
+    laying = _Laying(made, base, home, waiting or DefinitionTrust(), {*agents, *own})
     for file in files:
         if file.path.stem.upper() == "README":
             continue
@@ -69,11 +70,11 @@ class _Laying:
     made: dict[str, Agent]
     base: Rules
     home: str
-    waiting: Waiting
+    waiting: DefinitionTrust
     own: set[str]
     """Agents that there are without the project."""
 
-    def lay(self, file: Found) -> None:
+    def lay(self, file: DefinitionFile) -> None:
         made, head, name = self.made, file.document.head, file.name
         if file.folder.family in (".claude", ".agents"):
             name = text_field(head, "name") or name
@@ -110,7 +111,7 @@ class _Laying:
         given = self.waiting.agent(file, name, given, made.get(name), own=own)
         made[name] = laid_over(made, name, given, rules)
 
-    def _rules(self, file: Found) -> Rules:
+    def _rules(self, file: DefinitionFile) -> Rules:
         """Return the rules of a file; those of a project's, trusted or not, only tighten."""
         head = file.document.head
         # A list of tools hides the others; it lifts no question, whoever wrote it.
@@ -121,7 +122,7 @@ class _Laying:
         return limiting(tools + within(rules, self.base))
 
 
-def _mode(head: Mapping[str, Any], file: Found, *, known: bool) -> str | None:
+def _mode(head: Mapping[str, Any], file: DefinitionFile, *, known: bool) -> str | None:
     mode = text_field(head, "mode")
     if mode is None:
         return "subagent" if file.folder.family == ".claude" and not known else None
@@ -130,7 +131,7 @@ def _mode(head: Mapping[str, Any], file: Found, *, known: bool) -> str | None:
     return mode
 
 
-def _model(head: Mapping[str, Any], file: Found) -> str | None:
+def _model(head: Mapping[str, Any], file: DefinitionFile) -> str | None:
     model = text_field(head, "model")
     if model is None or (file.folder.family == ".claude" and "/" not in model):
         return None

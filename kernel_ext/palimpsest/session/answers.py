@@ -6,6 +6,7 @@ Border: reads messages, runs nothing; the runner decides when.
 import threading
 from typing import Any
 
+from palimpsest.processor.toolcalls import no_more_threads
 from palimpsest.session.api import Answer, PromptOptions
 from palimpsest.transcript.errors import AbortedError, ErrorValue, UnknownError
 from palimpsest.transcript.messages import AssistantMessage, Message, Messages, UserMessage
@@ -87,8 +88,9 @@ def is_summary(message: Message) -> bool:
 
 
 def text_of(messages: Messages) -> str:
-    """Return the words of the last message; a summary's only where nothing else was said."""
-    said = [message for message in messages if not is_summary(message)] or messages
+    """Return the words of the last message; a summary's only where it is good and nothing else was said."""
+    good = [message for message in messages if getattr(message.info, "error", None) is None]
+    said = [message for message in messages if not is_summary(message)] or good
     if not said:
         return ""
     return "\n\n".join(
@@ -117,8 +119,7 @@ def newest_turn(messages: Messages) -> str:
 
 def ends(broken: Exception) -> bool:
     """Tell whether this broke because the interpreter ends, where pools take no more."""
-    no_more = isinstance(broken, RuntimeError) and str(broken).startswith("cannot schedule")
-    return no_more or not threading.main_thread().is_alive()
+    return no_more_threads(broken) or not threading.main_thread().is_alive()
 
 
 def defect(broken: Exception) -> ErrorValue:

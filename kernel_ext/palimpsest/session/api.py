@@ -11,9 +11,9 @@ from typing import Literal, Protocol
 
 from palimpsest.context.basis import Basis
 from palimpsest.session.control import Control
-from palimpsest.session.giving import Giving
 from palimpsest.session.listing import Page, Query
-from palimpsest.session.retention import Family, Limits, Plan
+from palimpsest.session.retention import PrunePlan, RetentionLimits, SessionTree
+from palimpsest.session.sharing_api import Sharing
 from palimpsest.session.undo_api import Undoing
 from palimpsest.session.wishes import Wish, WishAction
 from palimpsest.store.sizes import Sizes
@@ -25,7 +25,7 @@ from palimpsest.transcript.errors import ErrorValue
 from palimpsest.transcript.events import PromptAdmitted, QuestionAsked, Record
 from palimpsest.transcript.messages import Message, Messages, Origin
 from palimpsest.transcript.policies import Policy
-from palimpsest.transcript.sessions import Session, Status
+from palimpsest.transcript.sessions import SessionInfo, Status
 from palimpsest.transcript.stops import StoppedBy
 from palimpsest.transcript.values import Ask, Reply, Todo, Usage
 
@@ -80,7 +80,7 @@ class Answer:
 class Snapshot:
     """An immutable picture of a session, safe to read from any thread."""
 
-    session: Session | None
+    session: SessionInfo | None
     status: Status
     messages: Messages
     asks: tuple[Ask, ...]
@@ -94,6 +94,8 @@ class Snapshot:
     """What the model asks the person, and nobody answered yet."""
     partial: bool = False
     """Messages that a summary stands for are in the log only."""
+    problem: str = ""
+    """One sentence while what is said cannot be written, since the disk does not answer."""
 
     @classmethod
     def of(cls, state: State) -> "Snapshot":
@@ -113,11 +115,13 @@ class Snapshot:
         )
 
 
-class LiveSession(Protocol):
+class KernelSession(Protocol):
     """A session that this kernel has open."""
 
-    read_only: bool
-    """Another kernel writes it; prompts are refused with a sentence, reading and forking work."""
+    @property
+    def read_only(self) -> bool:
+        """Another kernel writes it; prompts are refused with a sentence, reading and forking work."""
+        ...
 
     @property
     def id(self) -> str:
@@ -220,6 +224,10 @@ class LiveSession(Protocol):
         """Be told every record after it was written, on the writer thread; returns a way out."""
         ...
 
+    def on_problem(self, callback: Callable[[], None]) -> Callable[[], None]:
+        """Call back, on any thread, when ``Snapshot.problem`` changed; returns a way out."""
+        ...
+
     def snapshot(self) -> Snapshot:
         """Return the newest immutable picture."""
         ...
@@ -248,28 +256,31 @@ class LiveSession(Protocol):
         ...
 
 
-class Workspace(Protocol):
+class ProjectSessions(Protocol):
     """The sessions of one project, as one kernel sees them."""
 
     project: Path
     warning: str | None
     """One sentence when storage fell back to memory."""
-    giving: Giving
-    """Shares, exports and imports sessions."""
 
-    async def current(self, notebook: str | None) -> LiveSession:
+    @property
+    def giving(self) -> Sharing:
+        """Shares, exports and imports sessions."""
+        ...
+
+    async def current(self, notebook: str | None) -> KernelSession:
         """Return the notebook's session: the one used here last, its newest one, or a new one."""
         ...
 
-    async def known(self, notebook: str | None) -> LiveSession | None:
+    async def known(self, notebook: str | None) -> KernelSession | None:
         """Return the notebook's session if it has one; none is begun."""
         ...
 
-    async def new(self, notebook: str | None) -> LiveSession:
+    async def new(self, notebook: str | None) -> KernelSession:
         """Begin a new session for the notebook and make it current."""
         ...
 
-    async def open(self, session_id: str, notebook: str | None = None) -> LiveSession:
+    async def open(self, session_id: str, notebook: str | None = None) -> KernelSession:
         """Open a session by id or unambiguous beginning of one and make it current; raises NotFound."""
         ...
 
@@ -279,7 +290,7 @@ class Workspace(Protocol):
 
     async def fork(
         self, session_id: str, message_id: str | None = None, *, notebook: str | None = None
-    ) -> LiveSession:
+    ) -> KernelSession:
         """Begin a new session with everything of another one before a message (or all).
 
         It belongs to the notebook that is named, else to the parent's, and is its current one.
@@ -310,11 +321,11 @@ class Workspace(Protocol):
         """Weigh the project's folder; raises UserError where nothing is kept on a disk."""
         ...
 
-    async def plan(self, limits: Limits) -> Plan:
+    async def plan(self, limits: RetentionLimits) -> PrunePlan:
         """Say which sessions would go under limits of age and size, and which are never taken."""
         ...
 
-    async def prune(self, limits: Limits) -> tuple[Plan, tuple[Family, ...]]:
+    async def prune(self, limits: RetentionLimits) -> tuple[PrunePlan, tuple[SessionTree, ...]]:
         """Delete what may go under limits; returns the plan, and what went of it."""
         ...
 

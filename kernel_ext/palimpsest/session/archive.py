@@ -8,13 +8,12 @@ import asyncio
 from collections.abc import Sequence
 
 from palimpsest.context.serialize import serialize
-from palimpsest.context.undo import folded
 from palimpsest.context.view import View, whole_output
 from palimpsest.render.words import subject
 from palimpsest.session.targets import Target, find
 from palimpsest.store.journal import Journal
 from palimpsest.store.store import Store
-from palimpsest.tools.tool import Kept
+from palimpsest.tools.tool import ArchivedText
 from palimpsest.transcript.decisions import Decision
 from palimpsest.transcript.errors import NotFound, UserError
 from palimpsest.transcript.ids import short
@@ -35,15 +34,15 @@ class SessionArchive:
         self._journal = journal
         self._store = store
 
-    async def find(self, name: str) -> Kept:
+    async def find(self, name: str) -> ArchivedText:
         """Return what a name stands for; raises UserError with a sentence for the model."""
         return await asyncio.to_thread(self._find, name.strip())
 
-    async def hidden(self) -> Sequence[Kept]:
+    async def hidden(self) -> Sequence[ArchivedText]:
         """Return all that the model is not shown, or not whole, oldest first."""
         return await asyncio.to_thread(self._hidden)
 
-    def _find(self, name: str) -> Kept:
+    def _find(self, name: str) -> ArchivedText:
         messages, decisions = self._everything()
         if name == EARLIER:
             earlier = self._earlier(messages, decisions)
@@ -64,23 +63,25 @@ class SessionArchive:
                 "The user left this out of the conversation, so it can't be recalled. If it is needed, ask "
                 "them to restore it."
             )
-        return Kept(short(target.id), _title(target), self._text(target, kept))
+        return ArchivedText(short(target.id), _title(target), self._text(target, kept))
 
-    def _hidden(self) -> list[Kept]:
+    def _hidden(self) -> list[ArchivedText]:
         messages, decisions = self._everything()
         holding = Standing(decisions)
         found = [self._earlier(messages, decisions)]
-        for message in folded(View(messages, decisions)):
+        for message in View(messages, decisions).folded():
             for part in message.parts:
                 reduction = holding.reduction(part.id, message.id)
                 if reduction is not None and reduction.action in {"truncate", "clear"}:
                     target = Target(message, part)
-                    found.append(Kept(short(part.id), _title(target), self._text(target, (part,))))
+                    found.append(
+                        ArchivedText(short(part.id), _title(target), self._text(target, (part,)))
+                    )
         return [one for one in found if one is not None]
 
-    def _earlier(self, messages: Messages, decisions: tuple[Decision, ...]) -> Kept | None:
+    def _earlier(self, messages: Messages, decisions: tuple[Decision, ...]) -> ArchivedText | None:
         """Return the messages that the newest summary stands for, as they were said."""
-        shown = {message.id for message in folded(View(messages, decisions))}
+        shown = {message.id for message in View(messages, decisions).folded()}
         covered = tuple(one for one in messages if one.id not in shown)
         if not covered:
             return None
@@ -95,7 +96,7 @@ class SessionArchive:
             )
             for one in covered
         )
-        return Kept(EARLIER, "Earlier messages", serialize(told, EVERYTHING))
+        return ArchivedText(EARLIER, "Earlier messages", serialize(told, EVERYTHING))
 
     def _text(self, target: Target, parts: Sequence[Part]) -> str:
         if target.part is None:

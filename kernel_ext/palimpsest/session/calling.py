@@ -9,7 +9,7 @@ from palimpsest.processor.loopguard import circle, fingerprint
 from palimpsest.session.asks import Asks, Caller
 from palimpsest.session.family import refuse_beyond
 from palimpsest.session.log import SessionLog
-from palimpsest.session.runner import Run
+from palimpsest.session.run import Run
 from palimpsest.session.services import Services
 from palimpsest.tools.permissions import Rules
 from palimpsest.tools.tool import AskFunction

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from palimpsest.session.config_merge import dotted
-from palimpsest.session.definition_trust import Waiting
-from palimpsest.session.folders import Found, text_field
+from palimpsest.session.definition_trust import DefinitionTrust
+from palimpsest.session.folders import DefinitionFile, text_field
 from palimpsest.transcript.base import Value
 from palimpsest.transcript.errors import ConfigError
 
@@ -32,14 +32,14 @@ class OwnCommand(Value):
 
 
 def read_commands(
-    files: Iterable[Found],
+    files: Iterable[DefinitionFile],
     configured: Mapping[str, Mapping[str, Any]],
     problems: list[str],
-    waiting: Waiting | None = None,
+    waiting: DefinitionTrust | None = None,
 ) -> dict[str, OwnCommand]:
     """Return the commands by name; what is wrong is told in ``problems``, what waits in ``waiting``."""
     made: dict[str, OwnCommand] = {}
-    waiting = waiting or Waiting()
+    waiting = waiting or DefinitionTrust()
     own: set[str] = set()
     for file in files:
         if file.path.stem.upper() == "README":
@@ -60,7 +60,7 @@ def read_commands(
     return dict(sorted(made.items()))
 
 
-def _of_file(file: Found, waiting: Waiting) -> OwnCommand:
+def _of_file(file: DefinitionFile, waiting: DefinitionTrust) -> OwnCommand:
     head = file.document.head
     if by := waiting.locks.by(dotted("command", file.name)):
         raise ConfigError(f"command.{file.name} is fixed by the {by}")

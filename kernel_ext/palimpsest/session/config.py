@@ -15,6 +15,7 @@ from pydantic import BaseModel
 from palimpsest.render.escape import code_span, inline, one_line
 from palimpsest.session.admin_trust import state_named_by, trusted_by
 from palimpsest.session.agents import BUILT_IN as BUILT_IN_AGENTS
+from palimpsest.session.config_checks import wrong_names
 from palimpsest.session.config_files import PROJECTS, Layer, Places, layers, upwards
 from palimpsest.session.config_merge import Merge, dotted, split
 from palimpsest.session.config_sift import Ground
@@ -155,10 +156,11 @@ def load(
             loading.add(layer)
     given = {key: value for key, value in (overrides or {}).items() if value is not None}
     loading.add(Layer("option", _nested(given), start))
+    value = loading.value()
     return LoadedConfig(
-        loading.value(),
+        value,
         loading.origins,
-        tuple(loading.problems),
+        (*loading.problems, *wrong_names(value, loading.origins)),
         tuple(loading.unused),
         dict(loading.locked),
         loading.locked_rules,

@@ -120,7 +120,7 @@ def layers(
     start: Path, environment: Mapping[str, str], places: Places, problems: list[str]
 ) -> Iterator[Layer]:
     """Yield what is there, low to high; what cannot be read is told in ``problems``."""
-    reader = _Reader(places.home, problems)
+    reader = _ConfigReader(places.home, problems)
     for origin, folder, defaults, locked in config_admin.read(places.admin, problems):
         yield Layer(origin, defaults, folder)
         yield Layer(origin, locked, folder, may_lock=True)
@@ -142,7 +142,7 @@ def layers(
     yield from _from_environment(start, environment, reader)
 
 
-def _fetched(layer: Layer, places: Places, reader: "_Reader") -> Iterator[Layer]:
+def _fetched(layer: Layer, places: Places, reader: "_ConfigReader") -> Iterator[Layer]:
     """Yield what an organisation's file names as its defaults, and the file itself."""
     data = dict(layer.data)
     url = data.pop("url", None)
@@ -162,7 +162,7 @@ def _fetched(layer: Layer, places: Places, reader: "_Reader") -> Iterator[Layer]
 
 
 def _from_environment(
-    start: Path, environment: Mapping[str, str], reader: "_Reader"
+    start: Path, environment: Mapping[str, str], reader: "_ConfigReader"
 ) -> Iterator[Layer]:
     if text := environment.get("PALIMPSEST_CONFIG_CONTENT", "").strip():
         yield from reader.text(
@@ -207,7 +207,7 @@ def upwards(start: Path, home: Path) -> Iterator[Path]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Reader:
+class _ConfigReader:
     home: Path
     problems: list[str]
 

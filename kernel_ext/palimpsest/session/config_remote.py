@@ -24,7 +24,7 @@ _HERE = ("localhost", "127.0.0.1", "::1")
 
 
 @dataclass(slots=True)
-class Fetched:
+class RemoteConfig:
     """What an address gave, or what is left of an earlier time."""
 
     text: str | None = None
@@ -39,14 +39,14 @@ class _Attempt:
     done: threading.Event = field(default_factory=threading.Event)
 
 
-def fetch(url: str, cache: Path | None, *, seconds: float = SECONDS) -> Fetched:
+def fetch(url: str, cache: Path | None, *, seconds: float = SECONDS) -> RemoteConfig:
     """Return the text behind an address: a fresh kept one, the newest, else the kept one."""
     wrong = _unusable(url)
     if wrong:
-        return Fetched(problem=wrong)
+        return RemoteConfig(problem=wrong)
     kept = cache / f"{hashlib.sha256(url.encode()).hexdigest()}.txt" if cache is not None else None
     if kept is not None and _age(kept) < FRESH_SECONDS:
-        return Fetched(_read(kept))
+        return RemoteConfig(_read(kept))
     attempt = _Attempt()
     threading.Thread(target=_get, args=(url, seconds, attempt), daemon=True).start()
     if not attempt.done.wait(seconds):
@@ -58,10 +58,10 @@ def fetch(url: str, cache: Path | None, *, seconds: float = SECONDS) -> Fetched:
             attempt.problem = "it is no text"
         else:
             _keep(kept, text)
-            return Fetched(text)
+            return RemoteConfig(text)
     old = _read(kept) if kept is not None else None
     instead = "what was fetched before holds" if old is not None else "nothing of it is used"
-    return Fetched(old, f"{url} could not be fetched ({attempt.problem}); {instead}.")
+    return RemoteConfig(old, f"{url} could not be fetched ({attempt.problem}); {instead}.")
 
 
 def _unusable(url: str) -> str:

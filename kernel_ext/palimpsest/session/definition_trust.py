@@ -15,7 +15,7 @@ from palimpsest.session.agents import DEFAULT_STEPS, Agent
 from palimpsest.session.config_merge import dotted
 from palimpsest.session.config_sift import SAFE_AGENTS, rehearses
 from palimpsest.session.config_trust import Held
-from palimpsest.session.folders import Found
+from palimpsest.session.folders import DefinitionFile
 from palimpsest.session.locks import Locks
 
 WORDS = ("description", "mode", "hidden", "color", "prompt", "temperature", "top_p")
@@ -27,7 +27,7 @@ def _nothing(_digest: str) -> bool:
 
 
 @dataclass(slots=True)
-class Waiting:
+class DefinitionTrust:
     """What waits of the files that were read.
 
     Responsibilities: part what a file says into what holds and what waits; remember the latter.
@@ -40,17 +40,23 @@ class Waiting:
     files: dict[str, str] = field(default_factory=dict)
     """The files of which something waits: digest to path."""
 
-    def is_untrusted(self, file: Found) -> bool:
+    def is_untrusted(self, file: DefinitionFile) -> bool:
         """Tell whether a file came with the project and nobody trusted it."""
         return file.folder.is_project and not self.trusts(file.digest)
 
-    def hold(self, file: Found, key: str, value: Any) -> None:
+    def hold(self, file: DefinitionFile, key: str, value: Any) -> None:
         """Note that something waits."""
         self.held.append(Held(file.origin, key, value))
         self.files[file.digest] = str(file.path)
 
     def agent(
-        self, file: Found, name: str, given: Mapping[str, Any], known: Agent | None, *, own: bool
+        self,
+        file: DefinitionFile,
+        name: str,
+        given: Mapping[str, Any],
+        known: Agent | None,
+        *,
+        own: bool,
     ) -> dict[str, Any]:
         """Return what of an agent's head holds; ``own`` says that others than the project know it."""
         given = {k: self.locks.free(dotted("agent", name, k), v) for k, v in given.items()}
@@ -67,7 +73,7 @@ class Waiting:
                 self.hold(file, f"agent.{name}.{key}", shown)
         return kept
 
-    def command(self, file: Found, given: Mapping[str, Any]) -> dict[str, Any]:
+    def command(self, file: DefinitionFile, given: Mapping[str, Any]) -> dict[str, Any]:
         """Return what of a command's head holds."""
         if not self.is_untrusted(file):
             return dict(given)
@@ -82,7 +88,7 @@ class Waiting:
                 kept[key] = None
         return kept
 
-    def replaces(self, file: Found, key: str, *, own: bool) -> bool:
+    def replaces(self, file: DefinitionFile, key: str, *, own: bool) -> bool:
         """Tell whether a file would stand in the place of something that is a person's own; it waits."""
         if own and self.is_untrusted(file):
             self.hold(file, key, "…")

@@ -15,7 +15,7 @@ from palimpsest.tools.modes import MODES, Mode
 from palimpsest.tools.permissions import Rules
 from palimpsest.transcript.budgets import Budget, Spent
 from palimpsest.transcript.messages import AssistantMessage, MessageInfo
-from palimpsest.transcript.sessions import Claims, Session
+from palimpsest.transcript.sessions import Claims, SessionInfo
 from palimpsest.transcript.values import Rule, Usage
 
 FREEDOM: dict[Mode, int] = {"plan": 0, "ask": 1, "accept-edits": 2, "bypass": 3}
@@ -25,12 +25,12 @@ SMALLEST, LARGEST = 1e-6, 1e15
 """A limit beyond these is damage, not a limit."""
 
 
-def held_rules(session: Session, granted: Rules) -> Rules:
+def held_rules(session: SessionInfo, granted: Rules) -> Rules:
     """Return the rules of a record that hold: those granted, and all that allow nothing."""
     return tuple(one for one in session.permission if one.action != "allow" or one in granted)
 
 
-def held_mode(session: Session, configured: Mode, granted: Any) -> Mode | None:
+def held_mode(session: SessionInfo, configured: Mode, granted: Any) -> Mode | None:
     """Return the mode that was chosen for a session and holds; None where the configured one does."""
     claimed = _mode(session.mode) if session.mode_own else None
     if claimed is None or FREEDOM[claimed] <= FREEDOM[configured]:
@@ -41,7 +41,7 @@ def held_mode(session: Session, configured: Mode, granted: Any) -> Mode | None:
     return claimed if FREEDOM[claimed] <= FREEDOM[allowed] else allowed
 
 
-def held_budget(session: Session, configured: Budget, granted: Any) -> Budget:
+def held_budget(session: SessionInfo, configured: Budget, granted: Any) -> Budget:
     """Return the spending limit that holds for a session."""
     claimed = session.budget
     if claimed is None:
@@ -90,7 +90,7 @@ def limit_words(budget: Budget) -> str:
     return " and ".join(words) or "none"
 
 
-def reclaimed(session: Session) -> Session:
+def reclaimed(session: SessionInfo) -> SessionInfo:
     """Return a record with all that it claims, what was held back before as well."""
     claims = session.claimed
     if claims is None:
@@ -109,7 +109,7 @@ def reclaimed(session: Session) -> Session:
     return session.model_copy(update=changed)
 
 
-def forgotten(session: Session, *names: str) -> Session:
+def forgotten(session: SessionInfo, *names: str) -> SessionInfo:
     """Return a record without what was held back of it: a person has just said what holds."""
     if session.claimed is None:
         return session

@@ -5,6 +5,7 @@ It owns model streams, sessions and journals; no engine code runs on the main th
 """
 
 import asyncio
+import contextlib
 import threading
 from collections.abc import Callable, Coroutine
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -20,6 +21,35 @@ async def off_loop(call: Callable[[], T]) -> T:
     if threading.main_thread().is_alive():
         return await asyncio.to_thread(call)
     return call()
+
+
+CLOSED = "This agent was closed. Load the extension again, or make a new App."
+ON_ENGINE = (
+    "This call waits for the agent's thread, and it was made on it, by a coroutine of a tool or a hook. Make the tool "
+    "or hook a plain function, which has a thread of its own, or await the method of session.aio."
+)
+
+
+class EngineFuture(Future[T]):
+    """The result of work on the engine; who waits for it on the engine itself is told so."""
+
+    def __init__(self, engine: "EngineThread") -> None:
+        super().__init__()
+        self._engine = engine
+
+    def result(self, timeout: float | None = None) -> T:
+        """Return the result, once it is there; raises UserError on the engine's own thread."""
+        self._check()
+        return super().result(timeout)
+
+    def exception(self, timeout: float | None = None) -> BaseException | None:
+        """Return what the work raised, once it has ended; raises UserError on the engine's own thread."""
+        self._check()
+        return super().exception(timeout)
+
+    def _check(self) -> None:
+        if not self.done() and self._engine.is_current():
+            raise UserError(ON_ENGINE)
 
 
 class EngineThread:
@@ -51,8 +81,15 @@ class EngineThread:
         """
         if self.loop.is_closed():
             work.close()
-            raise UserError("This agent was closed. Load the extension again, or make a new App.")
-        return asyncio.run_coroutine_threadsafe(work, self.loop)
+            raise UserError(CLOSED)
+        loop, future = self.loop, EngineFuture[T](self)
+        loop.call_soon_threadsafe(_begin, loop, work, future)
+        return future
+
+    def check(self) -> None:
+        """Raise UserError where the engine has ended."""
+        if self._loop is not None and self._loop.is_closed():
+            raise UserError(CLOSED)
 
     def is_current(self) -> bool:
         """Tell whether the caller runs on the engine, which would wait for itself."""
@@ -82,3 +119,32 @@ class EngineThread:
             loop.run_until_complete(asyncio.gather(*tasks, return_exceptions=True))
             loop.run_until_complete(loop.shutdown_asyncgens())
             loop.close()
+
+
+def _begin(
+    loop: asyncio.AbstractEventLoop, work: Coroutine[Any, Any, T], future: "Future[T]"
+) -> None:
+    """Begin work whose result goes to a future; cancelling the future cancels the work."""
+    if future.cancelled():
+        work.close()
+        return
+    task = loop.create_task(work)
+
+    def cancelled(ended: "Future[T]") -> None:
+        if ended.cancelled():
+            with contextlib.suppress(RuntimeError):  # the loop was closed, and the work with it
+                loop.call_soon_threadsafe(task.cancel)
+
+    def ended(task: "asyncio.Task[T]") -> None:
+        if task.cancelled():
+            future.cancel()
+        problem = None if task.cancelled() else task.exception()
+        if not future.set_running_or_notify_cancel():
+            return
+        if problem is not None:
+            future.set_exception(problem)
+        else:
+            future.set_result(task.result())
+
+    future.add_done_callback(cancelled)
+    task.add_done_callback(ended)

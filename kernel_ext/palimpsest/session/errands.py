@@ -7,29 +7,28 @@ that began it, in the card of the call, so it is answered wherever that one is l
 
 import asyncio
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from palimpsest.render.escape import one_line
 from palimpsest.render.words import subject
 from palimpsest.session.agents import Agent, find_agent
 from palimpsest.session.api import Answer, PromptOptions
-from palimpsest.session.asks import Caller
+from palimpsest.session.asks import Asks, Caller
+from palimpsest.session.child_session import ChildSession
 from palimpsest.session.family import child_of, depth_of, outside
+from palimpsest.session.log import SessionLog
 from palimpsest.session.questioning import Questioning
+from palimpsest.session.run import Run
 from palimpsest.session.services import Services
 from palimpsest.tools.permissions import PendingAsk
-from palimpsest.tools.task import MOST_SHOWN, Errand, Report
+from palimpsest.tools.task import MOST_SHOWN, SubagentResult, SubagentTask
 from palimpsest.tools.tool import Abort, ToolContext
 from palimpsest.transcript.errors import NotFound, UserError
 from palimpsest.transcript.events import PartUpdated, Record
 from palimpsest.transcript.messages import AssistantMessage, Messages, Origin
 from palimpsest.transcript.parts import ToolPart
-from palimpsest.transcript.sessions import Session
+from palimpsest.transcript.sessions import SessionInfo
 from palimpsest.transcript.values import Answers, ModelRef, Question, Reply
-
-if TYPE_CHECKING:
-    from palimpsest.session.live import LiveSession
-    from palimpsest.session.runner import Run
 
 TITLE_CHARS = 120
 PROGRESS_SECONDS = 0.25
@@ -38,15 +37,23 @@ PROGRESS_SECONDS = 0.25
 SIGNS = {"completed": "✓", "error": "✗", "running": "…", "pending": "…"}
 
 
-class Errands:
-    """Has errands done for one run of one session (tools.task.Errands)."""
+class ParentSession(Protocol):
+    """A session whose agent has another one work for it: it is asked what the child asks."""
 
-    def __init__(self, services: Services, parent: "LiveSession", run: "Run") -> None:
+    asks: Asks
+    log: SessionLog
+    questioning: Questioning
+
+
+class ChildSessionRunner:
+    """Runs the subagent tasks of one run of one session (tools.task.SubagentRunner)."""
+
+    def __init__(self, services: Services, parent: ParentSession, run: Run) -> None:
         self._services = services
         self._parent = parent
         self._run = run
 
-    async def run(self, errand: Errand, context: ToolContext) -> Report:
+    async def run(self, errand: SubagentTask, context: ToolContext) -> SubagentResult:
         """Have an errand done."""
         child, agent, model = await self._child(errand, context)
         known_as = child.id
@@ -57,17 +64,17 @@ class Errands:
 
     async def _done(
         self,
-        errand: Errand,
+        errand: SubagentTask,
         context: ToolContext,
-        child: "LiveSession",
+        child: ChildSession,
         agent: Agent,
         model: ModelRef,
-    ) -> Report:
+    ) -> SubagentResult:
         caller = Caller(context.message_id, context.call_id, "task")
         child.asks.relay = _relay(self._parent, caller)
         child.interview = RelayedInterview(self._parent.questioning, caller)
         await child.undoing.settle()
-        progress = Progress(context, child, errand, agent)
+        progress = ChildProgress(context, child, errand, agent)
         unregister = context.abort.on_abort(_stopper(child, context.abort))
         unsubscribe = child.subscribe(progress.heard)
         try:
@@ -91,8 +98,8 @@ class Errands:
         return _report(child.id, answer, progress.seen() | _cost(answer))
 
     async def _child(
-        self, errand: Errand, context: ToolContext
-    ) -> "tuple[LiveSession, Agent, ModelRef]":
+        self, errand: SubagentTask, context: ToolContext
+    ) -> tuple[ChildSession, Agent, ModelRef]:
         services, family = self._services, self._services.family
         parent = self._parent.log.state.session
         if family.begin is None or family.resume is None or parent is None:
@@ -127,7 +134,7 @@ class Errands:
         permitting.approvals.lend(session.permission, session.id)
         return await family.begin(session), agent, model
 
-    async def _resumed(self, task_id: str, parent: Session) -> "LiveSession":
+    async def _resumed(self, task_id: str, parent: SessionInfo) -> ChildSession:
         resume = self._services.family.resume
         try:
             child = await resume(task_id) if resume is not None else None
@@ -155,7 +162,7 @@ class Errands:
         return self._services.info(self._services.default_model(), agent.variant).ref
 
 
-def _stopper(child: "LiveSession", abort: Abort) -> Callable[[], None]:
+def _stopper(child: ChildSession, abort: Abort) -> Callable[[], None]:
     loop = asyncio.get_running_loop()
 
     def stop() -> None:
@@ -168,7 +175,7 @@ def _stopper(child: "LiveSession", abort: Abort) -> Callable[[], None]:
     return stop
 
 
-def _relay(parent: "LiveSession", caller: Caller) -> Any:
+def _relay(parent: ParentSession, caller: Caller) -> Any:
     def relay(pending: PendingAsk, answered: "asyncio.Future[Reply]", abort: Abort) -> Any:
         return parent.asks.forward(pending, caller, answered, abort)
 
@@ -193,11 +200,11 @@ class RelayedInterview:
         )
 
 
-class Progress:
+class ChildProgress:
     """Draws what a child session does into the card of its call, a few times a second."""
 
     def __init__(
-        self, context: ToolContext, child: "LiveSession", errand: Errand, agent: Agent
+        self, context: ToolContext, child: ChildSession, errand: SubagentTask, agent: Agent
     ) -> None:
         self._context = context
         self._child = child
@@ -252,12 +259,12 @@ def _subject(part: ToolPart) -> str:
     return one_line(title or subject(part.state.input), TITLE_CHARS)
 
 
-def _report(task_id: str, answer: Answer, metadata: dict[str, Any]) -> Report:
+def _report(task_id: str, answer: Answer, metadata: dict[str, Any]) -> SubagentResult:
     error = answer.error
     stopped = error is not None and error.type == "aborted"
     words = error.message if error is not None and not stopped else None
     metadata.pop("output", None)  # the card of what is done shows the result
-    return Report(task_id, answer.text, words, stopped, metadata)
+    return SubagentResult(task_id, answer.text, words, stopped, metadata)
 
 
 def _cost(answer: Answer) -> dict[str, Any]:

@@ -24,7 +24,7 @@ class Shell:
 
 
 @dataclass(frozen=True, slots=True)
-class Mention:
+class AgentMention:
     """An agent that a prompt names."""
 
     name: str
@@ -89,10 +89,10 @@ def files_in(text: str, leave_out: Collection[str] = ()) -> list[str]:
     return [path for path in dict.fromkeys(_FILE.findall(text)) if path not in leave_out]
 
 
-def mentions(text: str, agents: Collection[str]) -> list[Mention]:
+def mentions(text: str, agents: Collection[str]) -> list[AgentMention]:
     """Return the agents that words name, in order."""
     return [
-        Mention(match[1], match.start(), match.end())
+        AgentMention(match[1], match.start(), match.end())
         for match in _AGENT.finditer(text)
         if match[1] in agents
     ]

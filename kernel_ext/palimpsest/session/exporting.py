@@ -35,7 +35,7 @@ from palimpsest.transcript.messages import Message
 from palimpsest.transcript.parts import FilePart, ToolCompleted, ToolPart
 from palimpsest.transcript.relative_paths import RECORDS, folded_names
 from palimpsest.transcript.scrub import scrub, secret_values
-from palimpsest.transcript.sessions import Session
+from palimpsest.transcript.sessions import SessionInfo
 
 Form = Literal["md", "ipynb", "json", "html", "opencode"]
 
@@ -108,7 +108,7 @@ def export_session(
 
 
 def _target(
-    path: str | Path | None, form: Form, session: Session, cwd: Path, within: Path | None
+    path: str | Path | None, form: Form, session: SessionInfo, cwd: Path, within: Path | None
 ) -> Path:
     if path is None:
         return _free(cwd, _file_name(session), ENDINGS[form])
@@ -141,7 +141,7 @@ def _free(folder: Path, name: str, ending: str) -> Path:
     raise AssertionError
 
 
-def _file_name(session: Session) -> str:
+def _file_name(session: SessionInfo) -> str:
     words = re.sub(r"[^\w]+", "-", session.title.lower()).strip("-_")
     return words[:_NAME_CHARS].strip("-_") or session.id
 
@@ -179,7 +179,7 @@ def _without_keys(environment: Mapping[str, str]) -> Callable[[str], str]:
     return lambda text: scrub(text, values)
 
 
-def _opened(store: Store, session_id: str) -> tuple[State, Session]:
+def _opened(store: Store, session_id: str) -> tuple[State, SessionInfo]:
     state = hide_taken_back(store.load(session_id))
     if state.session is None:
         raise NotFound(f"Session {session_id!r} has no readable beginning.")

@@ -7,18 +7,15 @@ child that this kernel had work is in its parent's mode, has its approvals and s
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from palimpsest import __version__
 from palimpsest.session.agents import Agent
+from palimpsest.session.child_session import ChildSession
 from palimpsest.tools.permissions import Denied, Rules, decide, disabled
 from palimpsest.transcript.errors import PermissionDenied, UserError
 from palimpsest.transcript.messages import Origin
-from palimpsest.transcript.sessions import Session, SessionTime
+from palimpsest.transcript.sessions import SessionInfo, SessionTime
 from palimpsest.transcript.values import ModelRef, Rule
-
-if TYPE_CHECKING:
-    from palimpsest.session.live import LiveSession
 
 NOT_HANDED_ON = ("task", "todowrite")
 """An agent that works for another has these only if one of its rules is about them."""
@@ -34,12 +31,12 @@ def _unheard(_session_id: str) -> None:
 
 
 @dataclass(slots=True)
-class Family:
+class ChildSessionFactory:
     """How the sessions of a workspace begin others; the workspace fills it in."""
 
-    begin: "Callable[[Session], Awaitable[LiveSession]] | None" = None
+    begin: Callable[[SessionInfo], Awaitable[ChildSession]] | None = None
     """Begin a session with this record."""
-    resume: "Callable[[str], Awaitable[LiveSession]] | None" = None
+    resume: Callable[[str], Awaitable[ChildSession]] | None = None
     """Open a session by id; raises UserError."""
     end: Callable[[str], None] = _unheard
     """Say that a task's work in a session, begun or resumed, is over."""
@@ -47,12 +44,12 @@ class Family:
     """How deep work may be handed on."""
 
 
-def is_child(session: Session | None) -> bool:
+def is_child(session: SessionInfo | None) -> bool:
     """Tell whether a task call began this session."""
     return session is not None and session.parent_id is not None
 
 
-def depth_of(session: Session) -> int:
+def depth_of(session: SessionInfo) -> int:
     """Return how many sessions stand above this one."""
     least = 1 if session.parent_id is not None else 0
     depth = (session.metadata or {}).get("depth")
@@ -60,7 +57,7 @@ def depth_of(session: Session) -> int:
 
 
 def child_of(
-    parent: Session,
+    parent: SessionInfo,
     *,
     id: str,  # noqa: A002  a field's name
     now: int,
@@ -69,10 +66,10 @@ def child_of(
     agent: Agent,
     model: ModelRef,
     depth: int,
-) -> Session:
+) -> SessionInfo:
     """Return the record of a session that works on a task for another one."""
     below = depth_of(parent) + 1
-    return Session(
+    return SessionInfo(
         id=id,
         project_id=parent.project_id,
         directory=parent.directory,
@@ -106,7 +103,7 @@ def _limits(caller: Agent, agent: Agent, *, last: bool) -> tuple[Rules, ...]:
 
 
 def refuse_beyond(
-    session: Session | None, base: Rules, permission: str, patterns: Sequence[str]
+    session: SessionInfo | None, base: Rules, permission: str, patterns: Sequence[str]
 ) -> None:
     """Raise PermissionDenied for what whoever began this session may not do."""
     for rules in (session.limits or ()) if session is not None else ():
@@ -115,7 +112,9 @@ def refuse_beyond(
             raise PermissionDenied(verdict.message, stops=False)
 
 
-def hidden_by(session: Session | None, base: Rules, permissions: dict[str, str]) -> frozenset[str]:
+def hidden_by(
+    session: SessionInfo | None, base: Rules, permissions: dict[str, str]
+) -> frozenset[str]:
     """Name the tools (tool name to permission) that whoever began this session has not."""
     found: frozenset[str] = frozenset()
     for rules in (session.limits or ()) if session is not None else ():
@@ -123,7 +122,7 @@ def hidden_by(session: Session | None, base: Rules, permissions: dict[str, str])
     return found
 
 
-def writable(session: Session | None, origin: Origin) -> None:
+def writable(session: SessionInfo | None, origin: Origin) -> None:
     """Raise UserError where a person asks in the session of a task."""
     asks = origin.kind in ("cell", "panel")
     if asks and session is not None and session.parent_id is not None:

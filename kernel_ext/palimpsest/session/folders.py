@@ -41,7 +41,7 @@ class Folder:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class DefinitionFile:
     """A Markdown file that was read."""
 
     name: str
@@ -95,7 +95,7 @@ def read(
     left_out: list[str],
     *,
     only: str | None = None,
-) -> Iterator[Found]:
+) -> Iterator[DefinitionFile]:
     """Yield every Markdown file in the sub-folders ``kinds``, low to high; ``only`` of one name.
 
     What is wrong with a file is told in ``problems``, which are not to be read in ``left_out``.
@@ -121,7 +121,7 @@ def read_one(
     home: Path,
     problems: list[str],
     left_out: list[str],
-) -> Found | None:
+) -> DefinitionFile | None:
     """Return one file; what cannot or must not be read is told."""
     origin = short(path, home)
     try:
@@ -135,7 +135,7 @@ def read_one(
         problems.append(f"{origin} is left out: {reason}.")
         return None
     name = path.relative_to(base).with_suffix("").as_posix()
-    return Found(name, path, origin, folder, document, definition_digest(path, content))
+    return DefinitionFile(name, path, origin, folder, document, definition_digest(path, content))
 
 
 def short(path: Path, home: Path) -> str:

@@ -14,7 +14,7 @@ from palimpsest.store.store import Store
 from palimpsest.transcript.errors import NotFound
 from palimpsest.transcript.events import MessageUpdated
 from palimpsest.transcript.messages import Messages
-from palimpsest.transcript.sessions import Session, SessionTime
+from palimpsest.transcript.sessions import SessionInfo, SessionTime
 from palimpsest.transcript.values import Usage
 
 
@@ -26,7 +26,7 @@ def fork(
     *,
     message: str | None = None,
     notebook: str | None = None,
-) -> Session:
+) -> SessionInfo:
     """Begin a session with everything of another one before a message, or all of it.
 
     ``message`` is the id of a message or part, its beginning or its end. Raises NotFound.
@@ -58,7 +58,7 @@ def fork(
     return store.fork(parent_id, session, seq=seq)
 
 
-def _metadata(parent: Session) -> dict[str, Any] | None:
+def _metadata(parent: SessionInfo) -> dict[str, Any] | None:
     """Return what is noted of the parent, but for how deep it stood: a fork stands by itself."""
     kept = {name: value for name, value in (parent.metadata or {}).items() if name != "depth"}
     return kept or None
@@ -72,7 +72,7 @@ def seq_before(store: Store, session_id: str, message_id: str) -> int:
     raise NotFound(f"There is no message {message_id!r} in session {session_id!r}.")
 
 
-def _revert(parent: Session, state: State, before: str | None) -> object:
+def _revert(parent: SessionInfo, state: State, before: str | None) -> object:
     """Return what is hidden in the fork: what was hidden in the parent, if the fork has it at all."""
     if parent.revert is None or before is None:
         return parent.revert

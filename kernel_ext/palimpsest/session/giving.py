@@ -19,7 +19,7 @@ from palimpsest.store.exchange import ImportReport, import_sessions
 from palimpsest.store.journal import Journal
 from palimpsest.transcript.errors import NotFound, UserError
 from palimpsest.transcript.events import Record, SessionStatus, SessionUpdated
-from palimpsest.transcript.sessions import Session
+from palimpsest.transcript.sessions import SessionInfo
 
 TAKEN_BACK: dict[str, Any] = {"taken_back": True}
 """The record of a session that a person does not want shared, whatever the configuration says."""
@@ -73,7 +73,7 @@ class Giving:
             await self._note(full, record)
         return await asyncio.to_thread(self._remove_all, session) or removed
 
-    def _remove_all(self, session: Session) -> bool:
+    def _remove_all(self, session: SessionInfo) -> bool:
         """Delete every page that the session's log names; false when none was there."""
         store = self._services.store
         records = store.read(session.id, only=("session.updated",))
@@ -133,7 +133,7 @@ class Giving:
             )
         return import_sessions(services.store, target, services.clock)
 
-    def _session(self, session_id: str) -> Session:
+    def _session(self, session_id: str) -> SessionInfo:
         session = self._services.store.open_live(session_id).session
         if session is None:
             raise NotFound(f"Session {session_id!r} has no readable beginning.")

@@ -8,7 +8,6 @@ notice. Later requests, and review, read the record and ask nobody.
 from typing import Any
 
 from palimpsest.context.system import joined
-from palimpsest.context.undo import folded
 from palimpsest.context.view import View
 from palimpsest.loop.stage import StateView
 from palimpsest.processor.toolcalls import Offer
@@ -32,7 +31,7 @@ HOOK = "hook"
 ARRIVED = "MCP servers that came after the conversation began say of their tools:"
 
 
-class Guests:
+class TurnExtensions:
     """The hooks and servers of one session, from turn to turn."""
 
     def __init__(
@@ -50,8 +49,13 @@ class Guests:
         self._due = True
 
     async def begin(self) -> None:
-        """Make ready for a turn, once: load what is new, and connect what is not connected."""
+        """Make ready for a turn, once: load what is new, and connect what is not connected.
+
+        For a further step of it, take in which tools servers have added, changed or taken away.
+        """
         if not self._due:
+            if self._servers is not None:
+                self.hooks.tell(MCP, *await self._servers.step_began())
             return
         self._due = False
         await self.hooks.turn_began()
@@ -108,7 +112,7 @@ class Guests:
         if not new:
             return
         state = self._log.state
-        seen = folded(View(state.messages(), state.decisions), policy.compact)
+        seen = View(state.messages(), state.decisions).folded(policy.compact)
         told = {name for one in seen for part in one.parts for name in _servers_in(part)}
         new = [(name, text) for name, text in new if name not in told]
         info = waiting[-1].info

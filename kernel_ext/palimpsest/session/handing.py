@@ -1,22 +1,25 @@
 """What a person's session object can do to give the session out."""
 
+from collections.abc import Coroutine
 from concurrent.futures import Future
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from palimpsest.render.notebook import Prompts
-from palimpsest.session.exporting import FORMS, Exported, Form, form_of
-from palimpsest.session.giving import Giving
+from palimpsest.session.api import KernelSession
+from palimpsest.session.exporting import FORMS, Form, form_of
+from palimpsest.session.forwarding import SessionHolder
 from palimpsest.transcript.errors import UserError
 
+T = TypeVar("T")
 
-class Handing:
+
+class SessionExports:
     """Shares and exports one session; waits until it is done."""
 
-    @property
-    def id(self) -> str:
-        """The session's id."""
-        raise NotImplementedError
+    def __init__(self, holder: SessionHolder, session: KernelSession) -> None:
+        self._holder = holder
+        self._session = session
 
     def share(self) -> Path:
         """Make a page of the session that can be passed on, or make it anew; returns where it is.
@@ -27,8 +30,7 @@ class Handing:
         >>> session.share().suffix
         '.html'
         """
-        path: Path = self._given(self._giving.share(self.id))
-        return path
+        return self._given(self._holder.workspace.giving.share(self._session.id))
 
     def unshare(self) -> bool:
         """Delete the session's page; false when there was none.
@@ -36,7 +38,7 @@ class Handing:
         >>> session.unshare()
         False
         """
-        return bool(self._given(self._giving.unshare(self.id)))
+        return self._given(self._holder.workspace.giving.unshare(self._session.id))
 
     def export(
         self,
@@ -54,21 +56,11 @@ class Handing:
         '.md'
         """
         chosen = checked_form(form)
-        made: Exported = self._given(self._giving.export(self.id, chosen, path, prompts=prompts))
-        return made.path
+        giving = self._holder.workspace.giving
+        return self._given(giving.export(self._session.id, chosen, path, prompts=prompts)).path
 
-    @property
-    def _holder(self) -> Any:
-        """What holds the engine and the workspace; the class that inherits this keeps it."""
-        return vars(self)["_app"]
-
-    @property
-    def _giving(self) -> Giving:
-        giving: Giving = self._holder.workspace.giving
-        return giving
-
-    def _given(self, work: Any) -> Any:
-        future: Future[Any] = self._holder.engine.submit(work)
+    def _given(self, work: Coroutine[Any, Any, T]) -> T:
+        future: Future[T] = self._holder.engine.submit(work)
         return future.result()
 
 

@@ -10,13 +10,13 @@ from typing import Any
 from palimpsest.context.limit import history_limit
 from palimpsest.transcript.messages import Messages, UserMessage
 from palimpsest.transcript.policies import Policy
-from palimpsest.transcript.sessions import Session
+from palimpsest.transcript.sessions import SessionInfo
 
 PROVIDER = "jupyter"
 """Where the conversation is held: the second field of a key, under which limits are looked up."""
 
 
-def session_key(agent: str, session: Session, users: Set[str]) -> str:
+def session_key(agent: str, session: SessionInfo, users: Set[str]) -> str:
     """Return the key of a session in which these users ask."""
     if len(users) == 1:
         owner = f"direct:{_field(next(iter(users)))}"
@@ -37,7 +37,7 @@ def limited(
     limits: Mapping[str, Any],
     *,
     agent: str,
-    session: Session | None,
+    session: SessionInfo | None,
     messages: Messages,
     user: str,
 ) -> Policy:

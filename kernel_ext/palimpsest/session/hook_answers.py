@@ -8,11 +8,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any, get_args
 
 from palimpsest.transcript.decisions import Decision
-from palimpsest.transcript.hooks import Compacting, Refuse, Wanted
+from palimpsest.transcript.hooks import Compacting, HookDecision, Refuse
 
 MOST_TEXT = 100_000
 """Characters of one answer in words; more would fill a window by itself."""
-ACTIONS: frozenset[str] = frozenset(get_args(Wanted.__annotations__["action"]))
+ACTIONS: frozenset[str] = frozenset(get_args(HookDecision.__annotations__["action"]))
 LIMITS = frozenset({"max_lines", "max_bytes"})
 ROLES = frozenset({"system", "user", "assistant", "tool"})
 
@@ -59,13 +59,13 @@ def compacting(answer: Any) -> Compacting:
     return Compacting(texts(answer))
 
 
-def wanted(answer: Any, rule: str) -> tuple[Wanted, ...]:
+def wanted(answer: Any, rule: str) -> tuple[HookDecision, ...]:
     """Read decisions: a Decision or a dict with action and part_id, or several of them."""
     several = answer if isinstance(answer, list | tuple) else [answer]
     return tuple(_wanted(one, rule) for one in several)
 
 
-def _wanted(one: Any, rule: str) -> Wanted:
+def _wanted(one: Any, rule: str) -> HookDecision:
     if isinstance(one, Decision):
         one = {
             "action": one.action,
@@ -86,7 +86,7 @@ def _wanted(one: Any, rule: str) -> Wanted:
         raise Nonsense("max_lines and max_bytes must be whole numbers above 0")
     if one["action"] == "truncate" and not limits:
         raise Nonsense("truncate needs max_lines or max_bytes")
-    return Wanted(rule, one["action"], part_id, None if part_id else message_id, text, limits)
+    return HookDecision(rule, one["action"], part_id, None if part_id else message_id, text, limits)
 
 
 def messages(answer: Any) -> tuple[dict[str, Any], ...]:

@@ -20,13 +20,13 @@ from palimpsest.transcript.hooks import (
     Compacting,
     CompactingEvent,
     DecideEvent,
+    HookDecision,
     PromptEvent,
     Refuse,
     RequestEvent,
     SystemEvent,
     ToolAfter,
     ToolBefore,
-    Wanted,
 )
 
 
@@ -48,9 +48,9 @@ class Hooking(SessionHooks):
             found += await self.ask(hook, event, hook_answers.texts) or ()
         return tuple(found)
 
-    async def decide(self, event: DecideEvent) -> Sequence[Wanted]:
+    async def decide(self, event: DecideEvent) -> Sequence[HookDecision]:
         """Ask what to leave out or keep."""
-        found: list[Wanted] = []
+        found: list[HookDecision] = []
         for hook in self.book.of("decide"):
             read = functools.partial(hook_answers.wanted, rule=hook.rule)
             found += await self.ask(hook, event, read) or ()

@@ -1,29 +1,22 @@
 """What a person's session object can do with the session as a whole: name it, put it away, delete it."""
 
-from collections.abc import Sequence
+from collections.abc import Coroutine, Sequence
 from concurrent.futures import Future
-from typing import Any
+from typing import Any, TypeVar
 
+from palimpsest.session.api import KernelSession
+from palimpsest.session.forwarding import SessionHolder
 from palimpsest.store.store import Problem, SessionSummary
 
+T = TypeVar("T")
 
-class Keeping:
+
+class SessionLifecycle:
     """Names, puts away and deletes one session, and knows its children."""
 
-    @property
-    def id(self) -> str:
-        """The session's id."""
-        raise NotImplementedError
-
-    @property
-    def title(self) -> str:
-        """What it is called.
-
-        >>> len(session.title) > 0
-        True
-        """
-        kept = vars(self)["_live"].snapshot().session
-        return str(kept.title) if kept is not None else ""
+    def __init__(self, holder: SessionHolder, session: KernelSession) -> None:
+        self._holder = holder
+        self._session = session
 
     def retitle(self, title: str) -> str:
         """Call it otherwise; returns the title as it is kept.
@@ -31,7 +24,7 @@ class Keeping:
         >>> session.retitle("Penguins")
         'Penguins'
         """
-        return str(self._kept(self._shelf.retitle(self.id, title)))
+        return self._kept(self._holder.workspace.retitle(self._session.id, title))
 
     def archive(self, *, archived: bool = True) -> None:
         """Put it away, or fetch it back: it keeps all it has, and is not listed by itself.
@@ -39,7 +32,7 @@ class Keeping:
         >>> session.archive()
         >>> session.archive(archived=False)
         """
-        self._kept(self._shelf.archive(self.id, archived=archived))
+        self._kept(self._holder.workspace.archive(self._session.id, archived=archived))
 
     def delete(self) -> tuple[str, ...]:
         """Delete it and its children for good; returns their ids.
@@ -49,7 +42,7 @@ class Keeping:
         >>> session.fork().delete()[-1] != session.id
         True
         """
-        return tuple(self._kept(self._shelf.delete(self.id)))
+        return tuple(self._kept(self._holder.workspace.delete(self._session.id)))
 
     def children(self) -> Sequence[SessionSummary]:
         """List the sessions that ``task`` calls of this one began, oldest first.
@@ -57,7 +50,7 @@ class Keeping:
         >>> list(session.children())
         []
         """
-        return tuple(self._kept(self._shelf.children(self.id)))
+        return tuple(self._kept(self._holder.workspace.children(self._session.id)))
 
     def problems(self) -> Sequence[Problem]:
         """Say what of its log cannot be read, and where; it is left out, and nothing is deleted.
@@ -65,12 +58,8 @@ class Keeping:
         >>> list(session.problems())
         []
         """
-        return tuple(self._kept(self._shelf.problems(self.id)))
+        return tuple(self._kept(self._holder.workspace.problems(self._session.id)))
 
-    @property
-    def _shelf(self) -> Any:
-        return vars(self)["_app"].workspace
-
-    def _kept(self, work: Any) -> Any:
-        future: Future[Any] = vars(self)["_app"].engine.submit(work)
+    def _kept(self, work: Coroutine[Any, Any, T]) -> T:
+        future: Future[T] = self._holder.engine.submit(work)
         return future.result()

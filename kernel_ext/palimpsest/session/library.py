@@ -15,7 +15,7 @@ from palimpsest.session import agent_files, command_files, skill_files
 from palimpsest.session.agents import Agent, built_in, first_agent, helpers, known_agents
 from palimpsest.session.command_files import OwnCommand
 from palimpsest.session.config_files import Places
-from palimpsest.session.definition_trust import Waiting
+from palimpsest.session.definition_trust import DefinitionTrust
 from palimpsest.session.folders import Folder, folders, read, signature
 from palimpsest.session.locks import Locks
 from palimpsest.tools.permissions import Rules
@@ -67,7 +67,7 @@ class Library:
         """Sentences about files that are left out."""
         self.left_out: tuple[str, ...] = ()
         """Those of them that lead out of the project, hold keys or are no files."""
-        self.waiting = Waiting()
+        self.waiting = DefinitionTrust()
         """What of the project's files waits for a person's trust."""
         self._sources = sources
         self._base = base
@@ -113,7 +113,7 @@ class Library:
         sources, home = self._sources, self._sources.places.home
         problems: list[str] = []
         left_out: list[str] = []
-        waiting = Waiting(sources.trusts, sources.locks)
+        waiting = DefinitionTrust(sources.trusts, sources.locks)
         base = self._base()
         agents = agent_files.read_agents(
             built_in(base),

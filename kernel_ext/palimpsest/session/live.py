@@ -21,8 +21,8 @@ from palimpsest.session.asking import check
 from palimpsest.session.asks import Asks
 from palimpsest.session.calling import Calling
 from palimpsest.session.control import Control
-from palimpsest.session.engine import off_loop
-from palimpsest.session.errands import Errands
+from palimpsest.session.engine import CLOSED, off_loop
+from palimpsest.session.errands import ChildSessionRunner
 from palimpsest.session.expanding import Expander
 from palimpsest.session.family import is_child, writable
 from palimpsest.session.giving import AutoShare
@@ -32,10 +32,11 @@ from palimpsest.session.naming import Naming
 from palimpsest.session.outfit import Outfit
 from palimpsest.session.pictures import picture
 from palimpsest.session.policies import Configured
-from palimpsest.session.project_move import PERMISSION, Move, Moving
+from palimpsest.session.project_move import PERMISSION, Moving, ProjectMove
 from palimpsest.session.purse import Purse
 from palimpsest.session.questioning import JournaledTodos, Questioning
-from palimpsest.session.runner import Run, Runner
+from palimpsest.session.run import Run
+from palimpsest.session.runner import Runner
 from palimpsest.session.services import Services
 from palimpsest.session.undoing import live_undoing
 from palimpsest.session.wishes import Wish, WishAction
@@ -44,14 +45,16 @@ from palimpsest.store.journal import Journal
 from palimpsest.tools.question import Interview
 from palimpsest.tools.tool import Abort
 from palimpsest.transcript.decisions import Decision
-from palimpsest.transcript.errors import Aborted, ConfigError, StorageFailed
+from palimpsest.transcript.errors import Aborted, ConfigError, StorageFailed, UserError
 from palimpsest.transcript.events import Record, SessionUpdated
 from palimpsest.transcript.messages import Origin
 from palimpsest.transcript.policies import Policy
-from palimpsest.transcript.sessions import Session
+from palimpsest.transcript.sessions import SessionInfo
 from palimpsest.transcript.values import ModelInfo, Reply
 
 T = TypeVar("T")
+
+NOT_SENT = "Nothing was sent to the model, since your prompt could not be written. {problem}"
 
 
 class LiveSession:
@@ -220,9 +223,15 @@ class LiveSession:
         """Be told every record after it was written."""
         return self.journal.subscribe(callback)
 
+    def on_problem(self, callback: Callable[[], None]) -> Callable[[], None]:
+        """Call back, on any thread, when a write hangs and when it goes on."""
+        return self.journal.stall.listen(callback)
+
     def snapshot(self) -> Snapshot:
         """Return the newest immutable picture."""
-        return self.journal.read_state(Snapshot.of)
+        picture = self.journal.read_state(Snapshot.of)
+        words = self.journal.stall.words
+        return dataclasses.replace(picture, problem=words) if words else picture
 
     def decisions(self) -> tuple[Decision, ...]:
         """Return what was scraped off for the model so far, in order."""
@@ -262,7 +271,10 @@ class LiveSession:
             except BaseException as problem:  # noqa: BLE001  handed to the caller's thread
                 future.set_exception(problem)
 
-        self._loop.call_soon_threadsafe(run)
+        try:
+            self._loop.call_soon_threadsafe(run)
+        except RuntimeError:
+            raise UserError(CLOSED) from None
         return future.result(timeout=5.0)
 
     def _here(self) -> bool:
@@ -319,14 +331,22 @@ class LiveSession:
                 "variables": services.variables,
                 "archive": SessionArchive(self.journal, services.store),
                 "interview": self.interview,
-                "errands": Errands(services, self, run),
+                "errands": ChildSessionRunner(services, self, run),
                 "todos": JournaledTodos(self.log),
             },
         )
         return self.naming.watch(self._expander.watch(stage, self._calling.announce))
 
     async def _afford(self, info: ModelInfo, abort: Abort) -> None:
-        """Return when the next request may be sent; a project that was moved asks before its first."""
+        """Return when the next request may be sent; a project that was moved asks before its first.
+
+        What it answers is written then.
+        """
+        unwritten = await self.log.kept(abort.is_set)
+        if abort.is_set():
+            raise Aborted(abort.reason or "Stopped.")
+        if unwritten:
+            raise StorageFailed(NOT_SENT.format(problem=unwritten))
         moving = self._services.permitting.moving
         if moving is not None and not self.read_only:
             async with moving.asking:
@@ -335,7 +355,7 @@ class LiveSession:
                     await self._take_along(move, moving, abort)
         await self.purse.afford(info, abort)
 
-    async def _take_along(self, move: Move, moving: Moving, abort: Abort) -> None:
+    async def _take_along(self, move: ProjectMove, moving: Moving, abort: Abort) -> None:
         reply = await self.asks.question(
             PERMISSION, (str(move.before),), title=move.question, abort=abort
         )
@@ -353,5 +373,5 @@ class LiveSession:
         began = self._services.permitting.began
         return self._services.purses.get(began.get(session.id, "") if session else "")
 
-    def _update(self, session: Session, **fields: Any) -> None:
+    def _update(self, session: SessionInfo, **fields: Any) -> None:
         self.log.append(SessionUpdated(session=session.model_copy(update=fields)))

@@ -4,14 +4,22 @@ The writer thread folds streamed words into the same state, so a read without th
 half a change.
 """
 
+import asyncio
+import time
+from collections.abc import Callable
 from typing import Any
 
 from palimpsest.store.journal import Journal
 from palimpsest.transcript.decisions import ContextItem, Decision, StepRequest
 from palimpsest.transcript.events import Event, PromptAdmitted
 from palimpsest.transcript.messages import Message, Messages
-from palimpsest.transcript.sessions import Session
+from palimpsest.transcript.sessions import SessionInfo
 from palimpsest.transcript.values import Todo
+
+KEPT_SECONDS = 30.0
+"""How long what was asked waits for a disk that does not answer before it is answered with that."""
+LOOK_SECONDS = 0.2
+"""How often who waits for a stuck disk looks whether the turn was stopped."""
 
 
 class GuardedState:
@@ -21,7 +29,7 @@ class GuardedState:
         self._journal = journal
 
     @property
-    def session(self) -> Session | None:
+    def session(self) -> SessionInfo | None:
         """The session's own record."""
         with self._journal.lock:
             return self._journal.state.session
@@ -89,6 +97,21 @@ class SessionLog:
     def append(self, *events: Event, sync: bool = False) -> int:
         """Append events to the journal."""
         return self._journal.append(*events, sync=sync)
+
+    async def kept(self, ended: Callable[[], bool] = lambda: False) -> str:
+        """Return when all that was appended is written; one sentence where that takes too long.
+
+        What a disk refuses is told when it does, and stays in memory; that is waited for no longer.
+        """
+        stall = self._journal.stall
+        written = asyncio.ensure_future(self._journal.flush())
+        while not written.done():
+            await asyncio.wait({written}, timeout=LOOK_SECONDS)
+            words = stall.words
+            if ended() or (words and time.monotonic() - stall.since > KEPT_SECONDS):
+                written.cancel()
+                return words
+        return ""
 
     def delta(self, message_id: str, part_id: str, field: str, text: str) -> None:
         """Append words to a string field of a part."""

@@ -22,7 +22,7 @@ from palimpsest.session.titles import first_words, is_default, title_from
 from palimpsest.transcript.errors import PalimpsestError
 from palimpsest.transcript.events import SessionUpdated
 from palimpsest.transcript.messages import UserMessage
-from palimpsest.transcript.sessions import Session
+from palimpsest.transcript.sessions import SessionInfo
 from palimpsest.transcript.values import ModelInfo
 
 
@@ -102,6 +102,8 @@ class Naming:
 
     async def _name(self, stage: Stage, setup: Setup, stand_in: str) -> None:
         try:
+            if await self._log.kept(stage.abort.is_set) or stage.abort.is_set():
+                return
             info = self._services.small_model(setup.info)
             model = setup.model if info is setup.info else self._services.model(info)
             agent = self._services.agents.get("title")
@@ -128,5 +130,5 @@ class Naming:
             changed["title"] = title
         self._update(session, **changed)
 
-    def _update(self, session: Session, **fields: Any) -> None:
+    def _update(self, session: SessionInfo, **fields: Any) -> None:
         self._log.append(SessionUpdated(session=session.model_copy(update=fields)))

@@ -9,26 +9,25 @@ import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from palimpsest.context.news import Item, Situation, has_news, named_words, news
-from palimpsest.context.undo import folded
+from palimpsest.context.news import EnvironmentChange, Situation, has_news, named_words, news
 from palimpsest.context.view import View
 from palimpsest.session.log import SessionLog
 from palimpsest.session.surroundings import day_of
-from palimpsest.tools.tool import Detail, Namespace, Shown, VariableInfo
+from palimpsest.tools.tool import Detail, Namespace, ShownVariables, VariableInfo
 from palimpsest.transcript.events import PartUpdated
 from palimpsest.transcript.ids import Ids
 from palimpsest.transcript.messages import UserMessage
 from palimpsest.transcript.parts import TextPart
 from palimpsest.transcript.policies import Policy
 from palimpsest.transcript.scrub import is_secret_name, looks_secret, scrub_values, secret_values
-from palimpsest.transcript.sessions import Session
+from palimpsest.transcript.sessions import SessionInfo
 
 LOOK_SECONDS = 0.5
 """A kernel that is busy with the user's own code is not waited for; there is a next prompt."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Look:
+class _KernelState:
     """What a kernel held when it was looked at."""
 
     variables: dict[str, str]
@@ -90,7 +89,7 @@ class News:
             known_named=self._known_named,
             met=self._has_met(session),
         )
-        seen = folded(View(state.messages(), state.decisions), policy.compact)
+        seen = View(state.messages(), state.decisions).folded(policy.compact)
         found = news(seen, situation)
         if look is not None:
             self._known = look.variables
@@ -102,7 +101,7 @@ class News:
         self._met.add(user.session_id)
         self._log.append(*(PartUpdated(part=self._part(user, item)) for item in found))
 
-    def _has_met(self, session: Session | None) -> bool:
+    def _has_met(self, session: SessionInfo | None) -> bool:
         if session is None:
             return False
         place = session.forked_from
@@ -118,17 +117,19 @@ class News:
         newest = messages[-1] if messages else None
         return newest is not None and newest.id == user.id and not has_news(newest)
 
-    async def _look(self, namespace: Namespace | None, named: frozenset[str]) -> "_Look | None":
+    async def _look(
+        self, namespace: Namespace | None, named: frozenset[str]
+    ) -> "_KernelState | None":
         if namespace is None:
             return None
         try:
-            shown = Shown(self._detail, named)
+            shown = ShownVariables(self._detail, named)
             found = await asyncio.wait_for(namespace.list(shown), LOOK_SECONDS)
         except Exception:  # noqa: BLE001 - a kernel that cannot be looked at is not worth a turn
             return None
         secrets = secret_values(self._environment)
         lines = [(one.name, self._unasked(one), self._told(one, secrets)) for one in found]
-        return _Look(
+        return _KernelState(
             {name: unasked for name, unasked, _ in lines},
             {name: told for name, _, told in lines if name in named},
         )
@@ -154,7 +155,7 @@ class News:
         message = self._log.state.message(user.id)
         return named_words((message,) if message is not None else ())
 
-    def _part(self, user: UserMessage, item: Item) -> TextPart:
+    def _part(self, user: UserMessage, item: EnvironmentChange) -> TextPart:
         return TextPart(
             id=self._ids.new("prt"),
             session_id=user.session_id,

@@ -9,15 +9,15 @@ from typing import Any
 
 from palimpsest.context.basis import Basis
 from palimpsest.context.policy import reserve, without_recall
-from palimpsest.context.texts import load_texts
 from palimpsest.context.undo import suspended
 from palimpsest.context.view import View
 from palimpsest.loop.request import calibration
 from palimpsest.loop.stage import Setup, Summariser
 from palimpsest.loop.summarise import AGENT
+from palimpsest.model.choice import check_effort, known_effort
 from palimpsest.session.agents import Agent, find_agent
 from palimpsest.session.family import hidden_by, is_child
-from palimpsest.session.guests import Guests
+from palimpsest.session.guests import TurnExtensions
 from palimpsest.session.history import limited
 from palimpsest.session.log import SessionLog
 from palimpsest.session.news import News
@@ -80,7 +80,7 @@ class Outfit:
         self._configured = configured
         self._systems = Systems(services, log, self.policy)
         self._told_of: set[str] = set()
-        self.guests = Guests(services.hooks, services.servers, log, services.ids)
+        self.guests = TurnExtensions(services.hooks, services.servers, log, services.ids)
         self._news = News(
             log,
             services.ids,
@@ -103,10 +103,16 @@ class Outfit:
         kept = session.model.id if session is not None and session.model is not None else None
         wanted = options.get("model") or agent.model or kept or services.default_model()
         variant = options.get("variant") or agent.variant
+        check_effort(variant)
         if variant is None and session is not None and session.model is not None and wanted == kept:
-            variant = session.model.variant
+            variant = known_effort(session.model.variant)
         self._check(options.get("tools") or ())
-        return agent.name, self._info(wanted, variant).ref
+        info = self._info(wanted, variant)
+        if options.get("variant"):
+            check_effort(variant, info.ref)
+        if options.get("model") and wanted != kept:
+            services.check_model(info)
+        return agent.name, info.ref
 
     def _refuse_fixed(self, options: dict[str, Any]) -> None:
         """Raise ConfigError where a person names what an administrator fixed."""
@@ -214,9 +220,7 @@ class Outfit:
         policy = self._limited(self.policy(), agent, messages)
         return Basis(
             session_id=self._journal.session_id,
-            view=View(
-                messages, decisions, load_texts(messages, services.store.get_blob, decisions)
-            ),
+            view=View.of(messages, decisions, services.store.get_blob),
             system=self._systems.known(agent, info, user),
             tools=self._specs(self._offered(agent, user), info),
             model=info,

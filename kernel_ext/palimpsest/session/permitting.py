@@ -19,13 +19,13 @@ from palimpsest.tools.modes import Mode, answered_by, denied_by
 from palimpsest.tools.permissions import Rules
 from palimpsest.transcript.budgets import Budget
 from palimpsest.transcript.errors import ConfigError
-from palimpsest.transcript.sessions import Session
+from palimpsest.transcript.sessions import SessionInfo
 from palimpsest.transcript.values import ModelRef
 
 NESTED = 20
 """Sessions in sessions that are looked through; a longer chain is a circle in damaged data."""
 
-Find = Callable[[], Session | None]
+Find = Callable[[], SessionInfo | None]
 
 
 @dataclass(slots=True)
@@ -64,7 +64,7 @@ class Permitting:
         """What a person allowed in this project, kept outside it."""
         return self.approvals.grants
 
-    def mode_of(self, session: Session | None) -> Mode:
+    def mode_of(self, session: SessionInfo | None) -> Mode:
         """Return the mode that holds for a session."""
         if not self.mode_fixed:
             for one in self.line(session):
@@ -73,15 +73,15 @@ class Permitting:
                     return mode
         return self.mode
 
-    def own_mode(self, session: Session) -> Mode | None:
+    def own_mode(self, session: SessionInfo) -> Mode | None:
         """Return the mode that was chosen for this very session, as far as it holds."""
         return held_mode(session, self.mode, self.grants.newest(session.id, "mode"))
 
-    def own_budget(self, session: Session) -> Budget:
+    def own_budget(self, session: SessionInfo) -> Budget:
         """Return the spending limit of this very session, as far as it holds."""
         return held_budget(session, self.budget, self.grants.newest(session.id, "budget"))
 
-    def held_rules(self, session: Session) -> Rules:
+    def held_rules(self, session: SessionInfo) -> Rules:
         """Return what was always allowed in this very session."""
         return held_rules(session, self.approvals.of(session.id))
 
@@ -110,18 +110,18 @@ class Permitting:
         if new:
             self.grants.add(*new)
 
-    def rules_of(self, session: Session | None, rules: Rules, agent: Rules) -> Rules:
+    def rules_of(self, session: SessionInfo | None, rules: Rules, agent: Rules) -> Rules:
         """Return all rules that hold for the calls of an agent."""
         base = self.rules if self.rules is not None else rules
         return (*base, *agent, *self.fixed, *denied_by(self.mode_of(session)))
 
-    def answers_of(self, session: Session | None) -> Rules:
+    def answers_of(self, session: SessionInfo | None) -> Rules:
         """Return what need not be asked: by the mode, by the project, by who began this session."""
         above = [rule for one in list(self.line(session))[1:] for rule in self.held_rules(one)]
         mode = answered_by(self.mode_of(session))
         return (*mode, *self.granted(), *self.approvals.rules(), *above)
 
-    def line(self, session: Session | None) -> Iterator[Session]:
+    def line(self, session: SessionInfo | None) -> Iterator[SessionInfo]:
         """Yield a session, the one that began it, and so on."""
         for _ in range(NESTED):
             if session is None:

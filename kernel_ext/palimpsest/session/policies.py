@@ -14,7 +14,7 @@ from palimpsest.model.tokenizer import RANK_FILES
 from palimpsest.session.settings import Config, PolicyPart
 from palimpsest.transcript.errors import ConfigError
 from palimpsest.transcript.policies import Policy
-from palimpsest.transcript.sessions import Session
+from palimpsest.transcript.sessions import SessionInfo
 
 DEFAULT = "default"
 """The word that goes back to the configured policy."""
@@ -45,7 +45,7 @@ class Configured:
     fixed: Mapping[str, str] = field(default_factory=dict)
     """By dotted name of the number: who fixed it."""
 
-    def of(self, session: Session | None) -> Policy:
+    def of(self, session: SessionInfo | None) -> Policy:
         """Return the policy of a session; raises ConfigError where this version lacks something."""
         if session is None or (session.policy_choice is None and session.policy is None):
             return self.policy
@@ -59,7 +59,7 @@ class Configured:
                 f"%agent policy {DEFAULT} goes back to the configured one."
             ) from None
 
-    def choose(self, session: Session | None, words: tuple[str | Policy, ...]) -> Policy | None:
+    def choose(self, session: SessionInfo | None, words: tuple[str | Policy, ...]) -> Policy | None:
         """Return the policy that words make of a session's; None for the configured one.
 
         Raises ConfigError with one sentence, also for what an administrator fixed.

@@ -34,7 +34,7 @@ LEFT = " ({count} more are left behind.)"
 
 
 @dataclass(frozen=True, slots=True)
-class Move:
+class ProjectMove:
     """Where a project was before, and what was allowed there."""
 
     before: Path
@@ -58,9 +58,9 @@ class Moving:
         """Of the sessions that go on at once, the first asks for all."""
         self._grants = grants
         self._looked = False
-        self._found: Move | None = None
+        self._found: ProjectMove | None = None
 
-    async def found(self) -> Move | None:
+    async def found(self) -> ProjectMove | None:
         """Return the move that nobody has decided about yet."""
         if not self._looked:
             self._looked = True
@@ -80,7 +80,7 @@ class Moving:
         return bool(kept)
 
 
-def find_move(grants: Grants) -> Move | None:
+def find_move(grants: Grants) -> ProjectMove | None:
     """Look for what was allowed in this very project at a place that is no more."""
     here, number = grants.project, grants.number
     known = number.known() if number is not None else ""
@@ -95,7 +95,7 @@ def find_move(grants: Grants) -> Move | None:
     return None
 
 
-def _move(file: Path, here: Path, known: str) -> Move | None:
+def _move(file: Path, here: Path, known: str) -> ProjectMove | None:
     try:
         data = read_grants(file, here)
     except (OSError, ValueError, NotBelievedError):
@@ -105,7 +105,7 @@ def _move(file: Path, here: Path, known: str) -> Move | None:
     if not is_it or before == here or os.path.lexists(before):
         return None
     found = tuple(one for one in grants_of(data) if grant_words(one))
-    return Move(before, file, found) if found else None
+    return ProjectMove(before, file, found) if found else None
 
 
 def grant_words(one: Grant) -> str:

@@ -17,7 +17,7 @@ from palimpsest.tools.tool import Abort
 from palimpsest.transcript.budgets import Budget, Measure, Spent
 from palimpsest.transcript.errors import Aborted, GuardStopped
 from palimpsest.transcript.events import SessionUpdated
-from palimpsest.transcript.sessions import Session
+from palimpsest.transcript.sessions import SessionInfo
 from palimpsest.transcript.values import ModelInfo
 
 REACHED = "The spending limit of {limit} is reached: {spent} so far. Go on by {more} more?"
@@ -144,18 +144,18 @@ class Purse:
         self._refusal += SET_PRICE.format(**words) if measure == "price" else RAISE
         raise GuardStopped(self._refusal, "budget")
 
-    def _grant(self, session: Session, budget: Budget) -> None:
+    def _grant(self, session: SessionInfo, budget: Budget) -> None:
         """Let a limit hold that a person chose; what the log says of it is history."""
         value = budget.model_dump(exclude_none=True)
         self._permitting.grants.put("budget", value, session.id)
         self._write(forgotten(session, "budget"), budget)
 
-    def _write(self, session: Session, budget: Budget) -> None:
+    def _write(self, session: SessionInfo, budget: Budget) -> None:
         updated = session.model_copy(update={"budget": budget})
         self._log.append(SessionUpdated(session=updated), sync=True)
 
 
-def spent_by(session: Session) -> Spent:
+def spent_by(session: SessionInfo) -> Spent:
     """Return what a session and those it began have spent."""
     own = sane(Spent(cost=session.cost, tokens=session.tokens, unpriced=session.unpriced or 0))
     return own.plus(sane(session.below)) if session.below is not None else own

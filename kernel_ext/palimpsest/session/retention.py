@@ -22,7 +22,7 @@ SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([A-Za-z]*)")
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class RetentionLimits:
     """How long and how much is kept; None is without end."""
 
     days: float | None = None
@@ -32,7 +32,7 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True)
-class Family:
+class SessionTree:
     """A session with those that it began, which go together."""
 
     summary: SessionSummary
@@ -46,13 +46,13 @@ class Family:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class PrunePlan:
     """What would go."""
 
-    limits: Limits
-    due: tuple[Family, ...] = ()
+    limits: RetentionLimits
+    due: tuple[SessionTree, ...] = ()
     """Oldest first."""
-    spared: tuple[Family, ...] = ()
+    spared: tuple[SessionTree, ...] = ()
     """Old or too large, and never taken."""
     total: int = 0
     """What the folder holds, in bytes."""
@@ -66,11 +66,11 @@ class Plan:
 def plan(
     summaries: Sequence[SessionSummary],
     sizes: Sizes,
-    limits: Limits,
+    limits: RetentionLimits,
     now_ms: int,
     is_open: Callable[[str], bool],
     is_pinned: Callable[[str], bool],
-) -> Plan:
+) -> PrunePlan:
     """Say what would go under these limits.
 
     What is open or written by any kernel, shared, needed by a fork, or holds something that a
@@ -88,14 +88,14 @@ def plan(
             continue
         why = _stays(one, summaries, weights, needed, is_open, is_pinned)
         if why:
-            spared.append(Family(one.summary, one.ids, one.bytes, one.updated, why))
+            spared.append(SessionTree(one.summary, one.ids, one.bytes, one.updated, why))
             continue
         due.append(one)
         total -= one.bytes
-    return Plan(limits, tuple(due), tuple(spared), sizes.total)
+    return PrunePlan(limits, tuple(due), tuple(spared), sizes.total)
 
 
-def families(summaries: Sequence[SessionSummary], sizes: Sizes) -> list[Family]:
+def families(summaries: Sequence[SessionSummary], sizes: Sizes) -> list[SessionTree]:
     """Return the sessions that nobody's ``task`` call began, each with those it began."""
     weights = {one.id: one.bytes for one in sizes.sessions}
     known = {one.id: one for one in summaries}
@@ -105,12 +105,12 @@ def families(summaries: Sequence[SessionSummary], sizes: Sizes) -> list[Family]:
             continue
         ids = with_children(summaries, one.id)
         updated = max(known[name].updated for name in ids if name in known)
-        found.append(Family(one, ids, sum(weights.get(name, 0) for name in ids), updated))
+        found.append(SessionTree(one, ids, sum(weights.get(name, 0) for name in ids), updated))
     return found
 
 
 def _stays(
-    family: Family,
+    family: SessionTree,
     summaries: Sequence[SessionSummary],
     sizes: Mapping[str, SessionSize],
     needed: frozenset[str],

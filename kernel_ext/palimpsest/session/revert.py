@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 from palimpsest.transcript.messages import Message, Messages, UserMessage
 from palimpsest.transcript.parts import PatchPart, StepFinishPart, TextPart, ToolPart
-from palimpsest.transcript.reverts import Revert
-from palimpsest.transcript.sessions import Session
+from palimpsest.transcript.reverts import RevertState
+from palimpsest.transcript.sessions import SessionInfo
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ def plan_revert(
     message_id: str,
     part_id: str | None = None,
     *,
-    standing: Revert | None = None,
+    standing: RevertState | None = None,
 ) -> RevertPlan | None:
     """Say what taking back a message, or a part of it, comes to; None where there is no such thing."""
     target = _target(messages, message_id, part_id)
@@ -56,7 +56,7 @@ def plan_revert(
     )
 
 
-def removal(messages: Messages, revert: Revert) -> Removal:
+def removal(messages: Messages, revert: RevertState) -> Removal:
     """Say what a cleanup removes; nothing where the target is not there any more."""
     at = next((i for i, one in enumerate(messages) if one.id == revert.message_id), None)
     if at is None:
@@ -69,14 +69,14 @@ def removal(messages: Messages, revert: Revert) -> Removal:
     return Removal(tuple(one.id for one in messages[at + 1 :]), gone)
 
 
-def standing(session: Session | None) -> Revert | None:
+def standing(session: SessionInfo | None) -> RevertState | None:
     """Return the revert that waits to be undone or made final."""
     if session is None or session.revert is None:
         return None
-    return Revert.model_validate(session.revert)
+    return RevertState.model_validate(session.revert)
 
 
-def without_taken_back(messages: Messages, revert: Revert | None) -> Messages:
+def without_taken_back(messages: Messages, revert: RevertState | None) -> Messages:
     """Return what is left of the messages for the model."""
     if revert is None:
         return messages

@@ -8,17 +8,17 @@ from collections.abc import Collection, Iterable
 
 from palimpsest.session.revert import RevertPlan, left_by
 from palimpsest.store.filediffs import file_diff
-from palimpsest.store.restoring import Move, Wanted, perform, plan_moves, wanted
+from palimpsest.store.restoring import FileRestore, WantedFile, perform, plan_moves, wanted
 from palimpsest.store.snapshots import Snapshots
-from palimpsest.store.trees import Entry, Tree, UnsafeTree
+from palimpsest.store.trees import Tree, TreeEntry, UnsafeTree
 from palimpsest.transcript.errors import NotFound
 from palimpsest.transcript.messages import Messages
 from palimpsest.transcript.parts import PatchPart
-from palimpsest.transcript.reverts import Revert, RevertedFile
+from palimpsest.transcript.reverts import RevertedFile, RevertState
 
 GONE = "the snapshot that held it is no longer kept"
 
-Files = tuple[tuple[Wanted, ...], tuple[tuple[str, str], ...]]
+Files = tuple[tuple[WantedFile, ...], tuple[tuple[str, str], ...]]
 """How each file is to become, and the files of which nothing is known, with the reason."""
 
 
@@ -42,19 +42,19 @@ class Trees:
         except NotFound:
             return None
 
-    def entry(self, name: str | None, path: str) -> Entry | None:
+    def entry(self, name: str | None, path: str) -> TreeEntry | None:
         """Return what stood at a path."""
         tree = self.tree(name)
         return tree.get(path) if tree is not None else None
 
 
 def wanted_files(
-    snapshots: Snapshots, messages: Messages, plan: RevertPlan, standing: Revert | None
+    snapshots: Snapshots, messages: Messages, plan: RevertPlan, standing: RevertState | None
 ) -> Files:
     """Return how each file is to become, and the files whose snapshot is gone or not used."""
     trees = Trees(snapshots)
     first: dict[str, str] = {}
-    left: dict[str, Entry | None] = {}
+    left: dict[str, TreeEntry | None] = {}
     disturbed: set[str] = set()
     for patch in plan.patches:
         behind = left_by(messages, patch)
@@ -81,7 +81,7 @@ def _paths(snapshots: Snapshots, patch: PatchPart, behind: str | None) -> tuple[
         return patch.files
 
 
-def wanted_back(snapshots: Snapshots, standing: Revert) -> Files:
+def wanted_back(snapshots: Snapshots, standing: RevertState) -> Files:
     """Return how each file becomes again when a revert is undone."""
     trees = Trees(snapshots)
     first = dict.fromkeys(standing.files, standing.snapshot or "")
@@ -90,9 +90,9 @@ def wanted_back(snapshots: Snapshots, standing: Revert) -> Files:
 
 
 def _wanted(
-    trees: Trees, first: dict[str, str], left: dict[str, Entry | None], disturbed: set[str]
+    trees: Trees, first: dict[str, str], left: dict[str, TreeEntry | None], disturbed: set[str]
 ) -> Files:
-    found: list[Wanted] = []
+    found: list[WantedFile] = []
     gone: list[tuple[str, str]] = []
     for path, name in first.items():
         tree = trees.tree(name)
@@ -135,7 +135,7 @@ def changed_by(files: Iterable[RevertedFile]) -> tuple[str, ...]:
     return tuple(one.file for one in files if one.action in {"restore", "delete"})
 
 
-def _told(snapshots: Snapshots, move: Move) -> RevertedFile:
+def _told(snapshots: Snapshots, move: FileRestore) -> RevertedFile:
     diff = None
     if move.action in {"write", "delete", "conflict"}:
         diff = file_diff(snapshots, move.path, snapshots.keep(move.path), move.wanted)

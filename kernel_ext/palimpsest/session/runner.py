@@ -10,14 +10,15 @@ from collections import OrderedDict
 from collections.abc import Callable, Coroutine
 from typing import Any
 
+from palimpsest.context.fit import possible
 from palimpsest.context.fold import marker
-from palimpsest.loop.compaction import begin, possible
+from palimpsest.loop.compaction import begin
 from palimpsest.loop.compaction_state import CompactionState
 from palimpsest.loop.deadline import watch
 from palimpsest.loop.saying import refuse
 from palimpsest.loop.stage import Log, Stage
 from palimpsest.loop.turn import failure, newest_user, run_turn
-from palimpsest.loop.turn_end import journal_end
+from palimpsest.loop.turn_end import journal_end, say_stopped
 from palimpsest.session.answers import (
     answers_after,
     collected,
@@ -30,7 +31,7 @@ from palimpsest.session.answers import (
     text_of,
 )
 from palimpsest.session.api import Answer, PromptOptions
-from palimpsest.tools.tool import Abort
+from palimpsest.session.run import Run
 from palimpsest.transcript.errors import (
     Aborted,
     AbortedError,
@@ -50,6 +51,7 @@ from palimpsest.transcript.events import (
 from palimpsest.transcript.ids import Ids
 from palimpsest.transcript.messages import (
     AssistantMessage,
+    Messages,
     MessageTime,
     Origin,
     UserMessage,
@@ -62,19 +64,9 @@ from palimpsest.transcript.values import ModelRef
 
 BUSY = "The agent works already; wait for its answer, or stop it."
 NOTHING_SAID = "Nothing was said in this session yet, so there is nothing to answer."
+UNKEPT = "The answer came, and could not be written; it is lost when this kernel ends. {problem}"
 REMEMBERED = 100
 """Answers kept for prompts that are sent again with the same id."""
-
-
-class Run:
-    """One run of the loop: what was delivered in it, and how it may be stopped."""
-
-    def __init__(self) -> None:
-        self.abort = Abort()
-        self.delivered: dict[str, str] = {}
-        """Prompt id to the id of the user message it became."""
-        self.yes = False
-        self.first_seq = 0
 
 
 Start = Callable[[Run, Stage], None]
@@ -202,10 +194,11 @@ class Runner:
 
     def cancel(self, reason: str, by: StoppedBy = "cancelled") -> bool:
         """Stop the run and everything that waits; false when nothing ran."""
-        waiting = list(self._log.state.inbox)
+        waiting = self._log.state.inbox
         for prompt_id in waiting:
             self.withdraw(prompt_id)
         if self._run is not None:
+            self._run.withdrawn += [prompt.text for prompt in waiting.values()]
             self._run.abort.set(reason, by)
         return bool(waiting) or self._run is not None
 
@@ -346,21 +339,36 @@ class Runner:
             watching.cancel()
             self._run = None
             self.compactions.turn_ended()
+            unwritten = await self._log.kept()
             for prompt_id, message_id in run.delivered.items():
-                self._answer(prompt_id, self._collect(run, message_id, problem))
+                answer = self._collect(run, message_id, problem)
+                self._answer(prompt_id, _unkept(answer, unwritten) if unwritten else answer)
 
     def _end(self, run: Run, stage: Stage, guard: StoppedBy | None) -> None:
-        """Journal why the turn ended; who stopped it says so, unless it had ended before."""
-        messages = self._log.state.messages()
-        answers = answers_after(messages, next(iter(run.delivered.values()), ""))
-        if not answers:
-            return
+        """Journal why the turn ended; who stopped it says so, unless it had ended before.
+
+        What was stopped before it was answered gets an answer that says so, and so do prompts that
+        waited and were taken back.
+        """
+        answers = self._answers(run)
         by = guard
         if run.abort.is_set() and by is None:
-            info = answers[-1].info
+            # A summary answers nobody: behind it the engine's words wait for an answer.
+            messages = self._log.state.messages()
+            waits = bool(messages) and isinstance(messages[-1].info, UserMessage)
+            info = answers[-1].info if answers and not waits else None
             said = stop_of(info) if isinstance(info, AssistantMessage) else None
             by = run.abort.by if said in (None, "cancelled") else said
-        journal_end(stage, by, answers)
+        if run.abort.is_set() and by == run.abort.by:
+            say_stopped(stage, self._log.state.messages(), run.abort.reason)
+            answers = self._answers(run)
+        if answers:
+            journal_end(stage, by, answers, withdrawn=run.withdrawn)
+
+    def _answers(self, run: Run) -> Messages:
+        """Return what was said in the turn so far."""
+        first = next(iter(run.delivered.values()), "")
+        return answers_after(self._log.state.messages(), first)
 
     def _tell(self, stage: Stage | None, problem: ErrorValue) -> None:
         """Write what broke where it is read: as the answer to what was asked."""
@@ -429,6 +437,14 @@ class Runner:
             problem = AbortedError(message=run.abort.reason)
         answer = collected(self._session_id, messages, message_id, problem)
         return dataclasses.replace(answer, seq=(run.first_seq, state.seq))
+
+
+def _unkept(answer: Answer, problem: str) -> Answer:
+    """Return an answer that is in no log, and says so."""
+    if answer.error is not None:
+        return answer
+    error = UnknownError(message=UNKEPT.format(problem=problem), explained=True)
+    return dataclasses.replace(answer, error=error, stopped_by="error")
 
 
 def origin_or_api(origin: Origin | None) -> Origin:

@@ -9,14 +9,14 @@ from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import Future
 from typing import Any, TypeVar, Unpack
 
-from palimpsest.session.api import Answer, LiveSession, Snapshot
+from palimpsest.session.api import Answer, KernelSession
 from palimpsest.session.asking import PromptWords, answers_of, options_of, reply_of
+from palimpsest.session.forwarding import SessionHolder
+from palimpsest.session.listening import Listener
 from palimpsest.session.unattended import PROGRAM_SECONDS, has_terminal, refuse_unattended
 from palimpsest.transcript.errors import UserError
-from palimpsest.transcript.events import PromptAdmitted, QuestionAsked, Record
-from palimpsest.transcript.messages import Messages
-from palimpsest.transcript.sessions import Status
-from palimpsest.transcript.values import Ask, Reply, Todo
+from palimpsest.transcript.events import Record
+from palimpsest.transcript.values import Reply
 
 T = TypeVar("T")
 
@@ -26,81 +26,13 @@ NOT_IN_A_CELL = (
 )
 
 
-class Running:
+class SessionRuns:
     """Sends prompts and looks after the runs of one session."""
 
-    @property
-    def id(self) -> str:
-        """The session's id.
-
-        >>> session.id[:4]
-        'ses_'
-        """
-        return self._session.id
-
-    @property
-    def snapshot(self) -> Snapshot:
-        """Everything about the session at this moment, as one immutable value.
-
-        >>> picture = session.snapshot
-        >>> len(picture.messages), picture.status.type, picture.seq > 0
-        (2, 'idle', True)
-        """
-        return self._session.snapshot()
-
-    @property
-    def messages(self) -> Messages:
-        """The transcript.
-
-        >>> [message.info.role for message in session.messages]
-        ['user', 'assistant']
-        """
-        return self._session.snapshot().messages
-
-    @property
-    def status(self) -> Status:
-        """Whether it is idle, busy, or waits to try again.
-
-        >>> session.status.type
-        'idle'
-        """
-        return self._session.snapshot().status
-
-    @property
-    def todos(self) -> tuple[Todo, ...]:
-        """The agent's todo list.
-
-        >>> session.todos
-        ()
-        """
-        return self._session.snapshot().todos
-
-    @property
-    def waiting(self) -> tuple[PromptAdmitted, ...]:
-        """The prompts that wait for their turn, in order.
-
-        >>> session.waiting
-        ()
-        """
-        return self._session.snapshot().inbox
-
-    @property
-    def asks(self) -> tuple[Ask, ...]:
-        """The permission questions that are open; ``reply`` answers them.
-
-        >>> session.asks
-        ()
-        """
-        return self._session.snapshot().asks
-
-    @property
-    def questions(self) -> tuple[QuestionAsked, ...]:
-        """What the model asks the person; ``answer`` answers it.
-
-        >>> session.questions
-        ()
-        """
-        return tuple(self._session.snapshot().questions)
+    def __init__(self, holder: SessionHolder, session: KernelSession) -> None:
+        self.holder = holder
+        self.session = session
+        self._listeners: tuple[Listener, ...] = ()
 
     def start(self, text: str, **options: Unpack[PromptWords]) -> "Future[Answer]":
         """Send a prompt; its answer arrives in a future.
@@ -112,7 +44,7 @@ class Running:
         >>> future.result() == session.start("Hello.", prompt_id="greeting").result()
         True
         """
-        future = self._begun(self._session.prompt(text, options_of(options)))
+        future = self._begun(self.session.prompt(text, options_of(options)))
         self._in_order(lambda: None)  # status and waiting tell of it as soon as this returns
         return future
 
@@ -127,7 +59,7 @@ class Running:
         >>> joined.result().text == turn.result().text
         True
         """
-        return self._begun(self._session.loop())
+        return self._begun(self.session.loop())
 
     def retry(self) -> "Future[Answer]":
         """Send the newest turn's failed request again; the answer arrives in a future.
@@ -136,7 +68,7 @@ class Running:
         Traceback (most recent call last):
         palimpsest.transcript.errors.UserError: There is nothing to try again: the newest turn did not fail.
         """
-        return self._begun(self._session.retry())
+        return self._begun(self.session.retry())
 
     def compact(self, focus: str | None = None) -> "Future[Answer]":
         """Put a summary in the place of what was said; it arrives in a future, also one that runs already.
@@ -146,7 +78,7 @@ class Running:
         >>> session.compact("the file names").result().steps
         1
         """
-        return self._begun(self._session.compact(focus))
+        return self._begun(self.session.compact(focus))
 
     def wait_compaction(self) -> "Future[bool]":
         """Tell when no compaction runs and what it interrupted was tried again; arrives in a future.
@@ -156,7 +88,7 @@ class Running:
         >>> session.wait_compaction().result()
         True
         """
-        return self._begun(self._session.wait_compaction())
+        return self._begun(self.session.wait_compaction())
 
     def cancel(self) -> bool:
         """Stop the turn that runs and withdraw what waits; false when nothing ran.
@@ -164,7 +96,7 @@ class Running:
         >>> session.cancel()
         False
         """
-        return self._session.cancel() or self._in_order(self._session.cancel)
+        return self.session.cancel() or self._in_order(self.session.cancel)
 
     def withdraw(self, prompt_id: str) -> bool:
         """Take a waiting prompt back; false when it was delivered already.
@@ -172,7 +104,7 @@ class Running:
         >>> session.withdraw("greeting")
         False
         """
-        session = self._session
+        session = self.session
         return session.withdraw(prompt_id) or self._in_order(session.withdraw, prompt_id)
 
     def reply(self, ask_id: str, reply: Reply | str, feedback: str | None = None) -> bool:
@@ -184,7 +116,7 @@ class Running:
         >>> session.reply("ask_1", "reject", "Use the other file.")
         False
         """
-        return self._session.reply(ask_id, reply_of(reply, feedback))
+        return self.session.reply(ask_id, reply_of(reply, feedback))
 
     def answer(self, question_id: str, *answers: str | Sequence[str] | None) -> bool:
         """Answer what the model asks: for each question a label, own words, or a list of labels.
@@ -195,10 +127,13 @@ class Running:
         >>> session.answer("que_1", "yes", ["mass", "year"])
         False
         """
-        return self._session.answer(question_id, answers_of(answers))
+        return self.session.answer(question_id, answers_of(answers))
 
     def subscribe(self, callback: Callable[[Sequence[Record]], None]) -> Callable[[], None]:
-        """Be told every record after it was written, on the writer's thread; returns a way out.
+        """Be told every record after it was written, on a thread of the subscription; returns a way out.
+
+        The callback may call the session and wait for it. The way out returns when all that was written
+        before it has been told.
 
         >>> seen = []
         >>> end = session.subscribe(seen.extend)
@@ -208,27 +143,22 @@ class Running:
         >>> "message.updated" in {record.event.type for record in seen}
         True
         """
-        return self._session.subscribe(callback)
+        self.holder.engine.check()
+        listener = Listener(callback)
+        unsubscribe = self.session.subscribe(listener.take)
+        self._listeners = (*self._listeners, listener)
 
-    @property
-    def aio(self) -> "AsyncRuns":
-        """The same as coroutines, for a script that has a loop of its own.
+        def end() -> None:
+            unsubscribe()
+            self._listeners = tuple(one for one in self._listeners if one is not listener)
+            listener.end()
 
-        >>> import asyncio
-        >>> asyncio.run(session.aio.prompt("Hello.")).error is None
-        True
-        """
-        return AsyncRuns(self)
+        return end
 
-    @property
-    def _holds(self) -> Any:
-        """What holds the engine; the class that inherits this keeps it."""
-        return vars(self)["_app"]
-
-    @property
-    def _session(self) -> LiveSession:
-        live: LiveSession = vars(self)["_live"]
-        return live
+    def caught_up(self) -> None:
+        """Return when those who subscribed here were told all that was written."""
+        for listener in self._listeners:
+            listener.caught_up()
 
     def _in_order(self, call: Callable[..., T], *arguments: Any) -> T:
         """Call behind what was sent before: a prompt of a moment ago may not be admitted yet."""
@@ -236,12 +166,12 @@ class Running:
         async def work() -> T:
             return call(*arguments)
 
-        if self._holds.engine.is_current():
+        if self.holder.engine.is_current():
             return call(*arguments)
         return self._begun(work()).result()
 
     def _begun(self, work: Coroutine[Any, Any, T]) -> "Future[T]":
-        future: Future[T] = self._holds.engine.submit(work)
+        future: Future[T] = self.holder.engine.submit(work)
         return future
 
 
@@ -256,8 +186,8 @@ class AsyncRuns:
     [None, None]
     """
 
-    def __init__(self, session: Running) -> None:
-        self._session = session
+    def __init__(self, runs: SessionRuns) -> None:
+        self._runs = runs
 
     async def prompt(self, text: str, **options: Unpack[PromptWords]) -> Answer:
         """Send a prompt and await its answer; in a notebook's kernel, ask with %agent.
@@ -265,30 +195,30 @@ class AsyncRuns:
         Where no terminal is, a question that the program does not answer within seconds gets a
         recorded no. ``start`` leaves questions to the program for as long as it likes.
         """
-        holds, live = self._session._holds, self._session._session  # noqa: SLF001  one idea in two classes
-        if holds.in_kernel:
+        holder, live = self._runs.holder, self._runs.session
+        if holder.in_kernel:
             raise UserError(NOT_IN_A_CELL)
-        refusing = holds.engine.submit(refuse_unattended(live, has_terminal, PROGRAM_SECONDS))
+        refusing = holder.engine.submit(refuse_unattended(live, has_terminal, PROGRAM_SECONDS))
         try:
-            return await self._of(self._session.start(text, **options))
+            return await self._of(self._runs.start(text, **options))
         finally:
             refusing.cancel()
 
     async def loop(self) -> Answer:
         """Join the run and await its final answer."""
-        return await self._of(self._session.loop())
+        return await self._of(self._runs.loop())
 
     async def retry(self) -> Answer:
         """Send the newest turn's failed request again, and await its answer."""
-        return await self._of(self._session.retry())
+        return await self._of(self._runs.retry())
 
     async def compact(self, focus: str | None = None) -> Answer:
         """Put a summary in the place of what was said, and await it."""
-        return await self._of(self._session.compact(focus))
+        return await self._of(self._runs.compact(focus))
 
     async def wait_compaction(self) -> bool:
         """Return when no compaction runs and what it interrupted was tried again."""
-        return await self._of(self._session.wait_compaction())
+        return await self._of(self._runs.wait_compaction())
 
     async def call(self, function: Callable[..., T], *arguments: Any, **named: Any) -> T:
         """Do anything else that a session can do, without blocking this loop.

@@ -7,7 +7,7 @@ from typing import Any
 
 from palimpsest.model.model import Model
 from palimpsest.session.agents import Agent
-from palimpsest.session.family import Family
+from palimpsest.session.family import ChildSessionFactory
 from palimpsest.session.hooks import HookBook
 from palimpsest.session.library import Library
 from palimpsest.session.locks import Locks
@@ -28,6 +28,10 @@ from palimpsest.transcript.values import ModelInfo
 def same_model(info: ModelInfo) -> ModelInfo:
     """Let the model that answers do all the rest as well."""
     return info
+
+
+def any_model(_info: ModelInfo) -> None:
+    """Take every model, since only its maker knows which there are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +79,8 @@ class Services:
     max_steps: int | None = None
     most_steps: int | None = None
     """What a project that nobody trusted lets any agent take, unless a person asks for more."""
+    check_model: Callable[[ModelInfo], None] = any_model
+    """Raises ConfigError for a model that a person names and that is known not to be there."""
     titles: bool = False
     """A model is asked for the title of a new session."""
     small_model: Callable[[ModelInfo], ModelInfo] = same_model
@@ -94,7 +100,9 @@ class Services:
     python: Callable[[str], PythonRunner] | None = None
     """By session id; None where no kernel is."""
     namespace: Callable[[str], Namespace] | None = None
-    family: Family = field(default_factory=Family)
+    script: bool = False
+    """No kernel is here: what is asked without naming a session goes on with the folder's."""
+    family: ChildSessionFactory = field(default_factory=ChildSessionFactory)
     """How a session begins others."""
     library: Library | None = None
     """Agents, commands and skills from files; None where there are none."""

@@ -19,7 +19,7 @@ from typing import Any, Literal
 from urllib.parse import unquote_to_bytes
 
 from palimpsest import __version__
-from palimpsest.render.sharing import Embedded, Front, share_page
+from palimpsest.render.sharing import Embedded, SharePageHead, share_page
 from palimpsest.render.story import Notes
 from palimpsest.render.words import count, money, size
 from palimpsest.session.hiding import hide_taken_back
@@ -32,7 +32,7 @@ from palimpsest.transcript.homes import without_homes
 from palimpsest.transcript.messages import AssistantMessage, Message, UserMessage
 from palimpsest.transcript.parts import Attachment, FilePart, TextPart, ToolPart
 from palimpsest.transcript.scrub import scrub, secret_values
-from palimpsest.transcript.sessions import Session
+from palimpsest.transcript.sessions import SessionInfo
 from palimpsest.transcript.values import Usage
 
 ShareMode = Literal["auto", "manual", "disabled"]
@@ -120,7 +120,7 @@ def share_folder(store: Store) -> Path:
     return folder
 
 
-def page_path(store: Store, session: Session) -> Path | None:
+def page_path(store: Store, session: SessionInfo) -> Path | None:
     """Return where a session's page is; None when it is not shared."""
     secret = _secret(session)
     if secret is None or not isinstance(store, JsonlStore):
@@ -129,7 +129,7 @@ def page_path(store: Store, session: Session) -> Path | None:
     return path if path.is_file() else None
 
 
-def _secret(session: Session) -> str | None:
+def _secret(session: SessionInfo) -> str | None:
     """Return the name of a session's page; a fork's record tells of its parent's, which stays."""
     share = session.share or {}
     secret = share.get("secret")
@@ -137,7 +137,7 @@ def _secret(session: Session) -> str | None:
     return secret if known and share.get("session") == session.id else None
 
 
-def make_page(store: Store, session: Session, environment: Mapping[str, str]) -> dict[str, Any]:
+def make_page(store: Store, session: SessionInfo, environment: Mapping[str, str]) -> dict[str, Any]:
     """Write a session's page, again under its name if it has one; return the record of it."""
     folder = share_folder(store)
     secret = _secret(session) or secrets.token_urlsafe(SECRET_BYTES)
@@ -152,7 +152,7 @@ def make_page(store: Store, session: Session, environment: Mapping[str, str]) ->
     return {"secret": secret, "url": url, "session": session.id}
 
 
-def remove_page(store: Store, session: Session) -> bool:
+def remove_page(store: Store, session: SessionInfo) -> bool:
     """Delete a session's page; false when there was none."""
     path = page_path(store, session)
     if path is None:
@@ -200,7 +200,7 @@ def page(store: Store, session_id: str, environment: Mapping[str, str]) -> Itera
         return words
 
     return share_page(
-        Front(
+        SharePageHead(
             title=session.title,
             about=ABOUT.format(made=made),
             facts=(*_facts(session, survey), ("This page", made)),
@@ -281,12 +281,12 @@ def _first_words(message: Message) -> str:
     return next((text for text in texts if text.strip()), "")
 
 
-def facts_of(session: Session, state: State) -> tuple[tuple[str, str], ...]:
+def facts_of(session: SessionInfo, state: State) -> tuple[tuple[str, str], ...]:
     """Return what there is to say of a session: pairs of words, with keys and homes still in."""
     return tuple(_facts(session, _survey(state)))
 
 
-def _facts(session: Session, found: _Survey) -> Iterator[tuple[str, str]]:
+def _facts(session: SessionInfo, found: _Survey) -> Iterator[tuple[str, str]]:
     tokens = found.tokens
     yield "Begun", _when(session.time.created)
     yield "Last change", _when(max(found.last, session.time.created))

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from itertools import islice
 from pathlib import Path
 
-from palimpsest.session.definition_trust import Waiting
-from palimpsest.session.folders import Found, text_field
+from palimpsest.session.definition_trust import DefinitionTrust
+from palimpsest.session.folders import DefinitionFile, text_field
 from palimpsest.tools.skill import Skill
 from palimpsest.transcript.errors import ConfigError
 
@@ -20,11 +20,11 @@ MOST_LOOKED_AT = 5_000
 
 
 def read_skills(
-    files: Iterable[Found], problems: list[str], waiting: Waiting | None = None
+    files: Iterable[DefinitionFile], problems: list[str], waiting: DefinitionTrust | None = None
 ) -> dict[str, Skill]:
     """Return the skills by name; what is wrong is told in ``problems``, what waits in ``waiting``."""
     made: dict[str, Skill] = {}
-    waiting = waiting or Waiting()
+    waiting = waiting or DefinitionTrust()
     for file in files:
         if file.path.name != FILE:
             continue
@@ -40,7 +40,7 @@ def read_skills(
     return dict(sorted(made.items()))
 
 
-def _of_file(file: Found) -> Skill:
+def _of_file(file: DefinitionFile) -> Skill:
     head = file.document.head
     description = text_field(head, "description")
     if not description:

@@ -7,9 +7,9 @@ by ``frontends``. Nothing goes without ``delete``.
 from dataclasses import dataclass
 from typing import Any
 
-from palimpsest.session.api import Workspace
+from palimpsest.session.api import ProjectSessions
 from palimpsest.session.locks import Locks
-from palimpsest.session.retention import Family, Limits, Plan, parse_size
+from palimpsest.session.retention import PrunePlan, RetentionLimits, SessionTree, parse_size
 from palimpsest.session.settings import RetentionSettings
 from palimpsest.store.sizes import Sizes
 from palimpsest.store.store import SessionSummary
@@ -20,7 +20,7 @@ MOST_DAYS = 100_000
 
 
 @dataclass(frozen=True, slots=True)
-class Storage:
+class StorageUse:
     """What the folder holds."""
 
     sizes: Sizes
@@ -33,22 +33,22 @@ class Storage:
 class Pruned:
     """What would go, or went."""
 
-    plan: Plan
+    plan: PrunePlan
     unneeded: Sweep
-    sessions_gone: tuple[Family, ...] | None = None
+    sessions_gone: tuple[SessionTree, ...] | None = None
     """None where nothing was deleted."""
     texts_gone: tuple[Unneeded, ...] | None = None
 
 
-async def weigh_storage(workspace: Workspace, kept: RetentionSettings) -> Storage:
+async def weigh_storage(workspace: ProjectSessions, kept: RetentionSettings) -> StorageUse:
     """Weigh the folder; raises UserError where nothing is kept on a disk."""
     sizes, sessions = await workspace.storage()
     found, _ = await workspace.sweep(kept.texts)
-    return Storage(sizes, tuple(sessions), found)
+    return StorageUse(sizes, tuple(sessions), found)
 
 
 async def prune_storage(
-    workspace: Workspace,
+    workspace: ProjectSessions,
     kept: RetentionSettings,
     *,
     days: float | None = None,
@@ -72,7 +72,7 @@ async def prune_storage(
     return Pruned(planned, swept, gone, tuple(texts) if delete else None)
 
 
-def limits_of(kept: RetentionSettings, days: Any, max_size: Any) -> Limits:
+def limits_of(kept: RetentionSettings, days: Any, max_size: Any) -> RetentionLimits:
     """Return the limits that hold; raises UserError for one that is none."""
     if days is not None and not (isinstance(days, int | float) and 0 <= days < MOST_DAYS):
         raise UserError(f"{days!r} is not a number of days from 0 on.")
@@ -80,4 +80,4 @@ def limits_of(kept: RetentionSettings, days: Any, max_size: Any) -> Limits:
     most = parse_size(wanted) if isinstance(wanted, str) else wanted
     if most is not None and not (isinstance(most, int) and most >= 0):
         raise UserError(f"{most!r} is not a size. Write it as 500MB or 1.5GB.")
-    return Limits(days if days is not None else kept.days, most)
+    return RetentionLimits(days if days is not None else kept.days, most)

@@ -8,7 +8,7 @@ import sys
 import time
 from collections.abc import Callable
 
-from palimpsest.session.api import LiveSession
+from palimpsest.session.api import KernelSession
 from palimpsest.transcript.values import Reply
 
 AWAY_SECONDS = 600.0
@@ -29,7 +29,7 @@ def has_terminal() -> bool:
 
 
 async def refuse_unattended(
-    session: LiveSession, attended: Callable[[], bool], patience_seconds: float
+    session: KernelSession, attended: Callable[[], bool], patience_seconds: float
 ) -> None:
     """Answer what a turn asks that belongs to no cell with a recorded no, when nobody is there.
 

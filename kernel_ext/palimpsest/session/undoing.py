@@ -46,12 +46,12 @@ from palimpsest.transcript.messages import Message, Messages
 from palimpsest.transcript.parts import PatchPart, TextPart, ToolPart
 from palimpsest.transcript.reverts import (
     FileDiff,
-    Revert,
     RevertedFile,
     RevertedMessage,
     RevertPreview,
+    RevertState,
 )
-from palimpsest.transcript.sessions import Session
+from palimpsest.transcript.sessions import SessionInfo
 
 LAST = "last"
 OFF = "Changes of files are not kept here (snapshot = false), so files stay as they are."
@@ -103,7 +103,7 @@ class LiveUndoing:
             changed = set(changed_by(files))
             if revert is not None:
                 changed |= set(revert.files)
-            made = Revert(
+            made = RevertState(
                 message_id=plan.message_id,
                 part_id=plan.part_id,
                 snapshot=plan.restore or before,
@@ -173,7 +173,7 @@ class LiveUndoing:
         """Why files are not kept; None where they are."""
         return self._why_not if self.files is None else self.files.problem or None
 
-    async def _planned(self, name: str) -> tuple[Messages, Revert | None, RevertPlan]:
+    async def _planned(self, name: str) -> tuple[Messages, RevertState | None, RevertPlan]:
         await self._whole()
         messages, session = self._log.state.messages(), self._log.state.session
         revert = standing(session)
@@ -192,7 +192,7 @@ class LiveUndoing:
         self,
         messages: Messages,
         plan: RevertPlan,
-        revert: Revert | None,
+        revert: RevertState | None,
         overwrite: Collection[str],
     ) -> tuple[tuple[RevertedFile, ...], str | None, str | None]:
         """Bring the files back; returns what was done, and the snapshots before and behind it."""
@@ -210,7 +210,7 @@ class LiveUndoing:
         )
         return done, before, await files.take()
 
-    async def _journaled(self, revert: Revert | None, files: tuple[RevertedFile, ...]) -> None:
+    async def _journaled(self, revert: RevertState | None, files: tuple[RevertedFile, ...]) -> None:
         session = self._log.state.session
         if session is None:
             return
@@ -236,7 +236,7 @@ class LiveUndoing:
         *,
         done: bool = False,
     ) -> RevertPreview:
-        gone = removal(messages, Revert(message_id=plan.message_id, part_id=plan.part_id))
+        gone = removal(messages, RevertState(message_id=plan.message_id, part_id=plan.part_id))
         by_id = {one.id: one for one in messages}
         return RevertPreview(
             message_id=plan.message_id,
@@ -320,7 +320,7 @@ class HeldUndoing:
         )
 
 
-def _patches(messages: Messages, session: Session | None, name: str) -> tuple[PatchPart, ...]:
+def _patches(messages: Messages, session: SessionInfo | None, name: str) -> tuple[PatchPart, ...]:
     """Return what changed files in a turn, or without a name in the whole session."""
     messages = without_taken_back(messages, standing(session))
     if name == LAST:

@@ -22,7 +22,7 @@ from palimpsest.session.permitting import Permitting
 from palimpsest.tools.permissions import Rules
 from palimpsest.transcript.budgets import Budget, Spent
 from palimpsest.transcript.messages import MessageInfo
-from palimpsest.transcript.sessions import Claims, Session
+from palimpsest.transcript.sessions import Claims, SessionInfo
 
 MOST_NAMED = 5
 WITHHELD = (
@@ -31,7 +31,9 @@ WITHHELD = (
 )
 
 
-def settled(session: Session, permitting: Permitting, infos: Iterable[MessageInfo]) -> Session:
+def settled(
+    session: SessionInfo, permitting: Permitting, infos: Iterable[MessageInfo]
+) -> SessionInfo:
     """Return the record of a session that is opened, with what holds and what was held back."""
     whole = reclaimed(session)
     rules = permitting.held_rules(whole)
@@ -65,7 +67,7 @@ def settled(session: Session, permitting: Permitting, infos: Iterable[MessageInf
     return whole.model_copy(update=changed | _spent(whole, infos))
 
 
-def withheld(session: Session) -> str:
+def withheld(session: SessionInfo) -> str:
     """Say in one sentence what was held back; empty where nothing was."""
     names = claimed_names(session.claimed)
     if not names:
@@ -75,7 +77,7 @@ def withheld(session: Session) -> str:
     return WITHHELD.format(names=named + more)
 
 
-def is_named_whole(session: Session | None) -> bool:
+def is_named_whole(session: SessionInfo | None) -> bool:
     """Tell whether the sentence names all that was held back."""
     return len(claimed_names(session.claimed if session is not None else None)) <= MOST_NAMED
 
@@ -95,7 +97,7 @@ def claimed_names(claims: Claims | None) -> list[str]:
     return names
 
 
-def grant_claims(session: Session, permitting: Permitting) -> Session:
+def grant_claims(session: SessionInfo, permitting: Permitting) -> SessionInfo:
     """Allow in this session what was held back; returns the record that holds from now on."""
     claims = session.claimed
     if claims is None:
@@ -127,7 +129,7 @@ def _loosens(claimed: Budget | None, held: Budget, configured: Budget) -> bool:
     return claimed.own or is_current
 
 
-def _spent(session: Session, infos: Iterable[MessageInfo]) -> dict[str, Any]:
+def _spent(session: SessionInfo, infos: Iterable[MessageInfo]) -> dict[str, Any]:
     """Return what changes of what was spent: never less than the log's own answers took."""
     own = sane(Spent(cost=session.cost, tokens=session.tokens, unpriced=session.unpriced or 0))
     if session.forked_from is None:  # a fork shows its parent's answers, which it did not pay for

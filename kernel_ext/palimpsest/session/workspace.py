@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from palimpsest import __version__
-from palimpsest.session.api import LiveSession as LiveSessionProtocol
+from palimpsest.session.api import KernelSession as LiveSessionProtocol
 from palimpsest.session.attending import Attendance
 from palimpsest.session.followed import FollowedSession
 from palimpsest.session.forking import fork
@@ -25,7 +25,7 @@ from palimpsest.session.giving import Giving
 from palimpsest.session.listing import Page, Query, is_meant, page, prompts, with_children
 from palimpsest.session.live import LiveSession
 from palimpsest.session.notebooks import in_project
-from palimpsest.session.retention import Family, Limits, Plan, holds_pins, plan
+from palimpsest.session.retention import PrunePlan, RetentionLimits, SessionTree, holds_pins, plan
 from palimpsest.session.services import Services
 from palimpsest.session.sharing import remove_page
 from palimpsest.session.titles import default_title, title_from
@@ -47,7 +47,7 @@ from palimpsest.transcript.events import (
     SessionError,
     SessionUpdated,
 )
-from palimpsest.transcript.sessions import Session, SessionTime
+from palimpsest.transcript.sessions import SessionInfo, SessionTime
 
 NEWEST = 200
 """Sessions that are looked at before anything is shown, while the list of thousands is made: 0.1 s."""
@@ -179,10 +179,12 @@ class Workspace:
         """Delete a session and its children for good; returns their ids, the session's own last.
 
         A session that a fork needs is hidden until its last fork is gone. Raises SessionHeld when
-        another kernel writes one of them; nothing is deleted then.
+        another kernel writes one of them; nothing is deleted then. A piece of an id is refused.
         """
         async with self._lock:
             full = self._full_id(session_id)
+            if full != session_id:
+                raise UserError(f"A session is deleted by its whole id. Is {full} meant?")
             family = with_children(await self._listed(), full)
             for one in family:
                 self._follow_moved(one)
@@ -212,7 +214,7 @@ class Workspace:
         listed = await self._listed()  # which may write the index anew
         return await asyncio.to_thread(measure, layout), listed
 
-    async def plan(self, limits: Limits) -> Plan:
+    async def plan(self, limits: RetentionLimits) -> PrunePlan:
         """Say which sessions would go under limits of age and size, and which are never taken."""
         sizes, listed = await self.storage()
         opened = frozenset(self._open)
@@ -222,7 +224,7 @@ class Workspace:
             plan, listed, sizes, limits, now, opened.__contains__, is_pinned
         )
 
-    async def prune(self, limits: Limits) -> tuple[Plan, tuple[Family, ...]]:
+    async def prune(self, limits: RetentionLimits) -> tuple[PrunePlan, tuple[SessionTree, ...]]:
         """Delete what may go under limits; returns the plan, and what went of it."""
         found = await self.plan(limits)
         gone = []
@@ -283,12 +285,31 @@ class Workspace:
                 found = next((one for one in await self._listed() if _belongs(one, notebook)), None)
             if found is not None:
                 return await self._opened(found.id, notebook)
+        elif self._services.script:
+            return await self._of_folder()
+        return None
+
+    async def _of_folder(self) -> LiveSession | None:
+        """Return the newest session that scripts in this folder used, where no other process has it."""
+        listed, _ = await asyncio.to_thread(self._store.recent, NEWEST)
+        for one in listed:
+            if not _belongs(one, None):
+                continue
+            state = await asyncio.to_thread(self._store.open_live, one.id)
+            if state.session is None or state.session.directory != str(self._services.cwd):
+                continue
+            found = await self._opened(one.id, None)
+            if isinstance(found, LiveSession):
+                return found
+            await found.close()
+            del self._open[one.id], self._current[None]
+            return None
         return None
 
     async def _created(self, notebook: str | None) -> LiveSession:
         services = self._services
         now = services.clock()
-        session = Session(
+        session = SessionInfo(
             id=services.ids.new("ses", descending=True),
             project_id=self._project_id,
             directory=str(services.cwd),
@@ -299,7 +320,7 @@ class Workspace:
         )
         return self._use(await self._begin(session), notebook)
 
-    async def _begin(self, session: Session) -> LiveSession:
+    async def _begin(self, session: SessionInfo) -> LiveSession:
         """Begin a session with this record; also without the lock, since nobody knows it yet."""
         writer = await asyncio.to_thread(self._store.acquire, session.id, self._owner, create=True)
         journal = Journal(
@@ -311,7 +332,7 @@ class Workspace:
         self._open[session.id] = live
         return live
 
-    async def _work(self, session: Session) -> LiveSession:
+    async def _work(self, session: SessionInfo) -> LiveSession:
         """Begin the session of a task."""
         begun = await self._begin(session)
         self._attendance.begin(session.id)
@@ -421,12 +442,17 @@ class Workspace:
                 raise
             state = await asyncio.to_thread(self._store.open_live, session_id)
             shots = self._services.snapshots
-            followed = FollowedSession(self._store, session_id, state, str(held), shots)
+            reopen = functools.partial(self._revived, session_id)
+            followed = FollowedSession(
+                self._store, session_id, state, str(held), shots, reopen, loop
+            )
             return self._use(followed, notebook)
         if known is not None:
-            await known.close()
+            await asyncio.to_thread(known.catch_up)
         state = await asyncio.to_thread(self._read, writer)
         journal = Journal(writer, state, clock=self._services.clock, secrets=self._services.secrets)
+        if known is not None:
+            known.hand_over(journal)
         left = close_interrupted(state, self._services.clock())
         left += [PromptDelivered(prompt_id=prompt_id) for prompt_id in state.inbox]
         if left:
@@ -434,7 +460,23 @@ class Workspace:
         withheld = await self._settle(journal)
         live = LiveSession(self._services, journal, loop)
         live.withheld = withheld
+        if known is not None:
+            known.go_on(live)
         return self._use(live, notebook)
+
+    async def _revived(self, session_id: str) -> LiveSession:
+        """Go on with a session that another kernel had; raises SessionHeld while it has it."""
+        async with self._lock:
+            names = [name for name, one in self._current.items() if one == session_id]
+            before = self._current.get(None)
+            found = await self._opened(session_id, names[0] if names else None)
+            if not names:  # somebody looks at it who does not go on with it by itself
+                self._current.pop(None, None)
+                if before is not None:
+                    self._current[None] = before
+        if isinstance(found, LiveSession):
+            return found
+        raise SessionHeld(found.reason)
 
     async def _settle(self, journal: Journal) -> str:
         """Bring a session's record to what holds here; returns what a person is told of it."""
@@ -482,8 +524,8 @@ class Workspace:
         )
 
 
-def _belongs(summary: SessionSummary, notebook: str) -> bool:
-    """Tell whether a notebook goes on with a session by itself."""
+def _belongs(summary: SessionSummary, notebook: str | None) -> bool:
+    """Tell whether a notebook, or a script without one, goes on with a session by itself."""
     return summary.notebook == notebook and summary.archived is None and summary.parent_id is None
 
 

@@ -23,16 +23,20 @@ from palimpsest.store.lease import this_owner
 from palimpsest.store.merging import changes, lightened, said
 from palimpsest.store.opencode import (
     SHARED_FIELDS,
+    UNREAD,
     Unfit,
+    is_unread,
     read_info,
     read_part,
     read_session,
 )
-from palimpsest.store.sources import Found, Given, sessions_at
+from palimpsest.store.sources import ImportFindings, SourceSession, sessions_at
 from palimpsest.store.state import State, fold
-from palimpsest.store.store import Problem, Store
+from palimpsest.store.store import Problem, Store, Writer
+from palimpsest.store.windows import live_window
 from palimpsest.transcript.errors import NotFound, SessionHeld, UserError
 from palimpsest.transcript.events import (
+    Checkpoint,
     Event,
     MessageUpdated,
     PartUpdated,
@@ -47,7 +51,7 @@ from palimpsest.transcript.messages import Message
 from palimpsest.transcript.parts import Part
 from palimpsest.transcript.scrub import scrub
 from palimpsest.transcript.secret_removal import cleaned_event
-from palimpsest.transcript.sessions import Session
+from palimpsest.transcript.sessions import SessionInfo
 from palimpsest.transcript.values import Todo
 
 Json = dict[str, Any]
@@ -57,6 +61,7 @@ OPEN = (
     "Session {id} is open in a kernel, so what changed at its source was not brought in; close that kernel "
     "and import it again."
 )
+NEWER_PART = "It is of the type {type!r}, which this version does not know; it is kept for an export, and not shown."
 OURS_KEPT = frozenset({"policy", "policy_choice", "unpriced", "limits"})
 """Of a session's own record: what an export of ours brings besides; nothing of it allows anything."""
 NO_WORK = frozenset({"session.checkpoint", "session.status", "session.error"})
@@ -95,7 +100,7 @@ def import_sessions(store: Store, path: Path, clock: Callable[[], int]) -> Impor
     source changed is brought up to date, unless it was gone on with here: then the changed one
     comes as a copy. Raises UserError with one sentence when there is nothing to import.
     """
-    found = Found()
+    found = ImportFindings()
     taken: dict[str, str] = {}
     brought = []
     for given in sessions_at(path, found):
@@ -116,13 +121,13 @@ def import_sessions(store: Store, path: Path, clock: Callable[[], int]) -> Impor
     return ImportReport(tuple(brought), tuple(found.problems))
 
 
-def fingerprint(given: Given) -> str:
+def fingerprint(given: SourceSession) -> str:
     """Return what tells one version of a source's session from another."""
     content = [given.session, given.messages, given.todos, given.diff, given.ours]
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
-def _only_settled(before: Session | None, after: Session) -> bool:
+def _only_settled(before: SessionInfo | None, after: SessionInfo) -> bool:
     """Tell whether a session's record changed only by what opening it does."""
     if before is None:
         return False
@@ -141,7 +146,12 @@ class _Import:
     """Brings one session in."""
 
     def __init__(
-        self, store: Store, given: Given, mark: str, clock: Callable[[], int], found: Found
+        self,
+        store: Store,
+        given: SourceSession,
+        mark: str,
+        clock: Callable[[], int],
+        found: ImportFindings,
     ) -> None:
         self._store = store
         self._given = given
@@ -193,7 +203,7 @@ class _Import:
         if known.get("id") != self._given.id:
             return False
         seq = int(known.get("seq", 0))
-        brought: Session | None = None
+        brought: SessionInfo | None = None
         for record in self._store.read(self._given.id):
             event = record.event
             after = event.session if isinstance(event, SessionCreated | SessionUpdated) else None
@@ -209,9 +219,22 @@ class _Import:
             records = self._numbered(session_id, outcome)
             state = fold(records)
             writer.append(missing or records, sync=True)
+            self._close(writer, state)
         finally:
             writer.close()
         return self._told(session_id, state, outcome)
+
+    def _close(self, writer: Writer, state: State) -> None:
+        """Write where opening begins, so that what a summary stands for is not read at each one."""
+        window = live_window(state)
+        segment, offset = writer.locate(window.seq)
+        event = Checkpoint(
+            state=state.summary() | window.extra,
+            window_seq=window.seq,
+            window_segment=segment,
+            window_offset=offset,
+        )
+        writer.append([Record(seq=state.seq + 1, ts=self._now, event=event)], sync=True)
 
     def _missing(self, session_id: str, outcome: Outcome) -> Sequence[Record]:
         """Return what an import that was killed did not bring any more.
@@ -219,7 +242,7 @@ class _Import:
         Nothing where the log holds anything else than its beginning.
         """
         # What cannot be read is reported when it is brought, not when it is compared.
-        found, self._found = self._found, Found()
+        found, self._found = self._found, ImportFindings()
         records = self._numbered(session_id, outcome)
         self._found = found
         there = list(islice(self._store.read(session_id), len(records)))
@@ -251,7 +274,7 @@ class _Import:
         ts = time.created if time is not None else self._now
         return Record(seq=seq, ts=ts, event=cleaned_event(event, scrub))
 
-    def _marked(self, session: Session, outcome: Outcome, seq: int) -> Session:
+    def _marked(self, session: SessionInfo, outcome: Outcome, seq: int) -> SessionInfo:
         given = self._given
         title = f"{session.title} (imported again)" if outcome == "copy" else session.title
         note: Json = {
@@ -266,7 +289,7 @@ class _Import:
         metadata = {**(session.metadata or {}), "imported": note}
         return session.model_copy(update={"metadata": metadata, "title": title})
 
-    def _session(self, session_id: str) -> Session:
+    def _session(self, session_id: str) -> SessionInfo:
         source = dict(self._given.session)
         times = [info.get("time") for info, _ in self._given.messages]
         known = [time["created"] for time in times if isinstance(time, dict) and "created" in time]
@@ -278,7 +301,7 @@ class _Import:
         made = read_session(self._given.session | {"time": source["time"]}, self._store.project_id)
         return made.model_copy(update={"id": session_id})
 
-    def _messages(self, session: Session) -> Iterator[Message]:
+    def _messages(self, session: SessionInfo) -> Iterator[Message]:
         answers = _answers(self._given)
         seen: set[str] = set()
         for info, parts in self._given.messages:
@@ -292,15 +315,28 @@ class _Import:
             except Unfit as error:
                 self._found.report(where, f"It is no message: {error}.")
                 continue
-            kept = tuple(self._parts(parts, session.id, read.id, where))
+            unread: list[Json] = []
+            kept = tuple(self._parts(parts, session.id, read.id, where, unread))
+            if unread:
+                read = read.model_copy(update={UNREAD: unread})
             yield Message(info=read, parts=kept)
 
     def _parts(
-        self, parts: Iterable[Json], session_id: str, message_id: str, where: str
+        self,
+        parts: Iterable[Json],
+        session_id: str,
+        message_id: str,
+        where: str,
+        unread: list[Json],
     ) -> Iterator[Part]:
+        """Yield the parts that can be read; those of a type that nobody here knows go into ``unread``."""
         seen: set[str] = set()
-        for given in parts:
+        for at, given in enumerate(parts):
             name = f"{where}, {given.get('id') or given.get('type')}"
+            if is_unread(given):
+                self._found.report(name, NEWER_PART.format(type=given["type"]))
+                unread.append({"at": at, "part": given})
+                continue
             try:
                 part = read_part(given, session_id, message_id)
             except Unfit as error:
@@ -336,6 +372,9 @@ class _Import:
         records = [self._record(here.seq + at, event) for at, event in enumerate(events, start=1)]
         try:
             writer.append(records, sync=True)
+            for record in records:
+                here.apply(record)
+            self._close(writer, here)
         finally:
             writer.close()
         return Imported(session.id, session.title, "updated", len(new))
@@ -388,9 +427,10 @@ def _renamed(record: Record, session_id: str, project_id: str) -> Record:
         return record.model_copy(update={"event": event.model_copy(update={"part": part})})
     if not isinstance(event, SessionCreated | SessionUpdated):
         return record
-    stays = Session.model_fields.keys() - SHARED_FIELDS - OURS_KEPT
+    stays = SessionInfo.model_fields.keys() - SHARED_FIELDS - OURS_KEPT
     changes: Json = {
-        name: Session.model_fields[name].get_default(call_default_factory=True) for name in stays
+        name: SessionInfo.model_fields[name].get_default(call_default_factory=True)
+        for name in stays
     }
     changes |= {"id": session_id, "project_id": project_id}
     if event.session.revert is not None:
@@ -400,7 +440,7 @@ def _renamed(record: Record, session_id: str, project_id: str) -> Record:
     return record.model_copy(update={"event": event.model_copy(update={"session": session})})
 
 
-def _answers(given: Given) -> dict[str, tuple[str, Json]]:
+def _answers(given: SourceSession) -> dict[str, tuple[str, Json]]:
     """Return the agent and model that answered each prompt."""
     found: dict[str, tuple[str, Json]] = {}
     fallback: tuple[str, Json] | None = None

@@ -12,14 +12,14 @@ from pathlib import Path
 from typing import Any
 
 from palimpsest.store.layout import SAFE_NAME
-from palimpsest.store.opencode import info_json, part_json, session_json
+from palimpsest.store.opencode import info_json, part_json, session_json, with_unread
 from palimpsest.store.state import State
 from palimpsest.store.store import Store
 from palimpsest.transcript.errors import NotFound, UserError
 from palimpsest.transcript.events import Checkpoint, Record
 from palimpsest.transcript.parts import Attachment, FilePart, Part, ToolCompleted, ToolPart
 from palimpsest.transcript.piles import Standing
-from palimpsest.transcript.sessions import Session
+from palimpsest.transcript.sessions import SessionInfo
 
 Json = dict[str, Any]
 Clean = Callable[[Any], Any]
@@ -52,8 +52,9 @@ def messages_json(store: Store, session_id: str) -> Iterator[tuple[Json, list[Js
         slot.built = None
         slot.parts.clear()
         if message is not None:
-            parts = [_part_out(store, part, holding) for part in message.parts]
             info = info_json(message.info)
+            known = [_part_out(store, part, holding) for part in message.parts]
+            parts = with_unread(info, known)
             if message.info.session_id != session_id:  # a fork's, which its parent's log holds
                 for one in (info, *parts):
                     one["sessionID"] = session_id
@@ -203,7 +204,7 @@ def export_storage(store: Store, session_id: str, folder: Path, clean: Clean) ->
 
 
 def _files(
-    store: Store, state: State, session: Session, project_id: str, clean: Clean
+    store: Store, state: State, session: SessionInfo, project_id: str, clean: Clean
 ) -> Iterator[tuple[str, Any]]:
     """Yield the files of a session but its own, by their place in the folder."""
     project = imported(state).get("project") or {

@@ -8,7 +8,7 @@ import difflib
 from collections.abc import Iterable
 
 from palimpsest.store.snapshots import Snapshots
-from palimpsest.store.trees import Entry
+from palimpsest.store.trees import TreeEntry
 from palimpsest.transcript.errors import NotFound
 from palimpsest.transcript.reverts import ChangeStatus, FileDiff
 
@@ -35,7 +35,7 @@ def diffs(
 
 
 def file_diff(
-    snapshots: Snapshots, path: str, before: Entry | None, after: Entry | None
+    snapshots: Snapshots, path: str, before: TreeEntry | None, after: TreeEntry | None
 ) -> FileDiff | None:
     """Return what became of one file; None where nothing did."""
     was, now = _of_file(before), _of_file(after)
@@ -64,12 +64,12 @@ def file_diff(
     return diff.model_copy(update=found)
 
 
-def entry_named(name: str | None) -> Entry | None:
+def entry_named(name: str | None) -> TreeEntry | None:
     """Return the entry that ``Entry.name`` names; its size is not known."""
     if name is None:
         return None
     kind, mode, key = name.split(":", 2)
-    return Entry(kind, int(mode, 8), key)  # type: ignore[arg-type]  # as it was written
+    return TreeEntry(kind, int(mode, 8), key)  # type: ignore[arg-type]  # as it was written
 
 
 def joined(older: FileDiff, newer: FileDiff, snapshots: Snapshots) -> FileDiff | None:
@@ -77,11 +77,11 @@ def joined(older: FileDiff, newer: FileDiff, snapshots: Snapshots) -> FileDiff |
     return file_diff(snapshots, newer.file, entry_named(older.before), entry_named(newer.after))
 
 
-def _of_file(entry: Entry | None) -> Entry | None:
+def _of_file(entry: TreeEntry | None) -> TreeEntry | None:
     return None if entry is None or entry.kind == "folder" else entry
 
 
-def _text(snapshots: Snapshots, entry: Entry | None) -> str | None:
+def _text(snapshots: Snapshots, entry: TreeEntry | None) -> str | None:
     """Return the text of a file; empty for nothing, None for what is no text."""
     if entry is None:
         return ""
@@ -99,7 +99,7 @@ def _text(snapshots: Snapshots, entry: Entry | None) -> str | None:
 
 
 def _compared(
-    path: str, before: str, after: str, was: Entry | None, now: Entry | None
+    path: str, before: str, after: str, was: TreeEntry | None, now: TreeEntry | None
 ) -> dict[str, object]:
     old, new = before.splitlines(), after.splitlines()
     if old == new:

@@ -9,9 +9,9 @@ import asyncio
 from collections.abc import AsyncIterator, Sequence
 
 from palimpsest.store.jsonl import JsonlStore
-from palimpsest.store.lines import Unreadable, record_of
+from palimpsest.store.lines import UnreadableLine, record_of
 from palimpsest.store.record_numbers import Numbered
-from palimpsest.store.segments import Piece, forward, locate, longhand
+from palimpsest.store.segments import SegmentRange, forward, locate, longhand
 from palimpsest.store.shorthand import Longhand
 from palimpsest.transcript.events import Record
 
@@ -28,7 +28,7 @@ class Follower(Numbered):
         self.resets = 0
         """How often the records began again."""
         self._store = store
-        self._place: tuple[Piece, int] | None = None
+        self._place: tuple[SegmentRange, int] | None = None
 
     def poll(self) -> Sequence[Record]:
         """Return the records that came since the last call."""
@@ -46,7 +46,7 @@ class Follower(Numbered):
             self._place = piece, offset
         return found
 
-    def _rest(self, pieces: Sequence[Piece]) -> list[tuple[Piece, int]]:
+    def _rest(self, pieces: Sequence[SegmentRange]) -> list[tuple[SegmentRange, int]]:
         """Return the pieces still to be read, each with the byte to begin at."""
         if self._place is None:
             return self._from_seq(pieces)
@@ -60,7 +60,7 @@ class Follower(Numbered):
             return [(piece, piece.start) for piece in pieces]
         return [(pieces[index], offset), *((piece, piece.start) for piece in pieces[index + 1 :])]
 
-    def _from_seq(self, pieces: Sequence[Piece]) -> list[tuple[Piece, int]]:
+    def _from_seq(self, pieces: Sequence[SegmentRange]) -> list[tuple[SegmentRange, int]]:
         found = locate(pieces, self.seq + 1) if self.seq else None
         if found is None:
             return [(piece, piece.start) for piece in pieces]
@@ -79,5 +79,5 @@ class Follower(Numbered):
 def _readable(line: bytes, whole: Longhand) -> Record | None:
     try:
         return record_of(line, whole.fill)
-    except Unreadable:
+    except UnreadableLine:
         return None

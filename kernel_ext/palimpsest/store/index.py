@@ -21,10 +21,17 @@ from pydantic import TypeAdapter
 from palimpsest.store.layout import SAFE_NAME, Layout, write_atomically
 from palimpsest.store.lines import INFO, OTHER, head_of, is_intact, load_line
 from palimpsest.store.regular_files import read_small
-from palimpsest.store.segments import SEGMENT_NAME, Piece, Segments, backward, forward, segment_name
+from palimpsest.store.segments import (
+    SEGMENT_NAME,
+    SegmentRange,
+    Segments,
+    backward,
+    forward,
+    segment_name,
+)
 from palimpsest.store.store import SessionSummary
 from palimpsest.transcript.errors import NotFound
-from palimpsest.transcript.sessions import Session
+from palimpsest.transcript.sessions import SessionInfo
 
 INDEX_VERSION = 4
 TAIL_BYTES = 4 << 20
@@ -43,14 +50,14 @@ Stamp = tuple[str, int, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class IndexEntry:
     """What is known of a session, and what its folder looked like then."""
 
     stamp: Stamp
     summary: SessionSummary | None
 
 
-_ENTRIES: TypeAdapter[dict[str, Entry]] = TypeAdapter(dict[str, Entry])
+_ENTRIES: TypeAdapter[dict[str, IndexEntry]] = TypeAdapter(dict[str, IndexEntry])
 _MARK = b',"sessions":'
 
 
@@ -60,7 +67,7 @@ class Index:
     def __init__(self, layout: Layout, segments: Segments) -> None:
         self._layout = layout
         self._segments = segments
-        self._entries: dict[str, Entry] = {}
+        self._entries: dict[str, IndexEntry] = {}
         self._changed = False
         self._file: tuple[int, int, int] | None = None
         """What told the file apart when it was last read or written."""
@@ -96,7 +103,7 @@ class Index:
             if self._is_known(session_id, stamp):
                 continue
             with suppress(NotFound, OSError):  # it was deleted while we looked
-                self._entries[session_id] = Entry(stamp, self._summarise(session_id))
+                self._entries[session_id] = IndexEntry(stamp, self._summarise(session_id))
                 self._changed = True
             if time.monotonic() - kept > PASS_SECONDS:
                 self._save()
@@ -199,7 +206,7 @@ class Index:
         )
 
 
-def _entries(content: bytes) -> dict[str, Entry]:
+def _entries(content: bytes) -> dict[str, IndexEntry]:
     """Read the file; raises ValueError when it is not as it was written."""
     head, mark, sessions = content.partition(_MARK)
     if json.loads(head + b"}") != {"version": INDEX_VERSION, "check": zlib.crc32(mark + sessions)}:
@@ -233,7 +240,7 @@ class _Tail:
     """What the newest records say of a session, read backwards to its last checkpoint."""
 
     def __init__(self) -> None:
-        self.session: Session | None = None
+        self.session: SessionInfo | None = None
         self.deleted = False
         self.messages = 0
         self.seen: set[bytes] = set()
@@ -242,7 +249,7 @@ class _Tail:
         self._written: set[bytes] = set()
         """Messages that were removed, and those of them that were written after the checkpoint."""
 
-    def read(self, pieces: Sequence[Piece], budget: int) -> int:
+    def read(self, pieces: Sequence[SegmentRange], budget: int) -> int:
         """Take in lines from the newest back, as far as need and budget go; return what is left of it."""
         for piece in reversed(pieces):
             if self.done or budget < 0:
@@ -296,15 +303,15 @@ def _first(pair: tuple[int, Any]) -> int:
     return pair[0]
 
 
-def _first_session(own: list[Piece]) -> Session | None:
+def _first_session(own: list[SegmentRange]) -> SessionInfo | None:
     for piece in own[:1]:
         for _, line in forward(piece):
             return _session((load_line(line) or {}).get("session"))
     return None
 
 
-def _session(data: Any) -> Session | None:
+def _session(data: Any) -> SessionInfo | None:
     try:
-        return None if data is None else Session.model_validate(data)
+        return None if data is None else SessionInfo.model_validate(data)
     except ValueError:
         return None

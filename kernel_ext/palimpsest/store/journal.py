@@ -2,7 +2,8 @@
 
 Events are applied to the state at once, so that the engine sees its own doing; a writer thread
 gathers them for a tick, writes them, and then tells the subscribers, so that nobody hears of
-what could still be lost, and a slow disk never stalls the loop. Words of a streaming answer cost
+what could still be lost, and a slow disk never stalls the loop. A write that does not return is
+told at once by another thread (``write_watch``), and ``stall`` says so until it does. Words of a streaming answer cost
 one list append each; the tick makes one record of them per part and field. What has the form of
 a secret, or is one that this kernel knows, is taken out before anything is applied.
 """
@@ -22,6 +23,7 @@ from palimpsest.store.state import State
 from palimpsest.store.store import TakenOver, WriteFailed, Writer
 from palimpsest.store.takeover import shifted
 from palimpsest.store.windows import live_window, narrow
+from palimpsest.store.write_watch import Stall
 from palimpsest.transcript.errors import StorageFailed, UnknownError, UserError
 from palimpsest.transcript.events import (
     Checkpoint,
@@ -74,6 +76,8 @@ class Journal:
         """Protects ``state`` and the order of records."""
         self.failed: str | None = None
         """One sentence while what is appended cannot be kept as it should be."""
+        self.stall = Stall(lambda: self.session_id)
+        """Says what is wrong while a write does not return; nobody is told of records meanwhile."""
         self._writer = writer
         self._clock = clock
         self._tick_seconds = tick_seconds
@@ -150,7 +154,7 @@ class Journal:
             message_id, part_id, field, text = self._deltas.popleft()
             words.setdefault((message_id, part_id, field), []).append(text)
         for (message_id, part_id, field), texts in words.items():
-            delta = self._redaction.piece(part_id, field, "".join(texts))
+            delta = self._redaction.piece(message_id, part_id, field, "".join(texts))
             if delta:
                 self._number(
                     PartDelta(message_id=message_id, part_id=part_id, field=field, delta=delta)
@@ -238,7 +242,9 @@ class Journal:
         return await future
 
     def flush_sync(self, timeout: float = 10.0, *, sync: bool = False) -> bool:
-        """Do the same for a thread; False also when the time is over."""
+        """Do the same for a thread; False also when the time is over, or a listener waits for itself."""
+        if threading.current_thread() is self._thread:
+            return not self._unwritten and not self._queue
         event = threading.Event()
         answers: list[bool] = []
 
@@ -277,6 +283,8 @@ class Journal:
             if self._closing:
                 return
             self._take_deltas()
+            for end in self._redaction.ends():
+                self._number(end)
             if self.state.seq > self._opened_seq:
                 self._checkpoints.append(None)
             self._closing = True
@@ -294,7 +302,8 @@ class Journal:
                 batch, self._queue = self._queue, []
                 waiters, self._waiters = self._waiters, []
                 self._sync_seq = max([self._sync_seq, *(w.seq for w in waiters if w.sync)])
-            self._write(batch, sync=self._sync_seq > self._synced_seq)
+            with self.stall.watched():
+                self._write(batch, sync=self._sync_seq > self._synced_seq)
             self._answer(waiters)
             if closing:
                 self._end()
@@ -380,11 +389,13 @@ class Journal:
         told, self._untold = self._untold, []
         if not told:
             return
+        self.stall.telling = True
         for subscriber in self._subscribers:
             try:
                 subscriber(told)
             except Exception:
                 LOG.exception("A listener of the journal failed; the others go on.")
+        self.stall.telling = False
 
     def _answer(self, waiters: Sequence[_Waiter]) -> None:
         kept = not self._unwritten
@@ -423,15 +434,6 @@ class Journal:
             waiters, self._waiters = self._waiters, []
         self._answer(waiters)
         self._writer.close()
-
-
-def storable(text: str) -> str:
-    """Return the text with half characters joined, or replaced where the other half is missing."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    return text
 
 
 def _settle(future: asyncio.Future[bool], kept: bool) -> None:  # noqa: FBT001

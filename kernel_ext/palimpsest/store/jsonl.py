@@ -31,13 +31,13 @@ from palimpsest.store.lease import (
     started,
     this_owner,
 )
-from palimpsest.store.lines import Unreadable, is_intact, record_of, seq_of, type_of
+from palimpsest.store.lines import UnreadableLine, is_intact, record_of, seq_of, type_of
 from palimpsest.store.live import live_state, whole_state
 from palimpsest.store.pause import collector_paused
 from palimpsest.store.record_numbers import Numbered
 from palimpsest.store.refused import refused_records
 from palimpsest.store.segments import (
-    Piece,
+    SegmentRange,
     Segments,
     backward,
     epochs,
@@ -56,7 +56,7 @@ from palimpsest.store.takeover import fork_of, forked_session, refusal, shifted
 from palimpsest.store.writer import JsonlWriter, encode
 from palimpsest.transcript.errors import NotFound, SessionHeld, StorageFailed
 from palimpsest.transcript.events import Checkpoint, Record, SessionCreated, SessionDeleted
-from palimpsest.transcript.sessions import ForkedFrom, Session
+from palimpsest.transcript.sessions import ForkedFrom, SessionInfo
 from palimpsest.transcript.values import BlobRef
 
 LOG = logging.getLogger(__name__)
@@ -179,7 +179,7 @@ class JsonlStore:
             raise StorageFailed(why) from refused
         return TakenOver(refusal(writer.session_id, begun), fork=begun, writer=kept, shift=1)
 
-    def fork(self, parent_id: str, session: Session, *, seq: int | None = None) -> Session:
+    def fork(self, parent_id: str, session: SessionInfo, *, seq: int | None = None) -> SessionInfo:
         """Begin a session with everything of the parent up to ``seq``, by reference."""
         with guarded(self.layout.session(session.id)):
             return self._begin_fork(session, self._place(parent_id, seq))
@@ -188,14 +188,14 @@ class JsonlStore:
         pieces = self.segments.pieces(parent_id)
         if not pieces:
             raise NotFound(f"There is no session {parent_id!r} in this project.")
-        stop: tuple[Piece, int] | None = None
+        stop: tuple[SegmentRange, int] | None = None
         if seq is not None:
             stop = locate(pieces, seq + 1)
         if stop is None:
             stop = pieces[-1], pieces[-1].size()
         last_piece, end = stop
         until = pieces[: pieces.index(last_piece)]
-        cut = Piece(
+        cut = SegmentRange(
             last_piece.session_id, last_piece.segment, last_piece.path, last_piece.start, end
         )
         for piece in reversed([*until, cut]):
@@ -212,7 +212,7 @@ class JsonlStore:
                     )
         raise NotFound(f"Session {parent_id!r} has no record to fork from.")
 
-    def _begin_fork(self, session: Session, place: ForkedFrom) -> Session:
+    def _begin_fork(self, session: SessionInfo, place: ForkedFrom) -> SessionInfo:
         begun = forked_session(session, place.session_id, place.seq, place.segment, place.offset)
         directory = self.layout.session(session.id)
         directory.mkdir(mode=0o700, parents=True)
@@ -390,7 +390,7 @@ class JsonlStore:
                 found.append(Problem(f"{where}, byte {torn}", "The last line was never finished."))
         return found
 
-    def _is_written(self, piece: Piece) -> bool:
+    def _is_written(self, piece: SegmentRange) -> bool:
         return piece.end is None and LeaseFile(piece.path.parent).read() is not None
 
     # Blobs
@@ -422,7 +422,7 @@ def _held(session_id: str, lease: Lease | None) -> SessionHeld:
 def _readable(line: bytes, whole: Longhand) -> Record | None:
     try:
         return record_of(line, whole.fill)
-    except Unreadable:
+    except UnreadableLine:
         return None
 
 
@@ -430,7 +430,7 @@ def _what_is_wrong(line: bytes, whole: Longhand, numbers: Numbered) -> str | Non
     """Return why a line is not read, in one sentence."""
     try:
         record = record_of(line, whole.fill)
-    except Unreadable as problem:
+    except UnreadableLine as problem:
         return str(problem)
     if record is None:
         numbers.is_new(seq_of(line) or 0)
@@ -442,7 +442,7 @@ def _what_is_wrong(line: bytes, whole: Longhand, numbers: Numbered) -> str | Non
     return None
 
 
-def _backward(piece: Piece) -> Iterator[Record]:
+def _backward(piece: SegmentRange) -> Iterator[Record]:
     whole = longhand(piece)
     for _, line in backward(piece):
         record = _readable(line, whole)
@@ -451,7 +451,7 @@ def _backward(piece: Piece) -> Iterator[Record]:
 
 
 def _records(
-    pieces: Sequence[Piece], start: int | None, after: int, only: Collection[str] = ()
+    pieces: Sequence[SegmentRange], start: int | None, after: int, only: Collection[str] = ()
 ) -> Iterator[Record]:
     numbers = Numbered(after)
     wanted = frozenset(only)

@@ -29,7 +29,7 @@ from palimpsest.transcript.events import (
 )
 from palimpsest.transcript.messages import MessageInfo
 from palimpsest.transcript.parts import Part
-from palimpsest.transcript.sessions import Session
+from palimpsest.transcript.sessions import SessionInfo
 
 Key = tuple[str, ...]
 Json = Any
@@ -139,7 +139,7 @@ class Keys:
         try:
             match key:
                 case ("session", _, session_id):
-                    session = Session.model_validate({**value, "id": session_id})
+                    session = SessionInfo.model_validate({**value, "id": session_id})
                     return session_id, SessionUpdated(session=session)
                 case ("message", session_id, message_id):
                     fields = {**value, "id": message_id, "session_id": session_id}
@@ -181,7 +181,7 @@ class Keys:
             journal.flush_sync()
         return self._store.load(session_id)
 
-    def _session(self, session_id: str) -> Session:
+    def _session(self, session_id: str) -> SessionInfo:
         session = self._state(session_id).session
         if session is None:
             raise NotFound(f"There is no session {session_id!r} in this store.")

@@ -10,11 +10,12 @@ import json
 import re
 import zlib
 from collections.abc import Callable
-from typing import Any, TypeGuard, cast
+from typing import Any, TypeGuard
 
 from pydantic import ValidationError
 
 from palimpsest.transcript.events import EVENT_ADAPTER, Event, Record, parse_record
+from palimpsest.transcript.whole_characters import whole_values
 
 _NAME = rb"([!#-\[\]-~]+)"
 HEAD = re.compile(
@@ -88,7 +89,7 @@ def load_line(line: bytes) -> dict[str, Any] | None:
         return None
     if not isinstance(data, dict) or _is_too_deep(line, data):
         return None
-    return cast("Json", _whole_characters(data)) if any(one in line for one in _HALVES) else data
+    return whole_values(data) if any(one in line for one in _HALVES) else data
 
 
 def _is_too_deep(line: bytes, data: Any) -> bool:
@@ -104,19 +105,6 @@ def _is_too_deep(line: bytes, data: Any) -> bool:
     return True
 
 
-def _whole_characters(value: Any) -> Any:
-    """Return a value whose texts have no half characters, which no file can hold."""
-    match value:
-        case str():
-            return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-        case dict():
-            return {_whole_characters(key): _whole_characters(one) for key, one in value.items()}
-        case list():
-            return [_whole_characters(one) for one in value]
-        case _:
-            return value
-
-
 def checked(line: bytes) -> bytes:
     """Return an object's line with a checksum of it as the last field: for lines that others depend on."""
     return line[:-1] + b',"check":"%08x"}' % zlib.crc32(line[:-1])
@@ -128,7 +116,7 @@ def is_intact(line: bytes) -> bool:
     return found is None or int(found[1], 16) == zlib.crc32(line[: found.start()])
 
 
-class Unreadable(ValueError):
+class UnreadableLine(ValueError):
     """A line of the log that is no record, or a record that breaks its type's promise."""
 
 
@@ -140,26 +128,26 @@ def record_of(line: bytes, whole: Callable[[Json], Json] | None = None) -> Recor
     """
     data = load_line(line)
     if data is None:
-        raise Unreadable("The line is not a JSON object.")
+        raise UnreadableLine("The line is not a JSON object.")
     if data.get("type") == HEADER:
         return None  # a writer's that came too late, and somebody had said it for it
     if whole is not None and data.get("type") == REQUEST:
         try:
             data = whole(data)
         except ValueError as error:
-            raise Unreadable(str(error)) from error
+            raise UnreadableLine(str(error)) from error
     if not _is_number(data.get("seq", 0)) or not _is_number(data.get("ts", 0)):
-        raise Unreadable("The number or the time of the record is none that can be.")
+        raise UnreadableLine("The number or the time of the record is none that can be.")
     try:
         return parse_record(data)
     except KeyError as error:
-        raise Unreadable(f"The record has no {error.args[0]!r}.") from error
+        raise UnreadableLine(f"The record has no {error.args[0]!r}.") from error
     except ValidationError as error:
         if is_unknown(error):
             return None
         first = error.errors(include_url=False)[0]
         where = ".".join(str(step) for step in first["loc"])
-        raise Unreadable(f"The record is not valid at {where!r}: {first['msg']}.") from error
+        raise UnreadableLine(f"The record is not valid at {where!r}: {first['msg']}.") from error
 
 
 def event_in(line: bytes) -> Event | None:

@@ -11,7 +11,7 @@ from dataclasses import replace
 from pydantic import ValidationError
 
 from palimpsest.store.lines import INFO, OTHER, head_of, is_intact, load_line, seq_of
-from palimpsest.store.segments import Piece, backward, blocks, noted_place
+from palimpsest.store.segments import SegmentRange, backward, blocks, noted_place
 from palimpsest.store.state import State
 from palimpsest.store.values import Summary
 from palimpsest.store.windows import is_too_short
@@ -21,7 +21,7 @@ Place = tuple[int, int]
 """Index of a piece and a byte offset in it."""
 
 
-def live_state(pieces: Sequence[Piece]) -> State:
+def live_state(pieces: Sequence[SegmentRange]) -> State:
     """Fold the last checkpoint's window and what follows; everything when there is none."""
     later: list[bytes] = []
     for index in range(len(pieces) - 1, -1, -1):
@@ -35,7 +35,7 @@ def live_state(pieces: Sequence[Piece]) -> State:
     return _folded(reversed(later))
 
 
-def whole_state(pieces: Sequence[Piece]) -> State:
+def whole_state(pieces: Sequence[SegmentRange]) -> State:
     """Fold everything, from the first record on."""
     state = State()
     for piece in pieces:
@@ -52,7 +52,7 @@ def _folded(lines: Iterable[bytes]) -> State:
 
 
 def _open(
-    pieces: Sequence[Piece], place: Place, line: bytes, later: Sequence[bytes]
+    pieces: Sequence[SegmentRange], place: Place, line: bytes, later: Sequence[bytes]
 ) -> State | None:
     """Build the state at a checkpoint and apply what follows; None when it cannot be used."""
     try:
@@ -82,7 +82,7 @@ def _open(
     return state
 
 
-def _begin(pieces: Sequence[Piece], checkpoint: Checkpoint, session_id: str) -> Place | None:
+def _begin(pieces: Sequence[SegmentRange], checkpoint: Checkpoint, session_id: str) -> Place | None:
     holder, _, segment = checkpoint.window_segment.rpartition("/")
     wanted = (holder or session_id, segment)
     for index, piece in enumerate(pieces):
@@ -93,7 +93,7 @@ def _begin(pieces: Sequence[Piece], checkpoint: Checkpoint, session_id: str) -> 
 
 
 def _read_window(
-    state: State, pieces: Sequence[Piece], begin: Place, end: Place, window_seq: int
+    state: State, pieces: Sequence[SegmentRange], begin: Place, end: Place, window_seq: int
 ) -> None:
     for index in range(begin[0], end[0] + 1):
         piece = pieces[index]
@@ -107,7 +107,7 @@ def _read_window(
 
 
 def _older(
-    state: State, message_ids: Iterable[str], pieces: Sequence[Piece], begin: Place
+    state: State, message_ids: Iterable[str], pieces: Sequence[SegmentRange], begin: Place
 ) -> set[str]:
     """Return which of the messages appeared before the window; looks only when times leave a doubt."""
     newest = state.older_created or 0

@@ -15,7 +15,7 @@ from palimpsest.store.summaries import summarise
 from palimpsest.store.takeover import fork_of, forked_session, refusal, shifted
 from palimpsest.transcript.errors import NotFound, SessionHeld
 from palimpsest.transcript.events import Record, SessionCreated, SessionDeleted
-from palimpsest.transcript.sessions import ForkedFrom, Session
+from palimpsest.transcript.sessions import ForkedFrom, SessionInfo
 from palimpsest.transcript.values import BlobRef
 
 SEGMENT = "memory"
@@ -125,7 +125,7 @@ class MemoryStore:
         """List all: nothing is gained by less."""
         return self.list(), 0
 
-    def fork(self, parent_id: str, session: Session, *, seq: int | None = None) -> Session:
+    def fork(self, parent_id: str, session: SessionInfo, *, seq: int | None = None) -> SessionInfo:
         """Begin a session with everything of the parent up to ``seq``."""
         with self.lock:
             records = self._records(parent_id)

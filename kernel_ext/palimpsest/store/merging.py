@@ -13,7 +13,7 @@ from typing import Any
 from palimpsest.store.blobs import keep_attachment, keep_output
 from palimpsest.store.state import State
 from palimpsest.store.store import Store
-from palimpsest.transcript.decisions import Decision
+from palimpsest.transcript.decisions import Decision, OwnRule
 from palimpsest.transcript.events import (
     DecisionMade,
     Event,
@@ -26,7 +26,7 @@ from palimpsest.transcript.messages import Message
 from palimpsest.transcript.parts import FilePart, Part, ToolCompleted, ToolPart
 from palimpsest.transcript.policies import PrunePolicy
 
-RULE = "import"
+RULE: OwnRule = "import"
 """The rule of an output that was cleared where the session comes from."""
 CHARS_PER_TOKEN = 4
 

@@ -7,14 +7,14 @@ differences, so that going there and back gives the same JSON again.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from palimpsest.transcript.base import Value
 from palimpsest.transcript.messages import AssistantMessage, MessageInfo, UserMessage
-from palimpsest.transcript.parts import Part
-from palimpsest.transcript.sessions import Session
+from palimpsest.transcript.parts import FormedPart, NotedPart, Part
+from palimpsest.transcript.sessions import SessionInfo
 
 Json = dict[str, Any]
 V = TypeVar("V", bound=Value)
@@ -66,6 +66,15 @@ INFO: TypeAdapter[MessageInfo] = TypeAdapter(MessageInfo)
 PART: TypeAdapter[Part] = TypeAdapter(Part)
 
 
+PART_TYPES = frozenset(
+    get_args(kind.model_fields["type"].annotation)[0]
+    for kind in (*get_args(FormedPart), *get_args(NotedPart))
+)
+
+UNREAD = "unread_parts"
+"""In a message's info: the parts of a type that nobody here knows, as they came, with their places."""
+
+
 class Unfit(ValueError):
     """A piece of JSON is no session, message or part; the message says which field is wrong."""
 
@@ -73,7 +82,7 @@ class Unfit(ValueError):
 # Ours to theirs
 
 
-def session_json(session: Session) -> Json:
+def session_json(session: SessionInfo) -> Json:
     """Return a session's own record as OpenCode writes it."""
     fields = _plain(session)
     kept = fields.pop(KEPT, [])
@@ -190,10 +199,10 @@ def _error_out(error: Json) -> Json:
 # Theirs to ours
 
 
-def read_session(source: Json, project_id: str) -> Session:
+def read_session(source: Json, project_id: str) -> SessionInfo:
     """Read a session's own record; raises Unfit."""
     fields = _renamed(source, THEIRS_TO_OURS)
-    for name in Session.model_fields.keys() - SHARED_FIELDS:
+    for name in SessionInfo.model_fields.keys() - SHARED_FIELDS:
         fields.pop(name, None)
     _put(fields, "model", _model_in)
     _put(fields, "tokens", _tokens_in)
@@ -202,7 +211,7 @@ def read_session(source: Json, project_id: str) -> Session:
     fields.setdefault("directory", "")
     fields.setdefault("title", "A session without a title")
     fields.setdefault("version", "")
-    return _made(lambda given: Session.model_validate(given), fields, source, session_json)
+    return _made(lambda given: SessionInfo.model_validate(given), fields, source, session_json)
 
 
 def read_info(source: Json, session_id: str, asked: tuple[str, Json] | None = None) -> MessageInfo:
@@ -232,6 +241,19 @@ def _answer_in(fields: Json) -> None:
     fields.setdefault("parent_id", "")
     _put(fields, "tokens", _tokens_in)
     _put(fields, "error", _error_in)
+
+
+def is_unread(source: Json) -> bool:
+    """Tell whether a part is whole and of a type that this version does not know."""
+    kind, name = source.get("type"), source.get("id")
+    return isinstance(kind, str) and isinstance(name, str) and kind not in PART_TYPES
+
+
+def with_unread(info: Json, parts: list[Json]) -> list[Json]:
+    """Return the parts of a message with those that nobody here knows, taken out of its info."""
+    for one in info.pop(UNREAD, ()):
+        parts.insert(one["at"], one["part"])
+    return parts
 
 
 def read_part(source: Json, session_id: str, message_id: str) -> Part:

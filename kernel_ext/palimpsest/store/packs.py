@@ -25,12 +25,14 @@ FRESH_SECONDS = 600.0
 """A pack that was seen so lately is there: a cleanup spares what is younger than an hour."""
 LEAST_SECONDS = 3_600.0
 """A cleanup leaves younger packs alone: their snapshot may not be named by a log yet."""
+MOST_HELD_BYTES = 32 << 20
+"""Contents that wait in memory; a pack of so much is written as fast as one of all."""
 HALF = 0.5
 """A pack of which more than this is not needed is written anew without it."""
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class PackPlace:
     """Where a content is."""
 
     pack: str
@@ -39,7 +41,7 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Sizes:
+class PackCleanup:
     """What a cleanup found, or did."""
 
     packs: int = 0
@@ -53,14 +55,16 @@ class Objects:
 
     def __init__(self, root: Path) -> None:
         self._root = root
-        self._places: dict[str, Place] = {}
+        self._places: dict[str, PackPlace] = {}
         self._packs: set[str] = set()
         self._waiting: dict[str, bytes] = {}
+        self._held = 0
+        """Bytes that wait."""
         self._looked = -FRESH_SECONDS
 
     def begin(self) -> None:
         """Begin a snapshot: nothing waits, and what is known is still there."""
-        self._waiting.clear()
+        self.drop()
         now = time.monotonic()
         if now - self._looked < FRESH_SECONDS:
             return
@@ -85,11 +89,22 @@ class Objects:
         return sha256 in self._places
 
     def put(self, content: bytes) -> str:
-        """Let content wait for ``commit``, unless it is kept already; returns its hash."""
+        """Let content wait for ``commit``, unless it is kept already; returns its hash.
+
+        What waits is bounded: more of it is written before the snapshot is whole.
+        """
         sha256 = hashlib.sha256(content).hexdigest()
         if not self.has(sha256):
             self._waiting[sha256] = content
+            self._held += len(content)
+            if self._held >= MOST_HELD_BYTES:
+                self.commit()
         return sha256
+
+    def drop(self) -> None:
+        """Let what waits go: its snapshot came to nothing."""
+        self._waiting = {}
+        self._held = 0
 
     def commit(self) -> None:
         """Write what waits as one pack; raises OSError when the disk refuses."""
@@ -98,7 +113,7 @@ class Objects:
             name, places = write_pack(self._root, self._waiting)
             self._places |= places
             self._packs.add(name)
-            self._waiting.clear()
+            self.drop()
 
     def get(self, sha256: str) -> bytes:
         """Return a content; raises NotFound when it is missing or damaged."""
@@ -134,13 +149,13 @@ class Objects:
         self._places = {key: at for key, at in self._places.items() if at.pack != pack}
 
 
-def write_pack(root: Path, contents: Mapping[str, bytes]) -> tuple[str, dict[str, Place]]:
+def write_pack(root: Path, contents: Mapping[str, bytes]) -> tuple[str, dict[str, PackPlace]]:
     """Write one pack; returns its name and where everything is in it."""
     name = f"{uuid4().hex}.pack"
-    places: dict[str, Place] = {}
+    places: dict[str, PackPlace] = {}
     offset = 0
     for sha256, content in contents.items():
-        places[sha256] = Place(name, offset, len(content))
+        places[sha256] = PackPlace(name, offset, len(content))
         offset += len(content)
     index = json.dumps({key: [at.offset, at.bytes] for key, at in places.items()}).encode()
     tail = len(index).to_bytes(TAIL_BYTES, "big")
@@ -148,7 +163,7 @@ def write_pack(root: Path, contents: Mapping[str, bytes]) -> tuple[str, dict[str
     return name, places
 
 
-def places_of(path: Path) -> dict[str, Place]:
+def places_of(path: Path) -> dict[str, PackPlace]:
     """Return where everything is in a pack; nothing of one that is damaged or gone."""
     try:
         with opened(path) as file:
@@ -158,25 +173,25 @@ def places_of(path: Path) -> dict[str, Place]:
                 return {}
             file.seek(end - length)
             index = json.loads(file.read(length))
-        found = {key: Place(path.name, *at) for key, at in index.items()}
+        found = {key: PackPlace(path.name, *at) for key, at in index.items()}
     except (OSError, ValueError, TypeError, AttributeError, RecursionError):
         return {}
     return {key: at for key, at in found.items() if _is_within(at, end - length)}
 
 
-def _is_within(place: Place, end: int) -> bool:
+def _is_within(place: PackPlace, end: int) -> bool:
     numbers = (place.offset, place.bytes)
     return all(type(one) is int and one >= 0 for one in numbers) and sum(numbers) <= end
 
 
-def read_place(root: Path, place: Place) -> bytes:
+def read_place(root: Path, place: PackPlace) -> bytes:
     """Return the bytes at a place."""
     with opened(root / place.pack) as file:
         file.seek(place.offset)
         return file.read(place.bytes)
 
 
-def sweep(root: Path, needed: set[str], now: float, *, days: float, delete: bool) -> Sizes:
+def sweep(root: Path, needed: set[str], now: float, *, days: float, delete: bool) -> PackCleanup:
     """Find contents that nothing needs, and with ``delete`` write packs anew without them.
 
     Packs that were used within ``days`` (an hour at least) stay as they are.
@@ -195,10 +210,10 @@ def sweep(root: Path, needed: set[str], now: float, *, days: float, delete: bool
             unneeded += dead
             if delete and dead > HALF * sum(at.bytes for at in places.values()):
                 _rewrite(root, path, (key for key in places if key in needed), places)
-    return Sizes(packs, bytes_, unneeded)
+    return PackCleanup(packs, bytes_, unneeded)
 
 
-def _rewrite(root: Path, path: Path, keep: Iterable[str], places: Mapping[str, Place]) -> None:
+def _rewrite(root: Path, path: Path, keep: Iterable[str], places: Mapping[str, PackPlace]) -> None:
     contents = {key: read_place(root, places[key]) for key in keep}
     if contents:
         write_pack(root, contents)

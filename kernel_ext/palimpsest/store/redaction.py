@@ -1,12 +1,12 @@
-"""Keep secrets out of a session's log: out of whole events, and out of words that arrive in pieces.
+"""Keep secrets and halves of characters out of a session's log: of events, and of words in pieces.
 
 Border: knows events; forms of secrets stand in ``transcript.secrets``. The state is folded from what
 was cleaned, and requests are made from the state, so that what stands in the log is what was sent.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 
-from palimpsest.transcript.events import Event, PartUpdated
+from palimpsest.transcript.events import Checkpoint, Event, PartDelta, PartUpdated, StepRequested
 from palimpsest.transcript.parts import (
     Part,
     ReasoningPart,
@@ -18,6 +18,7 @@ from palimpsest.transcript.parts import (
 from palimpsest.transcript.scrub import scrub
 from palimpsest.transcript.secret_removal import cleaned_event
 from palimpsest.transcript.secret_stream import SecretStream
+from palimpsest.transcript.whole_characters import whole, whole_values
 
 Known = Callable[[], Iterable[str]]
 """Returns the values that are secret now."""
@@ -42,24 +43,39 @@ class Redaction:
         self._known = known
         self._streams: dict[str, tuple[str, SecretStream]] = {}
         """By part: the field that grows, and how far it came."""
+        self._messages: dict[str, str] = {}
+        """The message of each part that grew piece by piece."""
 
-    def piece(self, part_id: str, field: str, text: str) -> str:
+    def piece(self, message_id: str, part_id: str, field: str, text: str) -> str:
         """Return what of a new piece may be written now."""
+        self._messages[part_id] = message_id
         name, stream = self._streams.get(part_id, ("", None))
         if stream is None or name != field:
             stream = SecretStream()
             self._streams[part_id] = field, stream
         return stream.feed(text, self._known())
 
+    def ends(self) -> Iterator[PartDelta]:
+        """Yield what is written for halves of characters that nothing completed, when no more comes."""
+        for part_id, (field, stream) in self._streams.items():
+            if stream.half and part_id in self._messages:
+                yield PartDelta(
+                    message_id=self._messages[part_id],
+                    part_id=part_id,
+                    field=field,
+                    delta=whole(stream.half),
+                )
+
     def event(self, event: Event, before: Callable[[str, str], Part | None]) -> Event:
         """Return an event as it may be written; ``before`` finds a part by message and part id."""
         values = tuple(self._known())
-        found = cleaned_event(event, lambda text: scrub(text, values))
+        found = cleaned_event(_whole(event), lambda text: scrub(whole(text), values))
         if not isinstance(event, PartUpdated) or not isinstance(found, PartUpdated):
             return found
         growing = _growing(event.part)
         if growing is None:
             self._streams.pop(event.part.id, None)
+            self._messages.pop(event.part.id, None)
             return found
         field, text = growing
         if self._streams.get(event.part.id, ("", None))[0] == field:
@@ -70,6 +86,11 @@ class Redaction:
         stream = SecretStream()
         self._streams[event.part.id] = field, stream
         return PartUpdated(part=_with(found.part, stream.feed(text, values)))
+
+
+def _whole(event: Event) -> Event:
+    """Return the event with whole characters; what repeats the log has them already."""
+    return event if isinstance(event, Checkpoint | StepRequested) else whole_values(event)
 
 
 def _growing(part: Part) -> tuple[str, str] | None:

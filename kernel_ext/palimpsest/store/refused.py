@@ -9,17 +9,17 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 
-from palimpsest.store.lines import Unreadable, record_of
+from palimpsest.store.lines import UnreadableLine, record_of
 from palimpsest.store.segments import Segments, forward, longhand, unfinished
 from palimpsest.store.state import State, fold
 from palimpsest.store.writer import JsonlWriter
 from palimpsest.transcript.events import Record
-from palimpsest.transcript.sessions import ForkedFrom, Session
+from palimpsest.transcript.sessions import ForkedFrom, SessionInfo
 
 
 def refused_records(
     segments: Segments, writer: JsonlWriter, cut: int, records: Sequence[Record]
-) -> tuple[ForkedFrom, Session | None, list[Record]]:
+) -> tuple[ForkedFrom, SessionInfo | None, list[Record]]:
     """Return where the fork begins, the session as it was there, and what comes behind.
 
     ``records`` are those that the writer still holds; some of them may be in its segment already.
@@ -44,7 +44,7 @@ def _after(writer: JsonlWriter, cut: int) -> list[Record]:
     torn = unfinished(replace(piece, end=end))
     found: list[Record] = []
     for _, line in forward(piece, start=end if torn is None else torn):
-        with suppress(Unreadable):
+        with suppress(UnreadableLine):
             record = record_of(line, whole.fill)
             if record is not None:
                 found.append(record)

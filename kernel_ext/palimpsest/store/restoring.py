@@ -13,7 +13,7 @@ from typing import Literal
 
 from palimpsest.store.layout import scratch_file
 from palimpsest.store.snapshots import Snapshots, is_work, reason
-from palimpsest.store.trees import Entry, Tree
+from palimpsest.store.trees import Tree, TreeEntry
 from palimpsest.transcript.errors import NotFound
 from palimpsest.transcript.relative_paths import problem_of
 
@@ -33,13 +33,13 @@ FOLDER_IS_FILE = "a file stands where its folder was"
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class WantedFile:
     """How one file is to become, and how the agent left it."""
 
     path: str
-    entry: Entry | None
+    entry: TreeEntry | None
     """None: it is not to be there."""
-    left: Entry | None
+    left: TreeEntry | None
     disturbed: bool = False
     """Somebody else changed it between two steps."""
     unknown: bool = False
@@ -51,13 +51,13 @@ class Wanted:
 
 
 @dataclass(frozen=True, slots=True)
-class Move:
+class FileRestore:
     """What would be done with one file."""
 
     path: str
     action: Action
-    wanted: Entry | None
-    now: Entry | None
+    wanted: TreeEntry | None
+    now: TreeEntry | None
     reason: str = ""
     """Why it is left alone."""
     floor: str = ""
@@ -74,42 +74,44 @@ class Done:
     """Path and what hindered it."""
 
 
-def wanted(path: str, tree: Tree, left: Entry | None, *, disturbed: bool = False) -> Wanted:
+def wanted(path: str, tree: Tree, left: TreeEntry | None, *, disturbed: bool = False) -> WantedFile:
     """Return how a file was in a snapshot."""
     entry = tree.get(path)
     unknown = entry is None and tree.left_out(path)
     folders = (parent.as_posix() for parent in Path(path).parents)
     floor = next((one for one in folders if tree.get(one) is not None), "")
-    return Wanted(path, entry, left, disturbed, unknown, floor, tree.id)
+    return WantedFile(path, entry, left, disturbed, unknown, floor, tree.id)
 
 
-def plan_moves(snapshots: Snapshots, files: Iterable[Wanted]) -> tuple[Move, ...]:
+def plan_moves(snapshots: Snapshots, files: Iterable[WantedFile]) -> tuple[FileRestore, ...]:
     """Say what would be done with each file; changes nothing."""
     ordered = sorted(files, key=lambda one: one.path)
     leaving = {one.path for one in ordered if one.entry is None or one.entry.kind == "folder"}
     return tuple(_move(snapshots, one, leaving) for one in ordered)
 
 
-def _move(snapshots: Snapshots, one: Wanted, leaving: Collection[str]) -> Move:
+def _move(snapshots: Snapshots, one: WantedFile, leaving: Collection[str]) -> FileRestore:
     problem = problem_of(one.path, snapshots.never)
     if problem:
-        return Move(one.path, "impossible", one.entry, None, LEADS_OUT.format(problem=problem))
+        return FileRestore(
+            one.path, "impossible", one.entry, None, LEADS_OUT.format(problem=problem)
+        )
     now = None if _below_link(snapshots.root, one.path) else snapshots.look(one.path)
     is_folder = now is not None and now.kind == "folder"
     here = None if is_folder and one.entry is None else now
     if _same(here, one.entry):
-        return Move(one.path, "nothing", one.entry, now)
+        return FileRestore(one.path, "nothing", one.entry, now)
     hindrance = _impossible(snapshots, one, leaving)
     if hindrance:
-        return Move(one.path, "impossible", one.entry, now, hindrance)
+        return FileRestore(one.path, "impossible", one.entry, now, hindrance)
     conflict = _conflict(snapshots, one, now, leaving)
     if conflict:
-        return Move(one.path, "conflict", one.entry, now, conflict, one.floor)
+        return FileRestore(one.path, "conflict", one.entry, now, conflict, one.floor)
     action: Action = "delete" if one.entry is None else "write"
-    return Move(one.path, action, one.entry, now, floor=one.floor)
+    return FileRestore(one.path, action, one.entry, now, floor=one.floor)
 
 
-def _impossible(snapshots: Snapshots, one: Wanted, leaving: Collection[str]) -> str:
+def _impossible(snapshots: Snapshots, one: WantedFile, leaving: Collection[str]) -> str:
     if one.unknown:
         return LEFT_OUT
     if one.entry is not None and one.entry.kind == "unkept":
@@ -123,7 +125,7 @@ def _impossible(snapshots: Snapshots, one: Wanted, leaving: Collection[str]) -> 
 
 
 def _conflict(
-    snapshots: Snapshots, one: Wanted, now: Entry | None, leaving: Collection[str]
+    snapshots: Snapshots, one: WantedFile, now: TreeEntry | None, leaving: Collection[str]
 ) -> str:
     if one.disturbed:
         return CHANGED_BETWEEN
@@ -142,12 +144,14 @@ def _conflict(
     return CHANGED_SINCE
 
 
-def perform(snapshots: Snapshots, moves: Iterable[Move], overwrite: Collection[str] = ()) -> Done:
+def perform(
+    snapshots: Snapshots, moves: Iterable[FileRestore], overwrite: Collection[str] = ()
+) -> Done:
     """Do what was planned; conflicts only where ``overwrite`` names the file."""
     done: list[str] = []
     failed: list[tuple[str, str]] = []
     kept: list[str] = []
-    chosen: list[Move] = []
+    chosen: list[FileRestore] = []
     for move in moves:
         if move.action == "conflict" and move.path not in overwrite:
             kept.append(move.path)
@@ -167,7 +171,7 @@ def perform(snapshots: Snapshots, moves: Iterable[Move], overwrite: Collection[s
     return Done(tuple(sorted(done)), tuple(kept), tuple(sorted(failed)))
 
 
-def _perform(snapshots: Snapshots, move: Move) -> None:
+def _perform(snapshots: Snapshots, move: FileRestore) -> None:
     place = snapshots.root / move.path
     problem = problem_of(move.path, snapshots.never)
     if problem:
@@ -246,7 +250,7 @@ def _others(root: Path, path: str, leaving: Collection[str]) -> bool:
     return False
 
 
-def _same(one: Entry | None, other: Entry | None) -> bool:
+def _same(one: TreeEntry | None, other: TreeEntry | None) -> bool:
     if one is None or other is None:
         return one is other
     if one.kind == other.kind == "folder":

@@ -50,7 +50,7 @@ class Header:
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class SegmentRange:
     """A stretch of one segment that belongs to a session."""
 
     session_id: str
@@ -152,7 +152,7 @@ class Segments:
                 self.forget(session_id)
                 self._first[session_id] = first
 
-    def own(self, session_id: str, *, below: int | None = None) -> list[Piece]:
+    def own(self, session_id: str, *, below: int | None = None) -> list[SegmentRange]:
         """Return the pieces in the session's own directory, oldest first.
 
         ``below`` leaves away the segments from an epoch on.
@@ -167,7 +167,7 @@ class Segments:
                 return self._back(session_id, name, None)
         return []
 
-    def pieces(self, session_id: str) -> list[Piece]:
+    def pieces(self, session_id: str) -> list[SegmentRange]:
         """Return all pieces of a session, its fork parents' first."""
         own = self.own(session_id)
         place = self.forked_from(session_id, own)
@@ -175,7 +175,7 @@ class Segments:
             return own
         return [*self.until(place, seen={session_id}), *own]
 
-    def forked_from(self, session_id: str, own: Sequence[Piece]) -> ForkedFrom | None:
+    def forked_from(self, session_id: str, own: Sequence[SegmentRange]) -> ForkedFrom | None:
         """Return where a session leaves its parent, as its first record says."""
         if session_id not in self._forks:
             if not own:
@@ -186,7 +186,7 @@ class Segments:
             self._forks[session_id] = _fork_place(line)
         return self._forks[session_id]
 
-    def until(self, place: ForkedFrom, seen: Collection[str] = ()) -> list[Piece]:
+    def until(self, place: ForkedFrom, seen: Collection[str] = ()) -> list[SegmentRange]:
         """Return what a fork that begins at a place has of its parents, oldest first.
 
         ``seen`` are sessions that are not gone through again.
@@ -203,10 +203,10 @@ class Segments:
             return parents if above is None else [*self.until(above, seen), *parents]
         return []
 
-    def _back(self, session_id: str, name: str, end: int | None) -> list[Piece]:
+    def _back(self, session_id: str, name: str, end: int | None) -> list[SegmentRange]:
         """Return the pieces up to a segment, following the headers backwards."""
         directory = self._layout.session(session_id)
-        found: list[Piece] = []
+        found: list[SegmentRange] = []
         current: str | None = name
         while current is not None and SEGMENT_NAME.fullmatch(current):
             header = self.header(directory / current)
@@ -214,14 +214,14 @@ class Segments:
                 break
             start = header.length
             stop = None if end is None else max(end, start)
-            found.append(Piece(session_id, current, directory / current, start, stop))
+            found.append(SegmentRange(session_id, current, directory / current, start, stop))
             current, end = header.previous, header.cut
         return found[::-1]
 
 
-def locate(pieces: Sequence[Piece], seq: int) -> tuple[Piece, int] | None:
+def locate(pieces: Sequence[SegmentRange], seq: int) -> tuple[SegmentRange, int] | None:
     """Return the piece and offset of the first record numbered ``seq`` or more."""
-    best: tuple[Piece, int] | None = None
+    best: tuple[SegmentRange, int] | None = None
     for piece in reversed(pieces):
         offset = bisect(piece, seq)
         if offset is not None:
@@ -232,9 +232,9 @@ def locate(pieces: Sequence[Piece], seq: int) -> tuple[Piece, int] | None:
     return best
 
 
-def longhand(piece: Piece) -> Longhand:
+def longhand(piece: SegmentRange) -> Longhand:
     """Return what gives the whole of the requests that are written short in a piece."""
-    segment = Piece(piece.session_id, piece.segment, piece.path, piece.start, None)
+    segment = SegmentRange(piece.session_id, piece.segment, piece.path, piece.start, None)
 
     def find(seq: int) -> dict[str, Any] | None:
         offset = bisect(segment, seq)
@@ -266,15 +266,19 @@ def _guessed(path: Path, length: int) -> Header | None:
     epoch = int(match[1])
     below = (path.parent / segment_name(one) for one in epochs(path.parent) if one < epoch)
     previous = next((one for one in below if is_regular(one)), None)
-    cut = None if previous is None else _cut_of(previous, Piece("", path.name, path, length, None))
+    cut = (
+        None
+        if previous is None
+        else _cut_of(previous, SegmentRange("", path.name, path, length, None))
+    )
     name = None if previous is None else previous.name
     return Header(path.parent.name, epoch, name, cut, length, damaged=True)
 
 
-def _cut_of(previous: Path, own: Piece) -> int:
+def _cut_of(previous: Path, own: SegmentRange) -> int:
     """Return the byte at which a segment's numbers reach those of the one that follows it."""
     first = next(_numbered(own, own.start, None), None)
-    whole = Piece("", previous.name, previous, 0, None)
+    whole = SegmentRange("", previous.name, previous, 0, None)
     found = None if first is None else bisect(whole, first[1])
     return whole.size() if found is None else found
 
@@ -295,14 +299,14 @@ def noted_place(path: Path, offset: int, seq: int) -> int:
     It is the one that was noted; where that is no beginning of such a line any more, since bytes before it
     came or went, it is looked for.
     """
-    size = Piece("", path.name, path, 0, None).size()
+    size = SegmentRange("", path.name, path, 0, None).size()
     if not size or (offset == size and _begins_line(path, offset)):
         return offset
     if offset < size and _begins_line(path, offset):
         number = _number_at(path, offset)
         if number is None or number >= seq:
             return offset
-    found = bisect(Piece("", path.name, path, 0, None), seq)
+    found = bisect(SegmentRange("", path.name, path, 0, None), seq)
     return size if found is None else found
 
 
@@ -342,7 +346,7 @@ def read_line(path: Path, start: int, end: int) -> bytes | None:
     return None
 
 
-def blocks(piece: Piece, start: int | None = None) -> Iterator[list[bytes]]:
+def blocks(piece: SegmentRange, start: int | None = None) -> Iterator[list[bytes]]:
     """Yield the finished lines in large lists, oldest first; the fast way to read everything.
 
     Empty lines are among them, so that offsets can be counted.
@@ -370,7 +374,7 @@ def blocks(piece: Piece, start: int | None = None) -> Iterator[list[bytes]]:
             yield lines
 
 
-def forward(piece: Piece, start: int | None = None) -> Iterator[tuple[int, bytes]]:
+def forward(piece: SegmentRange, start: int | None = None) -> Iterator[tuple[int, bytes]]:
     """Yield offset and content of the finished lines, oldest first."""
     offset = piece.start if start is None else start
     for lines in blocks(piece, start):
@@ -380,7 +384,7 @@ def forward(piece: Piece, start: int | None = None) -> Iterator[tuple[int, bytes
             offset += len(line) + 1
 
 
-def unfinished(piece: Piece) -> int | None:
+def unfinished(piece: SegmentRange) -> int | None:
     """Return the offset of a last line without a newline, or None."""
     end = piece.size()
     position, kept = end, 0
@@ -398,7 +402,7 @@ def unfinished(piece: Piece) -> int | None:
     return None if end <= piece.start else piece.start
 
 
-def backward(piece: Piece) -> Iterator[tuple[int, bytes]]:
+def backward(piece: SegmentRange) -> Iterator[tuple[int, bytes]]:
     """Yield offset and content of the finished lines, newest first, reading no more than asked."""
     try:
         file = opened(piece.path)
@@ -431,7 +435,7 @@ def _placed(offset: int, lines: Sequence[bytes]) -> Iterator[tuple[int, bytes]]:
         offset += len(line) + 1
 
 
-def bisect(piece: Piece, seq: int) -> int | None:
+def bisect(piece: SegmentRange, seq: int) -> int | None:
     """Return the offset of the first record numbered ``seq`` or more, or None.
 
     One number that is wrong leads nowhere else: what is looked at is the middle one of three.
@@ -455,7 +459,7 @@ def bisect(piece: Piece, seq: int) -> int | None:
     return found
 
 
-def _numbered(piece: Piece, start: int, end: int | None) -> Iterator[tuple[int, int]]:
+def _numbered(piece: SegmentRange, start: int, end: int | None) -> Iterator[tuple[int, int]]:
     """Yield offset and number of the records that begin at or after a byte."""
     position, stop = start, piece.size()
     if start > piece.start:

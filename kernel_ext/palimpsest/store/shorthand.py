@@ -77,7 +77,7 @@ def filled(short: Json, base: Json) -> Json:
     """Return the whole of a request that is written short; raises ValueError where it is none."""
     try:
         return _filled(short, base)
-    except (KeyError, TypeError, AttributeError, IndexError) as error:
+    except (KeyError, TypeError, AttributeError, IndexError, OverflowError) as error:
         raise ValueError(f"It is not written as requests are: {error!r}.") from error
 
 
@@ -172,7 +172,8 @@ class Longhand:
             return data
         like = request.get(LIKE)
         if like is None:
-            self._bases = {data.get("seq", 0): request}
+            number = data.get("seq")
+            self._bases = {number: request} if isinstance(number, int) else {}
             return data
         if not isinstance(like, int) or like not in self._bases:
             found = (self._find(like) or {}).get("request") if isinstance(like, int) else None

@@ -11,7 +11,7 @@ from typing import Any, Generic, TypeVar, cast
 
 from pydantic import BaseModel
 
-from palimpsest.store.lines import Unreadable, event_in
+from palimpsest.store.lines import UnreadableLine, event_in
 from palimpsest.transcript.events import Event, MessageUpdated, PartDelta, PartUpdated
 from palimpsest.transcript.messages import Message, MessageInfo
 from palimpsest.transcript.parts import Part
@@ -24,7 +24,7 @@ def event_of(line: bytes, report: Report) -> Event | None:
     """Parse a line's event; None when it is unknown or unreadable, which is reported."""
     try:
         return event_in(line)
-    except Unreadable as problem:
+    except UnreadableLine as problem:
         report(line, str(problem))
         return None
 

@@ -5,15 +5,15 @@ the given days stay, since the step that needs them may not be in a log yet.
 """
 
 from palimpsest.store.layout import Layout
-from palimpsest.store.packs import Objects, Sizes, sweep
+from palimpsest.store.packs import Objects, PackCleanup, sweep
 from palimpsest.store.sweep import named
 from palimpsest.store.trees import reachable
 
 
-def sweep_snapshots(layout: Layout, now: float, days: float, *, delete: bool) -> Sizes:
+def sweep_snapshots(layout: Layout, now: float, days: float, *, delete: bool) -> PackCleanup:
     """Say how much of the snapshots nothing needs, and with ``delete`` let it go."""
     if not layout.snapshots.is_dir():
-        return Sizes()
+        return PackCleanup()
     objects = Objects(layout.snapshots)
     needed: set[str] = set()
     for sha256 in named(layout.sessions):

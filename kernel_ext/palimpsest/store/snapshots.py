@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Protocol
 
 from palimpsest.store.packs import Objects
-from palimpsest.store.trees import Entry, Tree, encode, encode_root, read_tree
+from palimpsest.store.trees import Tree, TreeEntry, encode, encode_root, read_tree
 from palimpsest.transcript.errors import StorageFailed, UserError
 
 FILE_BYTES = 2 << 20
@@ -29,6 +29,8 @@ MOST_FILES = 20_000
 """Looking at more takes longer than a quarter of a second, at every step."""
 MOST_IGNORED = 1_000
 """Names of ignored files that a snapshot lists."""
+LOOK_AGAIN_SECONDS = 600.0
+"""A project that is too large is looked at again after this, or as soon as its .gitignore is another."""
 RACY_NS = 50_000_000
 """A file that changed so shortly before it was read may change again with the same time stamp: the
 clock of a file system ticks every 4 to 10 ms."""
@@ -59,7 +61,7 @@ class Rules(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class SnapshotLimits:
     """How much a snapshot may hold."""
 
     file_bytes: int = FILE_BYTES
@@ -81,11 +83,13 @@ class _Folder:
 
 
 @dataclass(slots=True)
-class _Walk:
+class _ProjectScan:
     """One look at the project."""
 
     leave_out: frozenset[str]
     began_ns: int
+    counts_only: bool = False
+    """Nothing is read or kept yet: it is seen whether the project is too large."""
     count: int = 0
     bytes: int = 0
     ignored: list[str] = field(default_factory=list)
@@ -102,7 +106,7 @@ class Snapshots:
         *,
         rules: Callable[[Path], Rules],
         never: frozenset[str],
-        limits: Limits | None = None,
+        limits: SnapshotLimits | None = None,
         protection: Callable[[str], str | None] = lambda _path: None,
     ) -> None:
         self.root = root
@@ -113,11 +117,15 @@ class Snapshots:
         self._protection = protection
         self._own: set[str] = set()
         """Snapshots that were taken here: nobody else can have put anything into them."""
-        self._limits = limits or Limits()
+        self._limits = limits or SnapshotLimits()
         self._lock = threading.Lock()
         self._hashes: dict[str, tuple[Stamp, str]] = {}
         self._folders: dict[str, _Folder] = {}
         self._trees: dict[str, Tree] = {}
+        self._fits = False
+        """The newest look found a project of which snapshots are taken."""
+        self._refused: tuple[float, Stamp | None, str] | None = None
+        """When the project was found too large, under which rules, and what was said."""
 
     def take(self, leave_out: frozenset[str] = frozenset()) -> str:
         """Take a snapshot and return its name; ``leave_out`` paths are passed over.
@@ -125,7 +133,8 @@ class Snapshots:
         Raises SnapshotsOff where the project is too large, and StorageFailed when the disk refuses.
         """
         with self._lock:
-            walk = _Walk(leave_out, time.time_ns())
+            self._look_before(leave_out)
+            walk = _ProjectScan(leave_out, time.time_ns())
             try:
                 self.objects.begin()
                 tree = self._scan(walk, "", None)
@@ -133,6 +142,9 @@ class Snapshots:
                 name = self.objects.put(root)
                 self.objects.commit()
                 self._own.add(name)
+            except SnapshotsOff as problem:
+                self._refuse(problem)
+                raise
             except OSError as problem:
                 raise StorageFailed(
                     f"The files could not be kept: {problem.strerror or problem}. What the agent does "
@@ -158,7 +170,10 @@ class Snapshots:
         return self._protection(path) == "key"
 
     def changed(self, before: str, after: str) -> tuple[str, ...]:
-        """Return the files that differ between two snapshots, in order; folders are not named."""
+        """Return the files that differ between two snapshots, in order, and empty folders that went.
+
+        Other folders are not named: they go and come with what is in them.
+        """
         if before == after:
             return ()
         one, other = self.read(before), self.read(after)
@@ -167,7 +182,9 @@ class Snapshots:
         for path in paths:
             was, now = one.get(path), other.get(path)
             kinds = {entry.kind for entry in (was, now) if entry is not None}
-            if was != now and kinds != {"folder"} and not _is_unknown(path, one, other):
+            if was == now or (kinds == {"folder"} and (now is not None or path in one.filled)):
+                continue
+            if not _is_unknown(path, one, other):
                 found.append(path)
         return tuple(sorted(found))
 
@@ -176,7 +193,7 @@ class Snapshots:
         with self._lock:
             return self.objects.get(sha256)
 
-    def keep(self, path: str) -> Entry | None:
+    def keep(self, path: str) -> TreeEntry | None:
         """Return what stands at a path now, with its content kept in memory to be compared."""
         place = self.root / path
         try:
@@ -188,7 +205,7 @@ class Snapshots:
         except OSError:
             return None
 
-    def look(self, path: str) -> Entry | None:
+    def look(self, path: str) -> TreeEntry | None:
         """Return what stands at a path now; None for nothing."""
         place = self.root / path
         try:
@@ -197,12 +214,41 @@ class Snapshots:
             return None
         with self._lock:
             if stat.S_ISDIR(found.st_mode):
-                return Entry("folder", 0, "")
+                return TreeEntry("folder", 0, "")
             return self._entry(str(place), path, found, time.time_ns(), keep=False)
 
     # With the lock held
 
-    def _scan(self, walk: _Walk, prefix: str, parent: _Folder | None) -> str:
+    def _look_before(self, leave_out: frozenset[str]) -> None:
+        """Raise SnapshotsOff before anything is read, where the project is or was found too large."""
+        if self._refused is not None:
+            at, rules, words = self._refused
+            if time.monotonic() - at < LOOK_AGAIN_SECONDS and rules == self._rules_stamp():
+                raise SnapshotsOff(words)
+        if self._fits:
+            return
+        try:
+            self._scan(_ProjectScan(leave_out, time.time_ns(), counts_only=True), "", None)
+        except SnapshotsOff as problem:
+            self._refuse(problem)
+            raise
+        self._fits, self._refused = True, None
+
+    def _refuse(self, problem: SnapshotsOff) -> None:
+        """Remember that the project is too large, and nothing of it."""
+        self._refused = time.monotonic(), self._rules_stamp(), str(problem)
+        self._fits = False
+        self.objects.drop()
+        self._hashes.clear()
+        self._folders.clear()
+
+    def _rules_stamp(self) -> Stamp | None:
+        try:
+            return _stamp((self.root / ".gitignore").lstat())
+        except OSError:
+            return None
+
+    def _scan(self, walk: _ProjectScan, prefix: str, parent: _Folder | None) -> str:
         """Look at one folder and keep it; returns the name of its tree."""
         here = self.root / prefix if prefix else self.root
         try:
@@ -211,7 +257,7 @@ class Snapshots:
         except OSError:
             listed = []
         folder = self._folder(prefix, listed, parent)
-        entries: dict[str, Entry] = {}
+        entries: dict[str, TreeEntry] = {}
         for one in listed:
             if one.name in self.never or f"{prefix}{one.name}" in walk.leave_out:
                 continue
@@ -223,11 +269,11 @@ class Snapshots:
                 continue
             if entry is not None:
                 entries[one.name] = entry
-        return self.objects.put(encode(entries))
+        return "" if walk.counts_only else self.objects.put(encode(entries))
 
     def _met(
-        self, walk: _Walk, one: "os.DirEntry[str]", prefix: str, folder: _Folder
-    ) -> Entry | None:
+        self, walk: _ProjectScan, one: "os.DirEntry[str]", prefix: str, folder: _Folder
+    ) -> TreeEntry | None:
         """Return what stands at one entry of a folder; None when a rule leaves it out."""
         path = f"{prefix}{one.name}"
         is_dir = one.is_dir(follow_symlinks=False)
@@ -248,9 +294,13 @@ class Snapshots:
                 "Name what does not belong to the work in a .gitignore."
             )
         if is_dir:
-            return Entry("folder", 0, self._scan(walk, f"{path}/", folder))
+            return TreeEntry("folder", 0, self._scan(walk, f"{path}/", folder))
         found = one.stat(follow_symlinks=False)
-        entry = self._entry(one.path, path, found, walk.began_ns, keep=True)
+        if walk.counts_only:
+            small = stat.S_ISREG(found.st_mode) and found.st_size <= self._limits.file_bytes
+            entry = TreeEntry("file" if small else "unkept", 0, "", found.st_size)
+        else:
+            entry = self._entry(one.path, path, found, walk.began_ns, keep=True)
         walk.bytes += entry.size if entry.kind == "file" else 0
         if walk.bytes > self._limits.total_bytes:
             raise SnapshotsOff(
@@ -283,34 +333,34 @@ class Snapshots:
 
     def _entry(
         self, place: str, path: str, found: os.stat_result, now_ns: int, *, keep: bool
-    ) -> Entry:
+    ) -> TreeEntry:
         """Return what a file, link or other thing is; with ``keep`` its content is kept."""
         mode = stat.S_IMODE(found.st_mode)
         if stat.S_ISLNK(found.st_mode):
-            return Entry("link", 0, str(Path(place).readlink()))
+            return TreeEntry("link", 0, str(Path(place).readlink()))
         if not stat.S_ISREG(found.st_mode):
-            return Entry("unkept", mode, "special")
+            return TreeEntry("unkept", mode, "special")
         if found.st_size > self._limits.file_bytes:
-            return Entry("unkept", mode, f"large:{found.st_size}:{found.st_mtime_ns}")
+            return TreeEntry("unkept", mode, f"large:{found.st_size}:{found.st_mtime_ns}")
         stamp = _stamp(found)
         known = self._hashes.get(path)
         if known is not None and known[0] == stamp and (not keep or self.objects.has(known[1])):
-            return Entry("file", mode, known[1], found.st_size)
+            return TreeEntry("file", mode, known[1], found.st_size)
         try:
             content = _content(place)
         except FileNotFoundError:
             raise
         except OSError:
-            return Entry("unkept", mode, f"unreadable:{found.st_size}:{found.st_mtime_ns}")
+            return TreeEntry("unkept", mode, f"unreadable:{found.st_size}:{found.st_mtime_ns}")
         sha256 = self.objects.put(content) if keep else hashlib.sha256(content).hexdigest()
         if not _is_racy(stamp, now_ns) and len(content) == found.st_size:
             self._hashes[path] = (stamp, sha256)
         else:
             self._hashes.pop(path, None)
-        return Entry("file", mode, sha256, len(content))
+        return TreeEntry("file", mode, sha256, len(content))
 
 
-def reason(entry: Entry) -> str:
+def reason(entry: TreeEntry) -> str:
     """Say why something is not kept."""
     match entry.key.partition(":")[0]:
         case "large":
@@ -321,7 +371,7 @@ def reason(entry: Entry) -> str:
             return "it is no file"
 
 
-def is_work(entry: Entry) -> bool:
+def is_work(entry: TreeEntry) -> bool:
     """Tell whether what is not kept holds something that would be lost with it."""
     return entry.key.partition(":")[0] in ("large", "unreadable")
 

@@ -37,7 +37,7 @@ _RANKS = {"step-start": -1, "step-finish": 1, "patch": 1}
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class SourceSession:
     """One session as its source holds it."""
 
     name: str
@@ -58,7 +58,7 @@ class Given:
 
 
 @dataclass(slots=True)
-class Found:
+class ImportFindings:
     """What reading met on its way."""
 
     problems: list[Problem] = field(default_factory=list)
@@ -70,7 +70,7 @@ class Found:
         self.problems.append(Problem(name, what))
 
 
-def sessions_at(path: Path, found: Found) -> Iterator[Given]:
+def sessions_at(path: Path, found: ImportFindings) -> Iterator[SourceSession]:
     """Yield the sessions of a storage folder or of one file; raises UserError for neither."""
     if not path.exists():
         raise NotFound(f"There is no {str(path)!r}.")
@@ -85,7 +85,7 @@ def sessions_at(path: Path, found: Found) -> Iterator[Given]:
     yield from _storage(root, found)
 
 
-def _export(path: Path, found: Found) -> Iterator[Given]:
+def _export(path: Path, found: ImportFindings) -> Iterator[SourceSession]:
     with opened(path, follow=True) as file:
         if file.read(16).startswith(b"SQLite format 3"):
             raise UserError(DATABASE.format(name=f"{path.name!r}"))
@@ -98,7 +98,7 @@ def _export(path: Path, found: Found) -> Iterator[Given]:
     if not isinstance(info, dict) or not isinstance(messages, list) or "id" not in info:
         raise UserError(NOT_KNOWN.format(name=f"{path.name!r}"))
     ours = data.get("palimpsest")
-    given = Given(
+    given = SourceSession(
         name=path.name,
         session=info,
         messages=tuple(_exported(messages, path.name, found)),
@@ -111,7 +111,7 @@ def _export(path: Path, found: Found) -> Iterator[Given]:
 
 
 def _exported(
-    messages: list[Any], name: str, found: Found
+    messages: list[Any], name: str, found: ImportFindings
 ) -> Iterator[tuple[Json, tuple[Json, ...]]]:
     for at, message in enumerate(messages):
         info = message.get("info") if isinstance(message, dict) else None
@@ -127,7 +127,7 @@ def _is_old(message: Any) -> bool:
     return isinstance(message, dict) and "info" not in message and "metadata" in message
 
 
-def _objects(value: Any, name: str, found: Found) -> tuple[Json, ...]:
+def _objects(value: Any, name: str, found: ImportFindings) -> tuple[Json, ...]:
     if value is None:
         return ()
     if not isinstance(value, list):
@@ -139,7 +139,7 @@ def _objects(value: Any, name: str, found: Found) -> tuple[Json, ...]:
     return kept
 
 
-def _storage(root: Path, found: Found) -> Iterator[Given]:
+def _storage(root: Path, found: ImportFindings) -> Iterator[SourceSession]:
     projects = {path.stem: path for path in sorted((root / "project").glob("*.json"))}
     seen: set[str] = set()
     for path in sorted((root / "session").glob("*/*.json")):
@@ -152,7 +152,7 @@ def _storage(root: Path, found: Found) -> Iterator[Given]:
         given = _stored(root, name, session, found)
         if given is None:
             continue
-        yield Given(
+        yield SourceSession(
             name=name,
             session=session,
             messages=given,
@@ -170,7 +170,7 @@ def _storage(root: Path, found: Found) -> Iterator[Given]:
 
 
 def _stored(
-    root: Path, name: str, session: Json, found: Found
+    root: Path, name: str, session: Json, found: ImportFindings
 ) -> tuple[tuple[Json, tuple[Json, ...]], ...] | None:
     """Return the messages of a session in order; None where they are of the older format."""
     messages: list[tuple[Json, tuple[Json, ...]]] = []
@@ -190,7 +190,7 @@ def _stored(
     return tuple(in_order(messages))
 
 
-def _parts(root: Path, info: Json, found: Found) -> tuple[Json, ...]:
+def _parts(root: Path, info: Json, found: ImportFindings) -> tuple[Json, ...]:
     if SAFE_NAME.fullmatch(info["id"]) is None:
         return ()
     parts = []
@@ -247,7 +247,7 @@ def _number(fields: Any, name: str) -> int:
     return int(value) if isinstance(value, int | float) and value == value else 0
 
 
-def _list(path: Path, root: Path, found: Found) -> tuple[Json, ...]:
+def _list(path: Path, root: Path, found: ImportFindings) -> tuple[Json, ...]:
     if not path.is_file():
         return ()
     name = path.relative_to(root).as_posix()
@@ -258,7 +258,7 @@ def _list(path: Path, root: Path, found: Found) -> tuple[Json, ...]:
         return ()
 
 
-def _read(path: Path, name: str, found: Found) -> Json | None:
+def _read(path: Path, name: str, found: ImportFindings) -> Json | None:
     try:
         data = json.loads(_content(path))
     except (OSError, ValueError, RecursionError) as error:
@@ -285,7 +285,7 @@ def _why(error: Exception) -> str:
     return "It is no JSON that can be read: it is nested too deeply."
 
 
-def _is_safe(identifier: Any, name: str, found: Found) -> bool:
+def _is_safe(identifier: Any, name: str, found: ImportFindings) -> bool:
     if isinstance(identifier, str) and SAFE_NAME.fullmatch(identifier):
         return True
     found.report(name, f"{identifier!r} is no id of a session: letters, digits, - and _ only.")

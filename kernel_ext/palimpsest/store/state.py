@@ -8,7 +8,7 @@ that was applied before changes nothing.
 
 from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
-from typing import Any
+from typing import Any, assert_never
 
 from palimpsest.store.lines import (
     DELTA,
@@ -17,7 +17,7 @@ from palimpsest.store.lines import (
     OTHER,
     PART,
     Head,
-    Unreadable,
+    UnreadableLine,
     record_of,
     seq_of,
 )
@@ -25,11 +25,14 @@ from palimpsest.store.messagelist import MessageList
 from palimpsest.store.record_numbers import Numbered
 from palimpsest.store.requests import Requests
 from palimpsest.store.slots import Latest, MessageSlot, event_of
-from palimpsest.store.values import Snapshot, Summary
+from palimpsest.store.values import StateSnapshot, Summary
 from palimpsest.transcript.decisions import ContextItem, Decision, StepRequest
 from palimpsest.transcript.events import (
+    Checkpoint,
+    ContextEvent,
     DecisionMade,
     Event,
+    MessageEvent,
     MessageRemoved,
     MessageUpdated,
     PartDelta,
@@ -47,18 +50,21 @@ from palimpsest.transcript.events import (
     SessionCreated,
     SessionDeleted,
     SessionDiff,
+    SessionError,
+    SessionEvent,
     SessionStatus,
     SessionUpdated,
     StepRequested,
     TodoUpdated,
+    WaitingEvent,
 )
 from palimpsest.transcript.messages import Message, Messages
 from palimpsest.transcript.parts import Part
-from palimpsest.transcript.sessions import Idle, Session, Status
+from palimpsest.transcript.sessions import Idle, SessionInfo, Status
 from palimpsest.transcript.values import Ask, Reply, Todo
 
 
-def _pick_session(event: Event) -> Session | None:
+def _pick_session(event: Event) -> SessionInfo | None:
     return event.session if isinstance(event, SessionUpdated) else None
 
 
@@ -94,19 +100,18 @@ class State(Numbered):
         """How many messages were left in the log."""
         self.unreadable: list[tuple[int | None, str]] = []
         """Records that were skipped: sequence number, where it is known, and what is wrong."""
-        self._session: Latest[Session | None] = Latest(None, _pick_session)
+        self._session: Latest[SessionInfo | None] = Latest(None, _pick_session)
         self._status: Latest[Status] = Latest(Idle(), _pick_status)
         self._decisions: list[Decision | bytes] = []
         self._decided: tuple[Decision, ...] | None = ()
         self._requests = Requests(self._report)
         self._messages = MessageList(self._report)
-        self._handlers = self._wire_handlers()
         self._readers = self._wire_readers()
 
     # Reading
 
     @property
-    def session(self) -> Session | None:
+    def session(self) -> SessionInfo | None:
         """The session's own record; None before ``session.created``."""
         return self._session.read(self._report)
 
@@ -163,9 +168,9 @@ class State(Numbered):
         """Return the places of the messages in order, without parsing them."""
         return self._messages.slots()
 
-    def snapshot(self) -> Snapshot:
+    def snapshot(self) -> StateSnapshot:
         """Return the whole state as one immutable value."""
-        return Snapshot(
+        return StateSnapshot(
             session=self.session,
             status=self.status,
             messages=self.messages(),
@@ -228,7 +233,7 @@ class State(Numbered):
             for message in fields.window.kept:
                 self._messages.put(message)
 
-    def move(self, fork: Session, shift: int) -> None:
+    def move(self, fork: SessionInfo, shift: int) -> None:
         """Go on as the fork, whose sequence numbers are higher."""
         self._session.put(fork)
         self.seq += shift
@@ -254,9 +259,7 @@ class State(Numbered):
     def apply(self, record: Record) -> None:
         """Take in one record; one that was applied before changes nothing."""
         if self.is_new(record.seq):
-            handler = self._handlers.get(type(record.event))
-            if handler is not None:
-                handler(record.event, record.seq)
+            self._take(record)
 
     def apply_line(self, line: bytes) -> None:
         """Take in one line of the log, parsing no more of it than its place."""
@@ -308,7 +311,7 @@ class State(Numbered):
         """Parse a line and handle its event; ``numbered`` says that its number was looked at."""
         try:
             record = record_of(line)
-        except Unreadable as problem:
+        except UnreadableLine as problem:
             self._report(line, str(problem))
             return
         if record is None:
@@ -316,38 +319,112 @@ class State(Numbered):
             self.is_new(seq_of(line) or 0)
         elif not numbered:
             self.apply(record)
-        elif (handler := self._handlers.get(type(record.event))) is not None:
-            handler(record.event, record.seq)
+        else:
+            self._take(record)
 
     def _report(self, line: bytes, what: str) -> None:
         self.unreadable.append((seq_of(line), what))
 
     # What each type of record does
 
-    def _wire_handlers(self) -> dict[type[Any], Callable[[Any, int], None]]:
-        return {
-            SessionCreated: self._on_created,
-            SessionUpdated: self._on_session,
-            SessionDeleted: self._on_deleted,
-            SessionDiff: self._on_diff,
-            SessionCompacted: self._on_compacted,
-            SessionStatus: self._on_status,
-            MessageUpdated: self._messages.on_message,
-            MessageRemoved: self._messages.on_message_removed,
-            PartUpdated: self._messages.on_part,
-            PartRemoved: self._messages.on_part_removed,
-            PartDelta: self._messages.on_delta,
-            PermissionAsked: self._on_asked,
-            PermissionReplied: self._on_replied,
-            QuestionAsked: self._on_question,
-            QuestionReplied: self._on_answered,
-            QuestionRejected: self._on_answered,
-            TodoUpdated: self._on_todos,
-            PromptAdmitted: self._on_admitted,
-            PromptDelivered: self._on_delivered,
-            DecisionMade: self._on_decision,
-            StepRequested: self._on_request,
-        }
+    def _take(self, record: Record) -> None:
+        event = record.event
+        if isinstance(event, MessageEvent):
+            self._take_message(event, record.seq)
+        elif isinstance(event, ContextEvent):
+            self._take_context(event)
+        elif isinstance(event, WaitingEvent):
+            self._take_waiting(event)
+        elif isinstance(event, SessionEvent):
+            self._take_session(event)
+        else:
+            assert_never(event)
+
+    def _take_message(self, event: MessageEvent, seq: int) -> None:
+        match event:
+            case PartDelta():
+                self._messages.on_delta(event, seq)
+            case PartUpdated():
+                self._messages.on_part(event, seq)
+            case PartRemoved():
+                self._messages.on_part_removed(event, seq)
+            case MessageUpdated():
+                self._messages.on_message(event, seq)
+            case MessageRemoved():
+                self._messages.on_message_removed(event, seq)
+            case _:
+                assert_never(event)
+
+    def _take_context(self, event: ContextEvent) -> None:
+        match event:
+            case DecisionMade():
+                self._decisions.append(event.decision)
+                self._decided = None
+            case StepRequested():
+                self._requests.put(event.request)
+            case TodoUpdated():
+                self.todos = event.todos
+            case Checkpoint():
+                pass  # says where a reader may begin; whoever reads on has it all
+            case _:
+                assert_never(event)
+
+    def _take_waiting(self, event: WaitingEvent) -> None:
+        match event:
+            case PermissionAsked():
+                self._on_asked(event)
+            case PermissionReplied():
+                self._on_replied(event)
+            case QuestionAsked():
+                self.questions[event.question_id] = event
+            case QuestionReplied() | QuestionRejected():
+                self.questions.pop(event.question_id, None)
+            case PromptAdmitted():
+                self.inbox[event.prompt_id] = event
+            case PromptDelivered():
+                self.inbox.pop(event.prompt_id, None)
+            case _:
+                assert_never(event)
+
+    def _take_session(self, event: SessionEvent) -> None:
+        match event:
+            case SessionCreated():
+                self._on_created(event)
+            case SessionUpdated():
+                self._session.put(event.session)
+            case SessionDeleted():
+                self.deleted = True
+            case SessionDiff():
+                self.diff = event.diff
+            case SessionCompacted():
+                self.compacted = event.message_id
+            case SessionStatus():
+                self._status.put(event.status)
+            case SessionError():
+                pass  # told when it happens, and of no consequence for what follows
+            case _:
+                assert_never(event)
+
+    def _on_created(self, event: SessionCreated) -> None:
+        self._session.put(event.session)
+        if event.session.forked_from is not None:
+            # What waited for an answer in the parent is answered there.
+            self._status.put(Idle())
+            self.asks.clear()
+            self.questions.clear()
+            self.inbox.clear()
+            self.deleted = False
+
+    def _on_asked(self, event: PermissionAsked) -> None:
+        self.asks[event.ask.id] = event.ask
+        if event.ask.call_id is not None:
+            # Some providers use an id again: an older answer is none to what is asked now.
+            self.replies.pop(event.ask.call_id, None)
+
+    def _on_replied(self, event: PermissionReplied) -> None:
+        ask = self.asks.pop(event.ask_id, None)
+        if ask is not None and ask.call_id is not None:
+            self.replies[ask.call_id] = event.reply
 
     def _wire_readers(self) -> dict[bytes, Callable[[bytes], None]]:
         """Return what can be taken in without parsing; everything else is parsed at once."""
@@ -365,64 +442,6 @@ class State(Numbered):
 
     def _pass_over(self, _line: bytes) -> None:
         pass
-
-    def _on_created(self, event: SessionCreated, _seq: int) -> None:
-        self._session.put(event.session)
-        if event.session.forked_from is not None:
-            # What waited for an answer in the parent is answered there.
-            self._status.put(Idle())
-            self.asks.clear()
-            self.questions.clear()
-            self.inbox.clear()
-            self.deleted = False
-
-    def _on_session(self, event: SessionUpdated, _seq: int) -> None:
-        self._session.put(event.session)
-
-    def _on_deleted(self, _event: SessionDeleted, _seq: int) -> None:
-        self.deleted = True
-
-    def _on_diff(self, event: SessionDiff, _seq: int) -> None:
-        self.diff = event.diff
-
-    def _on_compacted(self, event: SessionCompacted, _seq: int) -> None:
-        self.compacted = event.message_id
-
-    def _on_status(self, event: SessionStatus, _seq: int) -> None:
-        self._status.put(event.status)
-
-    def _on_asked(self, event: PermissionAsked, _seq: int) -> None:
-        self.asks[event.ask.id] = event.ask
-        if event.ask.call_id is not None:
-            # Some providers use an id again: an older answer is none to what is asked now.
-            self.replies.pop(event.ask.call_id, None)
-
-    def _on_replied(self, event: PermissionReplied, _seq: int) -> None:
-        ask = self.asks.pop(event.ask_id, None)
-        if ask is not None and ask.call_id is not None:
-            self.replies[ask.call_id] = event.reply
-
-    def _on_question(self, event: QuestionAsked, _seq: int) -> None:
-        self.questions[event.question_id] = event
-
-    def _on_answered(self, event: QuestionReplied | QuestionRejected, _seq: int) -> None:
-        self.questions.pop(event.question_id, None)
-
-    def _on_todos(self, event: TodoUpdated, _seq: int) -> None:
-        self.todos = event.todos
-
-    def _on_admitted(self, event: PromptAdmitted, _seq: int) -> None:
-        self.inbox[event.prompt_id] = event
-
-    def _on_delivered(self, event: PromptDelivered, _seq: int) -> None:
-        self.inbox.pop(event.prompt_id, None)
-
-    def _on_decision(self, event: DecisionMade, _seq: int) -> None:
-        self._decisions.append(event.decision)
-        self._decided = None
-
-    def _on_request(self, event: StepRequested, _seq: int) -> None:
-        self._requests.put(event.request)
 
 
 def fold(records: Iterable[Record], state: State | None = None) -> State:

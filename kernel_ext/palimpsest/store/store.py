@@ -10,7 +10,7 @@ from typing import Protocol
 from palimpsest.store.state import State
 from palimpsest.transcript.errors import SessionHeld, StorageFailed
 from palimpsest.transcript.events import Record
-from palimpsest.transcript.sessions import ForkedFrom, Session
+from palimpsest.transcript.sessions import ForkedFrom, SessionInfo
 from palimpsest.transcript.values import BlobRef
 
 
@@ -66,7 +66,7 @@ class TakenOver(SessionHeld):
     the refused records had; all of them are in the fork.
     """
 
-    def __init__(self, message: str, *, fork: Session, writer: "Writer", shift: int) -> None:
+    def __init__(self, message: str, *, fork: SessionInfo, writer: "Writer", shift: int) -> None:
         super().__init__(message)
         self.fork = fork
         self.writer = writer
@@ -145,7 +145,7 @@ class Store(Protocol):
         """List at least the newest sessions, and say how many were not looked at yet; quick at any size."""
         ...
 
-    def fork(self, parent_id: str, session: Session, *, seq: int | None = None) -> Session:
+    def fork(self, parent_id: str, session: SessionInfo, *, seq: int | None = None) -> SessionInfo:
         """Begin ``session`` with everything of the parent up to ``seq`` (all when None), by reference."""
         ...
 

@@ -10,10 +10,10 @@ from collections.abc import Sequence
 
 from palimpsest.transcript.events import Checkpoint, Event, Record, SessionCreated, SessionUpdated
 from palimpsest.transcript.ids import ENTROPY_LENGTH, encode
-from palimpsest.transcript.sessions import ForkedFrom, Session
+from palimpsest.transcript.sessions import ForkedFrom, SessionInfo
 
 
-def fork_of(session: Session) -> Session:
+def fork_of(session: SessionInfo) -> SessionInfo:
     """Return the record of a new session for what came too late."""
     now = time.time_ns() // 1_000_000
     fork_id = encode("ses", now, 0, os.urandom(ENTROPY_LENGTH), descending=True)
@@ -21,7 +21,7 @@ def fork_of(session: Session) -> Session:
     return session.model_copy(update={"id": fork_id, "title": title})
 
 
-def refusal(session_id: str, fork: Session) -> str:
+def refusal(session_id: str, fork: SessionInfo) -> str:
     """Say to a person what happened."""
     return (
         f"Another kernel writes session {session_id!r} now; what this kernel did since then is"
@@ -30,8 +30,8 @@ def refusal(session_id: str, fork: Session) -> str:
 
 
 def forked_session(
-    session: Session, parent_id: str, seq: int, segment: str, offset: int
-) -> Session:
+    session: SessionInfo, parent_id: str, seq: int, segment: str, offset: int
+) -> SessionInfo:
     """Return the session's record with the place where it leaves its parent."""
     message_id = None if session.forked_from is None else session.forked_from.message_id
     place = ForkedFrom(
@@ -40,7 +40,7 @@ def forked_session(
     return session.model_copy(update={"forked_from": place})
 
 
-def shifted(records: Sequence[Record], shift: int, fork: Session) -> list[Record]:
+def shifted(records: Sequence[Record], shift: int, fork: SessionInfo) -> list[Record]:
     """Return the records as the fork's: numbered after its beginning, and under its name.
 
     Checkpoints are left out, since they name places of the log that was left.
@@ -52,7 +52,7 @@ def shifted(records: Sequence[Record], shift: int, fork: Session) -> list[Record
     ]
 
 
-def _renamed(event: Event, fork: Session) -> Event:
+def _renamed(event: Event, fork: SessionInfo) -> Event:
     if not isinstance(event, SessionCreated | SessionUpdated):
         return event
     place = {"id": fork.id, "forked_from": fork.forked_from}

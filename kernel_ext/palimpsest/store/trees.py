@@ -27,7 +27,7 @@ LARGEST = 1 << 63
 NO_SNAPSHOT = "the snapshot {name} is not used: it is none"
 
 
-class Entry(NamedTuple):
+class TreeEntry(NamedTuple):
     """What stands at one path."""
 
     kind: Kind
@@ -48,7 +48,7 @@ class Tree:
     """A snapshot, read: what stood where."""
 
     id: str
-    entries: Mapping[str, Entry]
+    entries: Mapping[str, TreeEntry]
     """By path below the project, folders too."""
     ignored: tuple[str, ...] = ()
     """What was there and left out by a rule."""
@@ -56,11 +56,16 @@ class Tree:
     """More was left out than is listed."""
 
     @cached_property
-    def unkept(self) -> dict[str, Entry]:
+    def unkept(self) -> dict[str, TreeEntry]:
         """What was there and is not kept, with the reason in its key."""
         return {path: entry for path, entry in self.entries.items() if entry.kind == "unkept"}
 
-    def get(self, path: str) -> Entry | None:
+    @cached_property
+    def filled(self) -> frozenset[str]:
+        """The folders in which something stood."""
+        return frozenset(path.rpartition("/")[0] for path in self.entries)
+
+    def get(self, path: str) -> TreeEntry | None:
         """Return what stood at a path; None for nothing."""
         return self.entries.get(path)
 
@@ -69,7 +74,7 @@ class Tree:
         return any(path == one or path.startswith(f"{one}/") for one in self.ignored)
 
 
-def encode(entries: Mapping[str, Entry]) -> bytes:
+def encode(entries: Mapping[str, TreeEntry]) -> bytes:
     """Return one folder as it is kept."""
     return json.dumps(dict(sorted(entries.items())), separators=(",", ":")).encode(
         "utf-8", "surrogatepass"
@@ -92,7 +97,7 @@ def read_tree(objects: Objects, snapshot: str, never: Collection[str] = ()) -> T
     ``never`` are names that no snapshot holds.
     """
     tree, ignored, cut = _root(objects, snapshot)
-    found: dict[str, Entry] = {}
+    found: dict[str, TreeEntry] = {}
     waiting = [("", tree)]
     while waiting:
         prefix, sha256 = waiting.pop()
@@ -126,12 +131,12 @@ def _root(objects: Objects, snapshot: str) -> tuple[str, tuple[str, ...], bool]:
     return tree, tuple(ignored), bool(fields.get("cut"))
 
 
-def _folder(objects: Objects, sha256: str) -> dict[str, Entry]:
+def _folder(objects: Objects, sha256: str) -> dict[str, TreeEntry]:
     """Return what one folder held; raises NotFound."""
     return {name: _entry(fields, sha256) for name, fields in _table(objects, sha256).items()}
 
 
-def _entry(fields: Any, sha256: str) -> Entry:
+def _entry(fields: Any, sha256: str) -> TreeEntry:
     if not isinstance(fields, list) or len(fields) not in (3, 4):
         raise UnsafeTree(NO_SNAPSHOT.format(name=sha256[:12]))
     word, mode, key, size = (*fields, 0)[:4]
@@ -139,7 +144,7 @@ def _entry(fields: Any, sha256: str) -> Entry:
     numbers = all(isinstance(one, int) and 0 <= one < LARGEST for one in (mode, size))
     if kind is None or not isinstance(key, str) or not numbers:
         raise UnsafeTree(NO_SNAPSHOT.format(name=sha256[:12]))
-    return Entry(kind, mode, key, size)
+    return TreeEntry(kind, mode, key, size)
 
 
 def _table(objects: Objects, sha256: str) -> dict[str, Any]:

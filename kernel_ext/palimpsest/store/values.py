@@ -8,7 +8,7 @@ from palimpsest.transcript.base import Value
 from palimpsest.transcript.decisions import ContextItem, Decision, StepRequest
 from palimpsest.transcript.events import PromptAdmitted, QuestionAsked
 from palimpsest.transcript.messages import Message, Messages
-from palimpsest.transcript.sessions import Idle, Session, Status
+from palimpsest.transcript.sessions import Idle, SessionInfo, Status
 from palimpsest.transcript.values import Ask, Reply, Todo
 
 
@@ -28,7 +28,7 @@ class WindowFields(Value):
 class Summary(Value):
     """Everything of a state but its messages, as a checkpoint stores it."""
 
-    session: Session | None = None
+    session: SessionInfo | None = None
     status: Status = Idle()
     todos: tuple[Todo, ...] = ()
     asks: tuple[Ask, ...] = ()
@@ -50,10 +50,10 @@ class Summary(Value):
 
 
 @dataclass(frozen=True, slots=True)
-class Snapshot:
+class StateSnapshot:
     """The state at one moment, for other threads."""
 
-    session: Session | None
+    session: SessionInfo | None
     status: Status
     messages: Messages
     todos: tuple[Todo, ...]

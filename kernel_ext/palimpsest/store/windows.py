@@ -25,7 +25,7 @@ Without a limit a session of 1,000 turns grew by 26 kB a turn."""
 
 
 @dataclass(frozen=True, slots=True)
-class Window:
+class LiveWindow:
     """Where the live window begins, and what must be known of the messages before it."""
 
     seq: int
@@ -33,7 +33,7 @@ class Window:
     """Fields for the checkpoint's state: see ``WindowFields``."""
 
 
-def live_window(state: State, first_message_id: str | None = None) -> Window:
+def live_window(state: State, first_message_id: str | None = None) -> LiveWindow:
     """Choose the live window: from the message on, else from the last completed compaction on.
 
     Decisions about messages before it stay in the log, with these messages.
@@ -45,7 +45,7 @@ def live_window(state: State, first_message_id: str | None = None) -> Window:
     window = inside[start:]
     seq = window[0].first_seq if window else state.seq + 1
     if not before and not state.partial:
-        return Window(seq, {"messages": len(slots)})
+        return LiveWindow(seq, {"messages": len(slots)})
     created = [message.info.time.created for message in _read(state, before)]
     pinned = _pinned_parts(state)
     kept = [slot for slot in slots if slot.first_seq == KEPT] + before
@@ -66,10 +66,12 @@ def live_window(state: State, first_message_id: str | None = None) -> Window:
         for decision in state.decisions
         if decision.message_id in known
     ]
-    return Window(seq, {"decisions": decisions, "window": fields, "messages": older + len(window)})
+    return LiveWindow(
+        seq, {"decisions": decisions, "window": fields, "messages": older + len(window)}
+    )
 
 
-def narrow(state: State, window: Window) -> None:
+def narrow(state: State, window: LiveWindow) -> None:
     """Leave the oldest messages before a window in the log, as opening the session there would.
 
     Nothing is left out while a person has taken something back, which may be undone.

@@ -22,11 +22,12 @@ from palimpsest.store.faults import reason
 from palimpsest.store.layout import write_fully
 from palimpsest.store.lines import checked, load_line
 from palimpsest.store.regular_files import NOFOLLOW
-from palimpsest.store.segments import Piece, Segments, locate, segment_name
+from palimpsest.store.segments import SegmentRange, Segments, locate, segment_name
 from palimpsest.store.shorthand import REFRESH, shortened
 from palimpsest.store.store import TakenOver, WriteFailed
 from palimpsest.transcript.errors import NotFound, StorageFailed
 from palimpsest.transcript.events import Checkpoint, Record, StepRequested
+from palimpsest.transcript.whole_characters import whole
 
 Refuse = Callable[["JsonlWriter", int, Sequence[Record]], TakenOver]
 
@@ -48,7 +49,7 @@ def _plain(value: Any) -> Any:
         case list() | tuple() | set():
             return [_plain(inner) for inner in value]
         case str():
-            return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+            return whole(value)
         case bool() | int() | float() | None:
             return value
         case _:
@@ -136,11 +137,11 @@ class JsonlWriter:
                 os.close(self._fd)
             self._release(self)
 
-    def piece(self, end: int | None = None) -> Piece:
+    def piece(self, end: int | None = None) -> SegmentRange:
         """Return this writer's own segment, up to a byte."""
         header = self._segments.header(self.path)
         start = 0 if header is None else header.length
-        return Piece(self.session_id, self.path.name, self.path, start, end)
+        return SegmentRange(self.session_id, self.path.name, self.path, start, end)
 
     def _short(self, record: Record) -> tuple[bytes, "_Base | None"]:
         """Return a record's line, a request's short where it can be, and what the next may be like.

@@ -49,7 +49,7 @@ class Refused(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class FetchTarget:
     """An address, and the machine that it means."""
 
     url: str
@@ -65,7 +65,7 @@ class Target:
 
 
 @dataclass(frozen=True, slots=True)
-class Fetched:
+class FetchedPage:
     """What came back."""
 
     url: str
@@ -119,7 +119,7 @@ async def system_lookup(host: str, port: int) -> Sequence[str]:
     return [str(one[4][0]) for one in found]
 
 
-async def target(url: str, lookup: Lookup = system_lookup) -> Target:
+async def target(url: str, lookup: Lookup = system_lookup) -> FetchTarget:
     """Look up what an address means; raises Refused with a sentence."""
     parts = _parts(url)
     host = parts.hostname or ""
@@ -131,9 +131,11 @@ async def target(url: str, lookup: Lookup = system_lookup) -> Target:
     literal = number_of(host)
     if proxy is not None and literal is None:
         # The proxy looks the name up, and nobody here can tell where it connects to.
-        return Target(clean, scheme, netloc, host, None, private=is_local_name(host), proxy=proxy)
+        return FetchTarget(
+            clean, scheme, netloc, host, None, private=is_local_name(host), proxy=proxy
+        )
     numbers = [literal] if literal is not None else await _looked_up(host, port, lookup)
-    return Target(
+    return FetchTarget(
         url=clean,
         scheme=scheme,
         netloc=netloc,
@@ -197,7 +199,7 @@ class Fetcher:
         self._largest = largest_bytes
         self._trust: ssl.SSLContext | None = None
 
-    async def fetch(self, target: Target, seconds: float, *, format_: str) -> Fetched:
+    async def fetch(self, target: FetchTarget, seconds: float, *, format_: str) -> FetchedPage:
         """Fetch, within so many seconds."""
         import httpx  # noqa: PLC0415 - its home; a tenth of a second that most sessions never need
 
@@ -218,8 +220,8 @@ class Fetcher:
             raise Refused(f"The page could not be fetched: {_reason(error)}.") from error
 
     async def _fetch(
-        self, httpx: Any, target: Target, format_: str, began: float, count: Any
-    ) -> Fetched:
+        self, httpx: Any, target: FetchTarget, format_: str, began: float, count: Any
+    ) -> FetchedPage:
         url, headers, extensions = _addressed(target)
         headers["Accept"] = ACCEPTED[format_]
         async with (
@@ -239,15 +241,15 @@ class Fetcher:
 
     def _made(
         self,
-        target: Target,
+        target: FetchTarget,
         response: "httpx.Response",
         mime: str,
         charset: str | None,
         body: bytes,
         began: float,
         location: str | None,
-    ) -> Fetched:
-        return Fetched(
+    ) -> FetchedPage:
+        return FetchedPage(
             url=target.url,
             status=response.status_code,
             mime=mime,
@@ -257,7 +259,7 @@ class Fetcher:
             location=urljoin(target.url, location) if location else None,
         )
 
-    def _client(self, httpx: Any, target: Target) -> Any:
+    def _client(self, httpx: Any, target: FetchTarget) -> Any:
         needed = target.scheme == "https" or (target.proxy or "").startswith("https")
         if needed and self._trust is None:
             self._trust = httpx.create_ssl_context()
@@ -286,7 +288,7 @@ class Fetcher:
         return f"The file {words}; at most {self._largest:,} are fetched. Download it with the python tool or bash."
 
 
-def _addressed(target: Target) -> tuple[str, dict[str, str], dict[str, Any]]:
+def _addressed(target: FetchTarget) -> tuple[str, dict[str, str], dict[str, Any]]:
     """Address the machine that was found, in the name that was asked for."""
     if target.address is None or target.proxy is not None:
         return target.url, {}, {}

@@ -13,8 +13,8 @@ from typing import Any
 from pydantic import BaseModel, Field, model_validator
 
 from palimpsest.tools import redact
-from palimpsest.tools.matching import Found, Span, closest, find, line_of
-from palimpsest.tools.paths import Place, missing, reach
+from palimpsest.tools.matching import EditMatch, SpanEdit, closest, find, line_of
+from palimpsest.tools.paths import ResolvedPath, missing, reach
 from palimpsest.tools.safe_open import read_real, replace_real
 from palimpsest.tools.textfile import TextFile, is_binary
 from palimpsest.tools.tool import ToolContext, ToolOutcome
@@ -127,7 +127,7 @@ class EditTool:
         return ToolOutcome(place.shown, output, {"diff": _kept(context, diff)})
 
 
-def _refuse_stand_in(old: str, new: str, place: Place) -> None:
+def _refuse_stand_in(old: str, new: str, place: ResolvedPath) -> None:
     """Refuse to write the word that stood for a secret over the secret; raises UserError."""
     if REDACTED in new and REDACTED not in old and scrub(old) != old:
         raise UserError(
@@ -146,7 +146,9 @@ def _clean(context: ToolContext, text: str) -> str:
     return redact.for_context(context)(text)
 
 
-async def _ask(context: ToolContext, permission: str, place: Place, title: str, diff: str) -> None:
+async def _ask(
+    context: ToolContext, permission: str, place: ResolvedPath, title: str, diff: str
+) -> None:
     await context.ask(
         permission,
         [place.shown],
@@ -156,7 +158,7 @@ async def _ask(context: ToolContext, permission: str, place: Place, title: str, 
     )
 
 
-def _refuse_notebook(place: Place, context: ToolContext) -> None:
+def _refuse_notebook(place: ResolvedPath, context: ToolContext) -> None:
     if place.path.suffix != ".ipynb" or not place.path.exists():
         return
     known = context.extra.get("open_notebooks")
@@ -167,7 +169,7 @@ def _refuse_notebook(place: Place, context: ToolContext) -> None:
         )
 
 
-async def _load(place: Place) -> bytes | None:
+async def _load(place: ResolvedPath) -> bytes | None:
     """Read the bytes of a file that is to change; None when there is none yet."""
     if place.path.is_dir():
         raise UserError(f"{place.shown} is a folder. Give the path of a file.")
@@ -179,7 +181,7 @@ async def _load(place: Place) -> bytes | None:
         raise UserError(f"{place.shown} cannot be read: {error.strerror}.") from error
 
 
-def _bytes(place: Place) -> bytes:
+def _bytes(place: ResolvedPath) -> bytes:
     found = place.path.stat()
     if not stat.S_ISREG(found.st_mode):
         # Reading a pipe or a device may never end.
@@ -191,7 +193,7 @@ def _bytes(place: Place) -> bytes:
     return read_real(place.path)
 
 
-def _decoded(data: bytes, place: Place) -> TextFile:
+def _decoded(data: bytes, place: ResolvedPath) -> TextFile:
     if is_binary(data):
         raise UserError(
             f"{place.shown} is a binary file and is not changed as text. Use the python tool, or another name."
@@ -199,7 +201,7 @@ def _decoded(data: bytes, place: Place) -> TextFile:
     return TextFile.decode(data)
 
 
-def _in_its_encoding(file: TextFile, place: Place) -> bytes:
+def _in_its_encoding(file: TextFile, place: ResolvedPath) -> bytes:
     """Return an edited file's bytes; in another encoding, what was not edited would be changed too."""
     try:
         return file.encode()
@@ -213,7 +215,7 @@ def _in_its_encoding(file: TextFile, place: Place) -> bytes:
         ) from error
 
 
-def _encoded(file: TextFile, place: Place) -> tuple[TextFile, bytes]:
+def _encoded(file: TextFile, place: ResolvedPath) -> tuple[TextFile, bytes]:
     """Return a file whose whole text is new, and its bytes: UTF-8 where the old encoding lacks a letter."""
     try:
         return file, file.encode()
@@ -226,7 +228,7 @@ def _half(letter: str) -> str:
     return f"The new text holds {letter!r}, which is half of a character. Write it whole."
 
 
-async def _save(place: Place, before: bytes | None, after: bytes) -> None:
+async def _save(place: ResolvedPath, before: bytes | None, after: bytes) -> None:
     now = await _load(place)
     if now != before:
         raise UserError(
@@ -251,7 +253,7 @@ def _applied(file: TextFile, edits: list[Replacement], name: str) -> tuple[TextF
     return file, notes
 
 
-def _chosen(text: str, edit: Replacement, name: str, which: str) -> Found:
+def _chosen(text: str, edit: Replacement, name: str, which: str) -> EditMatch:
     old, new = edit.old.replace("\r\n", "\n"), edit.new.replace("\r\n", "\n")
     if not old:
         raise UserError(
@@ -285,7 +287,7 @@ def _not_found(text: str, old: str, name: str) -> str:
     return f"old does not occur in {name}. Closest to its first line is line {line}: {content[:200]!r}. Read that part again."
 
 
-def _note(text: str, found: Found) -> str:
+def _note(text: str, found: EditMatch) -> str:
     lines = ", ".join(_range(text, span) for span in found.spans[:MOST_PLACES_NAMED])
     places = len(found.spans)
     note = (
@@ -296,7 +298,7 @@ def _note(text: str, found: Found) -> str:
     return note
 
 
-def _range(text: str, span: Span) -> str:
+def _range(text: str, span: SpanEdit) -> str:
     first, last = line_of(text, span.start), line_of(text, max(span.start, span.end - 1))
     return str(first) if first == last else f"{first} to {last}"
 

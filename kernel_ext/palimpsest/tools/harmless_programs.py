@@ -8,11 +8,11 @@ words of a plain command (``plain_shell``) and knows no file.
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from palimpsest.tools.plain_shell import PlainCommand, Word
+from palimpsest.tools.plain_shell import PlainCommand, ShellWord
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
+class HarmlessOptions:
     """The harmless options of a program; others, and shortened names, make it ask."""
 
     any: bool = False
@@ -31,9 +31,11 @@ def _long(names: str) -> frozenset[str]:
     return frozenset(names.split())
 
 
-ANY = Options(any=True)
-_LIST_ONLY = Options(flags="avr", long=_long("all remotes verbose show-current"), words=False)
-_HISTORY = Options(
+ANY = HarmlessOptions(any=True)
+_LIST_ONLY = HarmlessOptions(
+    flags="avr", long=_long("all remotes verbose show-current"), words=False
+)
+_HISTORY = HarmlessOptions(
     flags="0123456789pswbMCiEFGPhm",
     valued="nUSGL",
     long=_long(
@@ -46,22 +48,22 @@ _HISTORY = Options(
     ),
 )
 
-PROGRAMS: Mapping[str, Options] = {
+PROGRAMS: Mapping[str, HarmlessOptions] = {
     **dict.fromkeys(
         ["basename", "cat", "cksum", "cmp", "comm", "cut", "df", "dirname", "du", "echo", "egrep", "expr", "false", "fgrep", "grep", "groups", "head", "id", "jq", "ls", "md5sum", "nl", "nproc", "pwd", "readlink", "realpath", "rev", "seq", "sha1sum", "sha256sum", "sha512sum", "sleep", "stat", "tac", "tail", "tr", "true", "uname", "wc", "which", "whoami"],
         ANY,
     ),
-    "diff": Options(
+    "diff": HarmlessOptions(
         flags="abBcdeEiNpqrstuwyZ",
         valued="CUxWI",
         long=_long("brief unified context recursive ignore-case ignore-all-space exclude side-by-side color"),
     ),
-    "sort": Options(
+    "sort": HarmlessOptions(
         flags="bdfgiMhnRrVcCmsuz",
         valued="kt",
         long=_long("reverse numeric-sort human-numeric-sort unique key field-separator ignore-case version-sort stable"),
     ),
-    "rg": Options(
+    "rg": HarmlessOptions(
         flags="0123456789FHINPSUVaceilnopqsuvwx",
         valued="ABCMTdegmt",
         long=_long(
@@ -70,20 +72,20 @@ PROGRAMS: Mapping[str, Options] = {
             "smart-case sort stats type type-not word-regexp context after-context before-context color column trim"
         ),
     ),
-    "git blame": Options(flags="wCMelst", valued="L", long=_long("date porcelain show-email")),
+    "git blame": HarmlessOptions(flags="wCMelst", valued="L", long=_long("date porcelain show-email")),
     "git branch": _LIST_ONLY,
-    "git describe": Options(long=_long("tags all always dirty long abbrev")),
+    "git describe": HarmlessOptions(long=_long("tags all always dirty long abbrev")),
     "git diff": _HISTORY,
     "git log": _HISTORY,
-    "git ls-files": Options(flags="cdmosutz", long=_long("cached deleted modified others stage exclude-standard")),
+    "git ls-files": HarmlessOptions(flags="cdmosutz", long=_long("cached deleted modified others stage exclude-standard")),
     "git remote": _LIST_ONLY,
-    "git rev-parse": Options(long=_long("abbrev-ref short show-toplevel show-prefix is-inside-work-tree verify quiet git-dir")),
-    "git shortlog": Options(flags="nsec", long=_long("numbered summary email")),
+    "git rev-parse": HarmlessOptions(long=_long("abbrev-ref short show-toplevel show-prefix is-inside-work-tree verify quiet git-dir")),
+    "git shortlog": HarmlessOptions(flags="nsec", long=_long("numbered summary email")),
     "git show": _HISTORY,
-    "git status": Options(flags="sbvz", valued="u", long=_long("short branch porcelain long ignored untracked-files show-stash ahead-behind")),
-    "pip freeze": Options(long=_long("local user all"), words=False),
-    "pip list": Options(flags="o", long=_long("outdated local user format not-required"), words=False),
-    "pip show": Options(flags="f", long=_long("files")),
+    "git status": HarmlessOptions(flags="sbvz", valued="u", long=_long("short branch porcelain long ignored untracked-files show-stash ahead-behind")),
+    "pip freeze": HarmlessOptions(long=_long("local user all"), words=False),
+    "pip list": HarmlessOptions(flags="o", long=_long("outdated local user format not-required"), words=False),
+    "pip show": HarmlessOptions(flags="f", long=_long("files")),
 }  # fmt: skip
 """A program, or a program and its verb, and its harmless options.
 
@@ -102,14 +104,14 @@ def widened(command: PlainCommand) -> str | None:
     return f"{name} *"
 
 
-def _named(command: PlainCommand) -> tuple[str, tuple[Word, ...]]:
+def _named(command: PlainCommand) -> tuple[str, tuple[ShellWord, ...]]:
     two = " ".join(word.raw for word in command.words[:2])
     if two in PROGRAMS:
         return two, command.words[2:]
     return command.program, command.words[1:]
 
 
-def _harmless(word: Word, options: Options) -> bool:
+def _harmless(word: ShellWord, options: HarmlessOptions) -> bool:
     if word.loose:
         return False
     text = word.text

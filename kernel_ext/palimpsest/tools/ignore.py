@@ -37,7 +37,7 @@ MOST_BYTES = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class WalkEntry:
     """A file or folder met on a walk."""
 
     path: Path
@@ -101,12 +101,12 @@ def _read(path: Path) -> GitIgnoreSpec | None:
         return None
 
 
-def scan(folder: Path, ignore: Ignore, *, ignored_too: bool = False) -> list[Found]:
+def scan(folder: Path, ignore: Ignore, *, ignored_too: bool = False) -> list[WalkEntry]:
     """List one folder: folders first, then files, by name; an unreadable folder is empty."""
     try:
         with os.scandir(folder) as entries:
             met = [
-                Found(Path(e.path), e.is_dir(follow_symlinks=False), e.is_symlink())
+                WalkEntry(Path(e.path), e.is_dir(follow_symlinks=False), e.is_symlink())
                 for e in entries
                 if e.name not in ALWAYS_LEFT_OUT
             ]
@@ -116,11 +116,11 @@ def scan(folder: Path, ignore: Ignore, *, ignored_too: bool = False) -> list[Fou
     for one in met:
         left_out = ignore.covers(one.path, is_dir=one.is_dir)
         if not left_out or ignored_too:
-            found.append(Found(one.path, one.is_dir, one.is_link, left_out))
+            found.append(WalkEntry(one.path, one.is_dir, one.is_link, left_out))
     return sorted(found, key=lambda one: (not one.is_dir, one.path.name))
 
 
-def walk(root: Path, folder: Path, *, ignored_too: bool = False) -> Iterator[Found]:
+def walk(root: Path, folder: Path, *, ignored_too: bool = False) -> Iterator[WalkEntry]:
     """Yield all files below a folder, in a stable order."""
     waiting = [(folder, Ignore.at(root, folder))]
     while waiting:

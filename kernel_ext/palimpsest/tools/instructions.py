@@ -40,7 +40,7 @@ def _first(folder: Path) -> Path | None:
     return next((folder / name for name in NAMES if (folder / name).is_file()), None)
 
 
-class Shown:
+class ShownInstructions:
     """Remembers what the calls of one answer show, since they run side by side.
 
     Responsibilities: give each file to one call only; what earlier answers showed is read off the

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from pydantic import BaseModel, Field
 
-from palimpsest.tools.ignore import Found, Ignore, scan
-from palimpsest.tools.paths import Place, missing, reach
+from palimpsest.tools.ignore import Ignore, WalkEntry, scan
+from palimpsest.tools.paths import ResolvedPath, missing, reach
 from palimpsest.tools.threads import in_thread
 from palimpsest.tools.tool import Abort, ToolContext, ToolOutcome
 from palimpsest.transcript.errors import UserError
@@ -47,7 +47,7 @@ class ListTool:
         return ToolOutcome(place.shown, output, {"lines": len(lines)})
 
 
-async def reach_folder(context: ToolContext, path: str) -> Place:
+async def reach_folder(context: ToolContext, path: str) -> ResolvedPath:
     """Resolve the path of a folder, or say what is wrong with it."""
     place = await reach(context, path)
     if not place.path.exists():
@@ -57,13 +57,13 @@ async def reach_folder(context: ToolContext, path: str) -> Place:
     return place
 
 
-def name_of(found: Found) -> str:
+def name_of(found: WalkEntry) -> str:
     """Return the name, with a slash after folders and an at sign after links."""
     return found.path.name + ("/" if found.is_dir else "@" if found.is_link else "")
 
 
 def _tree(root: Path, folder: Path, abort: Abort) -> list[str]:
-    contents: dict[Path, tuple[list[Found], int]] = {}
+    contents: dict[Path, tuple[list[WalkEntry], int]] = {}
     waiting = deque([(folder, Ignore.at(root, folder))])
     entries = 0
     while waiting and entries < MOST_ENTRIES and len(contents) < MOST_FOLDERS_READ:
@@ -78,7 +78,9 @@ def _tree(root: Path, folder: Path, abort: Abort) -> list[str]:
     return _drawn(folder, contents, "  ")
 
 
-def _drawn(folder: Path, contents: dict[Path, tuple[list[Found], int]], indent: str) -> list[str]:
+def _drawn(
+    folder: Path, contents: dict[Path, tuple[list[WalkEntry], int]], indent: str
+) -> list[str]:
     kept, left = contents[folder]
     lines: list[str] = []
     for one in kept:

@@ -18,7 +18,7 @@ MOST_ANCHORED_LINES = 400
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class SpanEdit:
     """A place to replace, and what to put there."""
 
     start: int
@@ -27,10 +27,10 @@ class Span:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class EditMatch:
     """Where an edit applies, and how loosely it had to be read."""
 
-    spans: tuple[Span, ...]
+    spans: tuple[SpanEdit, ...]
     how: str
     """``exact``, or what was overlooked to find it."""
 
@@ -42,20 +42,20 @@ class _Line:
     text: str
 
 
-Finder = Callable[[str, str, str], Iterator[Span]]
+Finder = Callable[[str, str, str], Iterator[SpanEdit]]
 
 
-def find(text: str, old: str, new: str) -> Found:
+def find(text: str, old: str, new: str) -> EditMatch:
     """Find every place that ``old`` means, by the strictest reading that finds any."""
     for how, finder in FINDERS:
         spans = _disjoint(finder(text, old, new))
         if spans:
-            return Found(spans, how)
-    return Found((), "nowhere")
+            return EditMatch(spans, how)
+    return EditMatch((), "nowhere")
 
 
-def _disjoint(spans: Iterator[Span]) -> tuple[Span, ...]:
-    kept: list[Span] = []
+def _disjoint(spans: Iterator[SpanEdit]) -> tuple[SpanEdit, ...]:
+    kept: list[SpanEdit] = []
     for span in spans:
         if not kept or span.start >= kept[-1].end:
             kept.append(span)
@@ -77,10 +77,10 @@ def closest(text: str, old: str) -> tuple[int, str] | None:
     return next((n, line.strip()) for n, line in enumerate(lines, 1) if line.strip() == near[0])
 
 
-def _exact(text: str, old: str, new: str) -> Iterator[Span]:
+def _exact(text: str, old: str, new: str) -> Iterator[SpanEdit]:
     position = text.find(old)
     while position >= 0:
-        yield Span(position, position + len(old), new)
+        yield SpanEdit(position, position + len(old), new)
         position = text.find(old, position + len(old))
 
 
@@ -99,16 +99,16 @@ def _windows(text: str, old: str) -> Iterator[tuple[list[_Line], list[str]]]:
         yield lines[first : first + len(wanted)], wanted
 
 
-def _span(window: list[_Line], old: str, new: str) -> Span:
+def _span(window: list[_Line], old: str, new: str) -> SpanEdit:
     """Cover whole lines; what ``old`` had around them, ``new`` has too, so both lose it."""
     if old.startswith("\n") and new.startswith("\n"):
         new = new[1:]
     if old.endswith("\n"):
         new = new.removesuffix("\n")
-    return Span(window[0].start, window[-1].end, new)
+    return SpanEdit(window[0].start, window[-1].end, new)
 
 
-def _trailing_space(text: str, old: str, new: str) -> Iterator[Span]:
+def _trailing_space(text: str, old: str, new: str) -> Iterator[SpanEdit]:
     if not old.strip():
         return
     for window, wanted in _windows(text, old):
@@ -118,7 +118,7 @@ def _trailing_space(text: str, old: str, new: str) -> Iterator[Span]:
             yield _span(window, old, new)
 
 
-def _indentation(text: str, old: str, new: str) -> Iterator[Span]:
+def _indentation(text: str, old: str, new: str) -> Iterator[SpanEdit]:
     if not old.strip():
         return
     bare = [line.rstrip() for line in textwrap.dedent(old.strip("\n")).split("\n")]
@@ -152,13 +152,13 @@ def _unescaped(text: str) -> str:
     return re.sub(r"\\[ntr\"'\\`]", lambda match: ESCAPES[match[0]], text)
 
 
-def _escapes(text: str, old: str, new: str) -> Iterator[Span]:
+def _escapes(text: str, old: str, new: str) -> Iterator[SpanEdit]:
     plain = _unescaped(old)
     if plain != old and plain:
         yield from _exact(text, plain, _unescaped(new))
 
 
-def _anchors(text: str, old: str, new: str) -> Iterator[Span]:
+def _anchors(text: str, old: str, new: str) -> Iterator[SpanEdit]:
     """Match blocks of three lines and more by first and last line and a similar middle."""
     wanted = [line.strip() for line in old.strip("\n").split("\n")]
     if not 3 <= len(wanted) <= MOST_ANCHORED_LINES or not wanted[0] or not wanted[-1]:

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from palimpsest.tools.mcp_values import (
-    Piece,
+    McpContent,
     RemoteResource,
     RemoteResult,
     RemoteTool,
@@ -151,7 +151,7 @@ class Connection:
             _resource(one, one.uri_template) for page in pages for one in page.resource_templates
         )
 
-    async def read(self, uri: str) -> tuple[Piece, ...]:
+    async def read(self, uri: str) -> tuple[McpContent, ...]:
         """Read a resource."""
         work = self._client.read_resource(uri)
         result = await self._asked(f"read {uri}", work, self._spec.timeout)
@@ -225,16 +225,22 @@ async def connect(
     root: Path,
     changed: Callable[[], None],
     lost: Callable[[], None],
+    begun: Callable[[Callable[[], None]], None],
 ) -> AsyncIterator[Connection]:
     """Open a connection; raises ServerFailed. Enter and leave it in the same task.
 
-    ``changed`` is called when the server says that its tools did, ``lost`` when it is gone.
+    ``changed`` is called when the server says that its tools did, ``lost`` when it is gone. ``begun`` is
+    handed what gives the connection up, with the program behind it, once there is a program.
     """
     import anyio
     from mcp import Client
 
+    def started() -> None:
+        # Not by cancelling the task: that would also break off how the program is ended.
+        begun(limit.cancel)
+
     stderr = _Stderr()
-    transport = _transport(spec, environment, root, stderr, lost)
+    transport = _transport(spec, environment, root, stderr, lost, started)
 
     async def told(message: Any) -> None:
         if getattr(message, "method", "") == "notifications/tools/list_changed":
@@ -263,6 +269,8 @@ async def connect(
         raise ServerFailed(f"The MCP server {spec.name!r} {words}.", lost=True) from None
     finally:
         stderr.close()
+    if not opened:
+        raise ServerFailed(f"The MCP server {spec.name!r} was given up before it answered.")
 
 
 def _transport(
@@ -271,11 +279,12 @@ def _transport(
     root: Path,
     stderr: "_Stderr",
     lost: Callable[[], None],
+    started: Callable[[], None],
 ) -> Any:
     try:
         if spec.url is not None:
             headers = {name: expand(value, environment) for name, value in spec.headers.items()}
-            return _http(expand(spec.url, environment), headers)
+            return _http(expand(spec.url, environment), headers, started)
         given = environment_for(spec, environment)
         command = expand(spec.command or "", environment)
         args = [expand(one, environment) for one in spec.args]
@@ -285,7 +294,7 @@ def _transport(
         words = f"there is no program {command!r}"
         raise ServerFailed(f"The MCP server {spec.name!r} cannot be started: {words}.")
     cwd = root / expand(spec.cwd, environment) if spec.cwd else root
-    return _stdio(command, args, given, cwd, stderr, lost)
+    return _stdio(command, args, given, cwd, stderr, lost, started)
 
 
 @asynccontextmanager
@@ -296,6 +305,7 @@ async def _stdio(
     cwd: Path,
     stderr: "_Stderr",
     lost: Callable[[], None],
+    started: Callable[[], None],
 ) -> AsyncIterator[Any]:
     """Start a server's program under a guard, which ends it when this kernel is gone."""
     from mcp.client.stdio import StdioServerParameters, stdio_client
@@ -310,11 +320,14 @@ async def _stdio(
     )
     async with stdio_client(parameters, errlog=stderr.file) as (reading, writing):
         stderr.started()
+        started()
         yield _Watched(reading, lost), writing
 
 
 @asynccontextmanager
-async def _http(url: str, headers: dict[str, str]) -> AsyncIterator[Any]:
+async def _http(
+    url: str, headers: dict[str, str], started: Callable[[], None]
+) -> AsyncIterator[Any]:
     from mcp.client.streamable_http import streamable_http_client
     from mcp.shared._httpx_utils import create_mcp_http_client
 
@@ -322,6 +335,7 @@ async def _http(url: str, headers: dict[str, str]) -> AsyncIterator[Any]:
         create_mcp_http_client(headers=headers) as client,
         streamable_http_client(url, http_client=client, max_sse_event_size=EVENT_BYTES) as streams,
     ):
+        started()
         yield streams
 
 
@@ -410,25 +424,27 @@ def _resource(one: Any, uri: str) -> RemoteResource:
     return RemoteResource(uri, one.name or "", one.description or "", one.mime_type or "")
 
 
-def _piece(one: Any) -> Piece:
+def _piece(one: Any) -> McpContent:
     match one.type:
         case "text":
-            return Piece("text", one.text)
+            return McpContent("text", one.text)
         case "image" | "audio":
-            return Piece("blob", mime=one.mime_type, data=one.data)
+            return McpContent("blob", mime=one.mime_type, data=one.data)
         case "resource":
             return _content(one.resource)
         case "resource_link":
             mime = f", {one.mime_type}" if one.mime_type else ""
-            return Piece(
+            return McpContent(
                 "note", f"[Resource {one.uri} ({one.name}{mime}): read_mcp_resource reads it.]"
             )
         case kind:
-            return Piece("note", f"[Something of the kind {kind!r} was left out.]")
+            return McpContent("note", f"[Something of the kind {kind!r} was left out.]")
 
 
-def _content(one: Any) -> Piece:
+def _content(one: Any) -> McpContent:
     if hasattr(one, "text"):
-        return Piece("text", one.text)
+        return McpContent("text", one.text)
     name = str(one.uri).rstrip("/").rpartition("/")[2]
-    return Piece("blob", mime=one.mime_type or "application/octet-stream", data=one.blob, name=name)
+    return McpContent(
+        "blob", mime=one.mime_type or "application/octet-stream", data=one.blob, name=name
+    )

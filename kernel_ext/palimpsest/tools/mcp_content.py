@@ -10,7 +10,7 @@ import json
 import re
 from collections.abc import Callable, Sequence
 
-from palimpsest.tools.mcp_values import Piece, RemoteResult, sanitize
+from palimpsest.tools.mcp_values import McpContent, RemoteResult, sanitize
 from palimpsest.tools.pictures import SIGNATURES, fitted
 from palimpsest.tools.tool import ToolOutcome
 from palimpsest.transcript.errors import UserError
@@ -44,7 +44,7 @@ def outcome(title: str, result: RemoteResult, scrub: Callable[[str], str]) -> To
     return ToolOutcome(title, text, metadata, tuple(attachments))
 
 
-def contents(title: str, pieces: Sequence[Piece], scrub: Callable[[str], str]) -> ToolOutcome:
+def contents(title: str, pieces: Sequence[McpContent], scrub: Callable[[str], str]) -> ToolOutcome:
     """Return what a resource holds."""
     return outcome(title, RemoteResult(tuple(pieces)), scrub)
 
@@ -71,7 +71,7 @@ def _quoted(text: str) -> str:
     return _shortened(_TAG.sub("&lt;", _CONTROL.sub(" ", text)).strip(), LONGEST_INSTRUCTIONS)
 
 
-def _sorted(pieces: Sequence[Piece]) -> tuple[list[str], list[Attachment]]:
+def _sorted(pieces: Sequence[McpContent]) -> tuple[list[str], list[Attachment]]:
     texts: list[str] = []
     attachments: list[Attachment] = []
     for piece in pieces:
@@ -89,7 +89,7 @@ def _sorted(pieces: Sequence[Piece]) -> tuple[list[str], list[Attachment]]:
     return texts, attachments
 
 
-def _file(piece: Piece) -> tuple[str, bytes]:
+def _file(piece: McpContent) -> tuple[str, bytes]:
     """Return a file's type and bytes; raises UserError where it cannot be attached."""
     if piece.mime not in SIGNATURES:
         raise UserError("no model can read this kind of file")

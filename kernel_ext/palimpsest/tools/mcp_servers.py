@@ -16,7 +16,7 @@ from typing import Any, Literal, TypeVar
 from palimpsest.tools import mcp
 from palimpsest.tools.mcp_tools import McpTool, Remote, key_of, owner_of, resource_tools
 from palimpsest.tools.mcp_values import (
-    Piece,
+    McpContent,
     RemoteResource,
     RemoteResult,
     RemoteTool,
@@ -32,8 +32,8 @@ WAIT_SECONDS = 10.0
 """How long a turn waits for servers that begin: longer than most take, shorter than patience."""
 GRACE_SECONDS = 0.5
 """Given to the connection itself to say what is wrong, in better words."""
-CLOSE_SECONDS = 8.0
-"""A server is asked to end, told to, and made to, and each takes two seconds at most."""
+CLOSE_SECONDS = 12.0
+"""A server is asked to end, told to, and made to, and each takes two seconds, where it does not listen."""
 RETRY_TURNS = 3
 """After so many failures in a row, a server is tried anew by hand only."""
 
@@ -75,6 +75,8 @@ class Server:
         self._settled = asyncio.Event()
         self._end = asyncio.Event()
         self._stale = False
+        self._give_up: Callable[[], None] | None = None
+        """Ends a connection that has not been made yet."""
 
     @property
     def name(self) -> str:
@@ -104,25 +106,22 @@ class Server:
         if self.state == "connecting":
             await self._settled.wait()
 
-    async def freshen(self) -> None:
-        """List the tools again, where the server said that they changed."""
+    async def freshen(self) -> bool:
+        """List the tools again, where the server said that they changed; returns whether it did."""
         if not self._stale or self._connection is None:
-            return
+            return False
         self._stale = False
         with suppress(ServerFailed):
             self.tools = await self._asked(self._connection.tools())
+        return True
 
     async def end(self) -> None:
         """End the connection, and the program behind it."""
         self._end.set()
-        tasks = tuple(self._tasks)
-        if not tasks:
-            return
-        _, late = await asyncio.wait(tasks, timeout=CLOSE_SECONDS)
-        for task in late:
-            task.cancel()
-        if late:
-            await asyncio.wait(late, timeout=1.0)
+        if self._give_up is not None and self._connection is None:
+            self._give_up()
+        if self._tasks:
+            await asyncio.wait(tuple(self._tasks), timeout=CLOSE_SECONDS)
 
     # What tools do
 
@@ -140,7 +139,7 @@ class Server:
         """List templates."""
         return await self._asked(self._open().templates())
 
-    async def read(self, uri: str) -> tuple[Piece, ...]:
+    async def read(self, uri: str) -> tuple[McpContent, ...]:
         """Read a resource."""
         return await self._asked(self._open().read(uri))
 
@@ -171,12 +170,15 @@ class Server:
         watch = loop.call_later(seconds + GRACE_SECONDS, self._fail, end, silent)
         try:
             await asyncio.to_thread(mcp.load)
+            if end.is_set():
+                return
             async with mcp.connect(
                 self.spec,
                 self._environment,
                 root=self._root,
                 changed=self._changed,
                 lost=lambda: self._lost(end),
+                begun=lambda give_up: self._begun(end, give_up),
             ) as connection:
                 await self._serve(connection, end, watch)
         except ServerFailed as problem:
@@ -188,6 +190,13 @@ class Server:
             watch.cancel()
             self._ended(end)
 
+    def _begun(self, end: asyncio.Event, give_up: Callable[[], None]) -> None:
+        """Note how to give the connection up, and do it where that was wanted already."""
+        if end.is_set():
+            give_up()
+        elif end is self._end:
+            self._give_up = give_up
+
     async def _serve(
         self, connection: mcp.Connection, end: asyncio.Event, watch: asyncio.TimerHandle
     ) -> None:
@@ -198,7 +207,7 @@ class Server:
         self.tools = tools
         self.instructions = connection.instructions
         self.has_resources = connection.has_resources
-        self._connection = connection
+        self._connection, self._give_up = connection, None
         self.state, self.problem, self.failures = "connected", "", 0
         self.awaited = True
         self._settled.set()
@@ -236,7 +245,7 @@ class Server:
     def _ended(self, end: asyncio.Event) -> None:
         if end is not self._end:
             return
-        self._connection = None
+        self._connection = self._give_up = None
         if self.state != "failed":
             self.state = "waiting"
         self._settled.set()
@@ -277,13 +286,14 @@ class Servers:
         self._changed = changed
         """Says why what a file names may not be started any more, by its origin."""
         self._told: set[str] = set()
+        self._closed = False
 
     def __bool__(self) -> bool:
         return bool(self._servers)
 
     def begin(self, *, anew: bool = False) -> None:
         """Connect, in the background, what is not; on the engine's loop."""
-        if not self._installed():
+        if self._closed or not self._installed():
             return
         for server in self._servers:
             if server.spec.refused or server.state in ("off", "connecting", "connected"):
@@ -304,6 +314,11 @@ class Servers:
         if not any(server.spec.enabled for server in self._servers):
             return ()
         return tuple(self._news(await self._ready()))
+
+    async def step_began(self) -> tuple[str, ...]:
+        """Offer what servers say they offer now; returns a sentence for each new problem."""
+        changed = await asyncio.gather(*(server.freshen() for server in self._servers))
+        return tuple(self._news(self._register())) if any(changed) else ()
 
     async def look_for(self, tools: Sequence[str]) -> str:
         """Connect where a tool is meant that is not known; returns what is wrong where it still is not."""
@@ -363,7 +378,8 @@ class Servers:
             one.cancel()
 
     async def close(self) -> None:
-        """End every connection and the programs behind them."""
+        """End every connection and the programs behind them, also those that begin; none begins after it."""
+        self._closed = True
         await asyncio.gather(*(server.end() for server in self._servers))
 
     def _problem(self, server: Server) -> str:

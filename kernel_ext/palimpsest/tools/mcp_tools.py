@@ -16,7 +16,7 @@ from palimpsest.tools import redact
 from palimpsest.tools.mcp import validator
 from palimpsest.tools.mcp_content import contents, outcome
 from palimpsest.tools.mcp_values import (
-    Piece,
+    McpContent,
     RemoteResource,
     RemoteResult,
     RemoteTool,
@@ -62,7 +62,7 @@ class Remote(Protocol):
         """List templates."""
         ...
 
-    async def read(self, uri: str) -> tuple[Piece, ...]:
+    async def read(self, uri: str) -> tuple[McpContent, ...]:
         """Read a resource."""
         ...
 
@@ -221,7 +221,7 @@ def _arguments(name: str, schema: Mapping[str, Any]) -> type[BaseModel]:
     shown = _shown(schema)
     validate = validator(shown)
 
-    class Given(BaseModel):
+    class McpArguments(BaseModel):
         """Whatever the server's schema allows."""
 
         model_config = ConfigDict(extra="allow")
@@ -239,7 +239,7 @@ def _arguments(name: str, schema: Mapping[str, Any]) -> type[BaseModel]:
             """Return the server's own schema."""
             return shown
 
-    return create_model(name, __base__=Given)
+    return create_model(name, __base__=McpArguments)
 
 
 def _shown(schema: Mapping[str, Any]) -> dict[str, Any]:

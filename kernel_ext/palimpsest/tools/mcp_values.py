@@ -48,7 +48,7 @@ class RemoteTool:
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class McpContent:
     """One piece of what a server returned."""
 
     kind: Literal["text", "blob", "note"]
@@ -63,7 +63,7 @@ class Piece:
 class RemoteResult:
     """What a call returned."""
 
-    pieces: tuple[Piece, ...]
+    pieces: tuple[McpContent, ...]
     structured: Any = None
     is_error: bool = False
 

@@ -40,7 +40,7 @@ _SPACE = re.compile(r"[ \t\r\n\f]+")
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class HtmlToken:
     """A tag, or a text between tags."""
 
     source: str
@@ -63,26 +63,26 @@ class Reader:
     _open: set[str] = field(default_factory=set)
     """Names that are never closed from here on."""
 
-    def pieces(self) -> Iterator[Piece]:
+    def pieces(self) -> Iterator[HtmlToken]:
         """Yield the tags and texts that a reader of the page sees."""
         at, source = 0, self.source
         while at < len(source):
             start = source.find("<", at)
             if start < 0:
-                yield Piece(source[at:])
+                yield HtmlToken(source[at:])
                 return
             if start > at:
-                yield Piece(source[at:start])
+                yield HtmlToken(source[at:start])
             at = yield from self._tag(start)
 
-    def _tag(self, start: int) -> Generator[Piece, None, int]:
+    def _tag(self, start: int) -> Generator[HtmlToken, None, int]:
         source = self.source
         match = _NAME.match(source, start)
         if match is None:
             return (yield from self._other(start))
         end = self._end(match.end())
         if end < 0:
-            yield Piece(source[start:])
+            yield HtmlToken(source[start:])
             return len(source)
         name = match[1].lower()
         closes = source[start + 1] == "/"
@@ -91,10 +91,10 @@ class Reader:
         if name not in FRAME:
             # After a quote that was never closed nobody can tell what is an attribute.
             plain = f"<{'/' * closes}{name}>"
-            yield Piece(plain if self._loose else source[start:end], name, closes)
+            yield HtmlToken(plain if self._loose else source[start:end], name, closes)
         return end
 
-    def _other(self, start: int) -> Generator[Piece, None, int]:
+    def _other(self, start: int) -> Generator[HtmlToken, None, int]:
         """Pass over a comment or a declaration; an angle bracket on its own is a word."""
         source = self.source
         if source.startswith("<!--", start):
@@ -103,7 +103,7 @@ class Reader:
         if source.startswith(("<!", "<?", "</"), start):
             end = source.find(">", start)
             return end + 1 if end >= 0 else len(source)
-        yield Piece("<")
+        yield HtmlToken("<")
         return start + 1
 
     def _end(self, at: int) -> int:
@@ -143,7 +143,7 @@ class Depth:
     too_deep: bool = False
     _stack: list[str] = field(default_factory=list)
 
-    def take(self, piece: Piece) -> None:
+    def take(self, piece: HtmlToken) -> None:
         """Take in the next tag; what was left open ends with what it stands in."""
         if self.too_deep or piece.name in VOID:
             return
@@ -185,7 +185,7 @@ def words(page: str) -> str:
     return "".join(made)
 
 
-def _between(piece: Piece) -> str:
+def _between(piece: HtmlToken) -> str:
     if piece.name in BLOCKS:
         return "\n"
     return "\t" if piece.name in CELLS and piece.closes else ""

@@ -23,7 +23,7 @@ SHOWN_CHARS = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ResolvedPath:
     """A path a tool was given, resolved."""
 
     path: Path
@@ -66,7 +66,7 @@ def is_wide(folder: Path) -> bool:
     return len(folder.parts) <= MOST_WIDE_PARTS or folder == home or folder in home.parents
 
 
-def confine(path: str, root: Path, cwd: Path) -> Place:
+def confine(path: str, root: Path, cwd: Path) -> ResolvedPath:
     """Resolve a path as a shell would, links included, and say whether it is inside the project."""
     if not path or "\0" in path or not _is_sayable(path):
         raise UserError(f"{path!r} is not a path. Give the path of a file or folder.")
@@ -83,7 +83,7 @@ def confine(path: str, root: Path, cwd: Path) -> Place:
         raise UserError(f"The path {_short(path)!r} cannot be followed: {error}.") from error
     inside = real == real_root or real_root in real.parents
     shown = real.relative_to(real_root).as_posix() if inside else str(real)
-    return Place(path=real, shown=shown, inside=inside)
+    return ResolvedPath(path=real, shown=shown, inside=inside)
 
 
 def _look(real: Path) -> None:
@@ -104,7 +104,7 @@ def _short(path: str) -> str:
     return path if len(path) <= SHOWN_CHARS else f"{path[:SHOWN_CHARS]}..."
 
 
-async def reach(context: ToolContext, path: str, *, writing: bool = False) -> Place:
+async def reach(context: ToolContext, path: str, *, writing: bool = False) -> ResolvedPath:
     """Resolve a path and ask for ``external_directory`` when it leads outside the project."""
     place = confine(path, context.root, context.cwd)
     if writing and OWN_FOLDER in folded(str(place.path)).split("/"):
@@ -123,7 +123,7 @@ async def reach(context: ToolContext, path: str, *, writing: bool = False) -> Pl
     return place
 
 
-def missing(place: Place) -> NotFound:
+def missing(place: ResolvedPath) -> NotFound:
     """Say that nothing is there, with the names that come closest."""
     folder = place.path.parent
     try:

@@ -14,6 +14,7 @@ from functools import lru_cache
 from typing import Any, Literal
 
 from palimpsest.tools import shell_rules
+from palimpsest.tools.builtin import OWN_TOOLS
 from palimpsest.tools.protected import is_protected
 from palimpsest.tools.wildcard import beginning, compiled, matches
 from palimpsest.transcript.errors import ConfigError, PermissionDenied
@@ -35,21 +36,7 @@ def rules_of(permission: str, action: Action, patterns: Iterable[str] = ("*",)) 
 
 
 DEFAULT_RULES: Rules = (
-    *rules_of("python", "ask"),
-    *rules_of("bash", "ask"),
-    *rules_of("edit", "ask"),
-    *rules_of("write", "ask"),
-    *rules_of("read", "allow"),
-    *rules_of("list", "allow"),
-    *rules_of("glob", "allow"),
-    *rules_of("grep", "allow"),
-    *rules_of("variables", "allow"),
-    *rules_of("recall", "allow"),
-    *rules_of("todowrite", "allow"),
-    *rules_of("skill", "allow"),
-    *rules_of("task", "allow"),
-    *rules_of("question", "allow"),
-    *rules_of("webfetch", "ask"),
+    *(rule for one in OWN_TOOLS for rule in rules_of(one.permission, one.action)),
     *rules_of("private_network", "ask"),
     *rules_of("external_directory", "ask"),
     *rules_of("doom_loop", "ask"),

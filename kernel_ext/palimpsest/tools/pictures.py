@@ -70,7 +70,10 @@ def fitted(data: bytes, name: str) -> Fitted:
         made = None
     except Exception as error:
         # Whatever a damaged picture makes of Pillow is the picture's fault.
-        raise UserError(f"{name} cannot be opened as a picture: {error}.") from error
+        # What Pillow says names addresses in memory, which would be another text at every request.
+        raise UserError(
+            f"{name} cannot be opened as a picture: it is damaged, or only a part of one."
+        ) from error
     if made is None or len(made[1]) > LARGEST_BYTES:
         raise UserError(
             f"{name} has {len(data):,} bytes; at most {LARGEST_BYTES:,} can be attached. "

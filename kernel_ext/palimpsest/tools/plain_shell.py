@@ -59,7 +59,7 @@ _BLANK_BYTES = frozenset({0x85, 0xA0})
 
 
 @dataclass(frozen=True, slots=True)
-class Word:
+class ShellWord:
     """One word of a command."""
 
     text: str
@@ -75,7 +75,7 @@ class PlainCommand:
 
     text: str
     """As it is written."""
-    words: tuple[Word, ...]
+    words: tuple[ShellWord, ...]
 
     @property
     def program(self) -> str:
@@ -100,7 +100,7 @@ class _Reading:
     def __init__(self, text: str) -> None:
         self._text = text
         self._found: list[PlainCommand] = []
-        self._words: list[Word] = []
+        self._words: list[ShellWord] = []
         self._began = self._ended = 0
         self._join = ";"
 
@@ -146,13 +146,13 @@ def _is_program(raw: str) -> bool:
     return _PROGRAM.fullmatch(raw) is not None and raw not in KEYWORDS
 
 
-def _word(raw: str) -> Word:
+def _word(raw: str) -> ShellWord:
     unquoted = _QUOTED.sub(lambda found: _inside(found[0]), raw)
     if raw[0] == "~" and raw[1:2] not in ("", "/"):
         # Names of users and of folders visited before.
-        return Word(unquoted, raw, loose=True)
+        return ShellWord(unquoted, raw, loose=True)
     loose = raw[0] in "*?[" or "$" in re.sub(_SINGLE, "", raw)
-    return Word(unquoted, raw, loose=loose)
+    return ShellWord(unquoted, raw, loose=loose)
 
 
 def _inside(quoted: str) -> str:

@@ -30,7 +30,7 @@ DRAIN_SECONDS = 0.1
 KILL_SECONDS = 2.0
 
 
-class Output:
+class HeadAndTail:
     """Head and tail of a stream of bytes."""
 
     def __init__(self) -> None:

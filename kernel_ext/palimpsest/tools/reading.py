@@ -12,9 +12,9 @@ from pydantic import BaseModel, Field
 
 from palimpsest.tools import redact
 from palimpsest.tools.ignore import Ignore, scan
-from palimpsest.tools.instructions import Shown, nested, with_instructions
+from palimpsest.tools.instructions import ShownInstructions, nested, with_instructions
 from palimpsest.tools.listing import name_of
-from palimpsest.tools.paths import Place, missing, reach
+from palimpsest.tools.paths import ResolvedPath, missing, reach
 from palimpsest.tools.pictures import fitted, kind_of
 from palimpsest.tools.safe_open import read_real
 from palimpsest.tools.textfile import TextFile, is_binary
@@ -67,7 +67,7 @@ class ReadTool:
     permission = "read"
 
     def __init__(self) -> None:
-        self._instructions = Shown()
+        self._instructions = ShownInstructions()
 
     async def run(self, arguments: ReadArguments, context: ToolContext) -> ToolOutcome:
         """Ask where needed and show what is there."""
@@ -90,7 +90,7 @@ class ReadTool:
         )
 
 
-def _shown(place: Place, arguments: ReadArguments, root: Path) -> ToolOutcome:
+def _shown(place: ResolvedPath, arguments: ReadArguments, root: Path) -> ToolOutcome:
     path = place.path
     if path.is_dir():
         return _folder(place, root)
@@ -116,7 +116,7 @@ def _shown(place: Place, arguments: ReadArguments, root: Path) -> ToolOutcome:
     return _numbered(place, text, arguments.offset or 1, arguments.limit or MOST_LINES)
 
 
-def _attached(place: Place, mime: str, size: int) -> ToolOutcome:
+def _attached(place: ResolvedPath, mime: str, size: int) -> ToolOutcome:
     most = LARGEST_FILE_BYTES if mime.startswith("image/") else LARGEST_DOCUMENT_BYTES
     if size > most:
         raise UserError(
@@ -139,7 +139,7 @@ def _attached(place: Place, mime: str, size: int) -> ToolOutcome:
     return ToolOutcome(place.shown, output, {"mime": mime}, (file,))
 
 
-def _folder(place: Place, root: Path) -> ToolOutcome:
+def _folder(place: ResolvedPath, root: Path) -> ToolOutcome:
     found = scan(place.path, Ignore.at(root, place.path))
     lines = [name_of(one) for one in found[:MOST_ENTRIES]]
     if len(found) > MOST_ENTRIES:
@@ -148,7 +148,7 @@ def _folder(place: Place, root: Path) -> ToolOutcome:
     return ToolOutcome(place.shown, f"Folder {place.shown}:\n{body}", {"count": len(found)})
 
 
-def _numbered(place: Place, text: str, offset: int, limit: int) -> ToolOutcome:
+def _numbered(place: ResolvedPath, text: str, offset: int, limit: int) -> ToolOutcome:
     lines = text.split("\n")
     if lines[-1] == "":
         lines.pop()

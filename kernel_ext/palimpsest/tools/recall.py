@@ -12,7 +12,7 @@ from pydantic import BaseModel, Field
 from palimpsest.tools import redact
 from palimpsest.tools.search import LONGEST_MATCH_SECONDS, compiled
 from palimpsest.tools.threads import in_thread
-from palimpsest.tools.tool import Archive, Kept, ToolContext, ToolOutcome
+from palimpsest.tools.tool import ArchivedText, RecallArchive, ToolContext, ToolOutcome
 from palimpsest.transcript.errors import UserError
 
 RECALL = "recall"
@@ -54,7 +54,7 @@ class RecallTool:
 
     async def run(self, arguments: RecallArguments, context: ToolContext) -> ToolOutcome:
         """Find it, then read or search it."""
-        archive: Archive | None = context.extra.get("archive")
+        archive: RecallArchive | None = context.extra.get("archive")
         if archive is None:
             raise UserError("This session keeps no record to recall from.")
         if arguments.name is None and arguments.pattern is None:
@@ -66,7 +66,7 @@ class RecallTool:
             self.permission, [arguments.name or "*"], title=f"Recall {wanted}", always=["*"]
         )
         if arguments.name is not None:
-            kept: Sequence[Kept] = [await archive.find(arguments.name)]
+            kept: Sequence[ArchivedText] = [await archive.find(arguments.name)]
         else:
             kept = await archive.hidden()
         pattern = compiled(arguments.pattern) if arguments.pattern is not None else None
@@ -89,7 +89,7 @@ def rows(text: str) -> list[str]:
     ]
 
 
-def _read(kept: Kept, arguments: RecallArguments) -> ToolOutcome:
+def _read(kept: ArchivedText, arguments: RecallArguments) -> ToolOutcome:
     everything = rows(kept.text)
     first = arguments.offset - 1
     if first >= len(everything):
@@ -109,7 +109,7 @@ def _read(kept: Kept, arguments: RecallArguments) -> ToolOutcome:
 
 
 def _search(
-    kept: Sequence[Kept], pattern: "regex.Pattern[str]", arguments: RecallArguments
+    kept: Sequence[ArchivedText], pattern: "regex.Pattern[str]", arguments: RecallArguments
 ) -> ToolOutcome:
     lines: list[str] = []
     count, room = 0, MOST_CHARS

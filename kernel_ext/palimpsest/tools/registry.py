@@ -10,42 +10,14 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from palimpsest.tools.files import EditTool, WriteTool
+from palimpsest.tools.builtin import builtin_tools as builtin_tools
 from palimpsest.tools.functions import FunctionTool
-from palimpsest.tools.listing import ListTool
 from palimpsest.tools.permissions import disabled
-from palimpsest.tools.python import PythonTool
-from palimpsest.tools.question import QuestionTool
-from palimpsest.tools.reading import ReadTool
-from palimpsest.tools.recall import RecallTool
 from palimpsest.tools.schema import clean_schema
-from palimpsest.tools.search import GlobTool, GrepTool
-from palimpsest.tools.shell import BashTool
-from palimpsest.tools.todo import TodoWriteTool
 from palimpsest.tools.tool import Tool
-from palimpsest.tools.variables import VariablesTool
-from palimpsest.tools.web import WebFetchTool
 from palimpsest.transcript.values import Rule, ToolSpec
 
 MOST_PROBLEMS_NAMED = 5
-
-
-def builtin_tools(*, kernel: bool = True) -> tuple[Tool, ...]:
-    """Make the tools that come with the package; without a kernel, those that need none."""
-    files: tuple[Tool, ...] = (
-        BashTool(),
-        EditTool(),
-        GlobTool(),
-        GrepTool(),
-        ListTool(),
-        QuestionTool(),
-        ReadTool(),
-        RecallTool(),
-        TodoWriteTool(),
-        WebFetchTool(),
-        WriteTool(),
-    )
-    return (*files, PythonTool(), VariablesTool()) if kernel else files
 
 
 class Registry:

@@ -6,31 +6,21 @@ A tool of somebody else's that was called ``read`` would be allowed as reading i
 
 import unicodedata
 
+from palimpsest.tools.builtin import OWN_TOOLS
+
+OTHER_NAMES = (
+    "list_mcp_resources",
+    "list_mcp_resource_templates",
+    "read_mcp_resource",
+    "budget",
+    "doom_loop",
+    "external_directory",
+    "private_network",
+)
+"""Names that are no tool's that comes with the package, but mean something of our own."""
+
 OWN_NAMES = frozenset(
-    [
-        "bash",
-        "edit",
-        "glob",
-        "grep",
-        "list",
-        "python",
-        "question",
-        "read",
-        "recall",
-        "skill",
-        "task",
-        "todowrite",
-        "variables",
-        "webfetch",
-        "write",
-        "list_mcp_resources",
-        "list_mcp_resource_templates",
-        "read_mcp_resource",
-        "budget",
-        "doom_loop",
-        "external_directory",
-        "private_network",
-    ]
+    {*OTHER_NAMES, *(one.name for one in OWN_TOOLS), *(one.permission for one in OWN_TOOLS)}
 )
 
 

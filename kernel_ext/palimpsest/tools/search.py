@@ -18,7 +18,7 @@ from palimpsest.tools import redact
 from palimpsest.tools.globs import compile_glob, split_base
 from palimpsest.tools.ignore import walk
 from palimpsest.tools.listing import reach_folder
-from palimpsest.tools.paths import Place, missing, reach
+from palimpsest.tools.paths import ResolvedPath, missing, reach
 from palimpsest.tools.protected import is_key_file
 from palimpsest.tools.safe_open import read_real
 from palimpsest.tools.textfile import TextFile, is_binary
@@ -65,7 +65,7 @@ class GlobTool:
             self.permission, [arguments.pattern], title=f"Find {arguments.pattern}", always=["*"]
         )
         root = context.root.resolve()
-        names = _Walk(root, place.path, wanted, context.abort)
+        names = _NameSearch(root, place.path, wanted, context.abort)
         paths, ignored = await in_thread(context.abort, names.run)
         shown = [_name(path, root) for path in paths[:MOST_PATHS]]
         lines = ["(Only ignored files match.)"] if ignored and paths else []
@@ -78,7 +78,7 @@ class GlobTool:
 
 
 @dataclass
-class _Walk:
+class _NameSearch:
     """One search for names."""
 
     root: Path
@@ -284,7 +284,7 @@ def _name(path: Path, root: Path) -> str:
     return path.relative_to(root).as_posix() if root in path.parents else str(path)
 
 
-def _where(place: Place) -> str:
+def _where(place: ResolvedPath) -> str:
     return "the project" if place.shown == "." else place.shown
 
 

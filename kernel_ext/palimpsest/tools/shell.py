@@ -17,7 +17,7 @@ from palimpsest.tools import redact
 from palimpsest.tools.commands import paths_touched
 from palimpsest.tools.listing import reach_folder
 from palimpsest.tools.paths import reach
-from palimpsest.tools.process import Command, Ended, Output
+from palimpsest.tools.process import Command, Ended, HeadAndTail
 from palimpsest.tools.progress import PREVIEW_CHARS, Progress
 from palimpsest.tools.python import first_line
 from palimpsest.tools.shell_files import outside_files, protected_files
@@ -85,7 +85,7 @@ class BashTool:
             raise Aborted(context.abort.reason)
         self._background = [one for one in self._background if not one.over()]
         clean = redact.for_context(context)
-        output = Output()
+        output = HeadAndTail()
         progress = Progress(context, lambda: clean(output.last(PREVIEW_CHARS)))
 
         def on_output(data: bytes) -> None:
@@ -135,7 +135,7 @@ async def _ask_for_files(context: ToolContext, command: str, folder: Path, title
         await context.ask(permission, [path], title=f"{verb} {path} by a command: {title}")
 
 
-def _metadata(ended: Ended, output: Output, coloured: str) -> dict[str, Any]:
+def _metadata(ended: Ended, output: HeadAndTail, coloured: str) -> dict[str, Any]:
     metadata: dict[str, Any] = {"output": coloured, "exit_code": ended.exit_code}
     if ended.how == "timeout":
         metadata["timed_out"] = True

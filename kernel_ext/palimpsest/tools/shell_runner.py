@@ -100,7 +100,7 @@ def descendants() -> list[int]:
     return found
 
 
-class Runner:
+class Subreaper:
     """Watches the command, the kernel, and what is left of the command."""
 
     def __init__(self, report: int, outlet: int, main: int) -> None:
@@ -201,7 +201,7 @@ def main() -> None:
     for number in (signal.SIGINT, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
     become_subreaper()
-    runner = Runner(report, outlet, start(shell, command, (report, outlet, woken, wake)))
+    runner = Subreaper(report, outlet, start(shell, command, (report, outlet, woken, wake)))
     signal.signal(signal.SIGTERM, runner.terminated)
     # The pipe of the output must close when the command and its children are done.
     silent = os.open(os.devnull, os.O_WRONLY)

@@ -1,6 +1,6 @@
 """Hand a piece of work to another agent, which does it in a session of its own.
 
-Border: words the errand and the report; who runs the session comes in as ``Errands``. What the
+Border: words the errand and the report; who runs the session comes in as ``SubagentRunner``. What the
 other agent read and tried stays in its session, so that this one's context holds the result only.
 """
 
@@ -29,7 +29,7 @@ DESCRIPTION = (
 
 
 @dataclass(frozen=True, slots=True)
-class Errand:
+class SubagentTask:
     """What is handed on."""
 
     description: str
@@ -42,7 +42,7 @@ class Errand:
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class SubagentResult:
     """What came back."""
 
     task_id: str
@@ -55,7 +55,7 @@ class Report:
     """For people and front ends."""
 
 
-class Errands(Protocol):
+class SubagentRunner(Protocol):
     """Runs other agents for one session.
 
     Contract: returns when the agent has answered, failed or was stopped, and shows its progress in
@@ -63,7 +63,7 @@ class Errands(Protocol):
     cannot be begun. Stopping the context stops the agent.
     """
 
-    async def run(self, errand: Errand, context: ToolContext) -> Report:
+    async def run(self, errand: SubagentTask, context: ToolContext) -> SubagentResult:
         """Have the errand done."""
         ...
 
@@ -96,7 +96,7 @@ class TaskTool:
 
     async def run(self, arguments: TaskArguments, context: ToolContext) -> ToolOutcome:
         """Ask where needed, have it done, and return the report."""
-        errands: Errands | None = context.extra.get("errands")
+        errands: SubagentRunner | None = context.extra.get("errands")
         if errands is None:
             raise UserError("No other agent can work in this session. Do the task yourself.")
         if not arguments.prompt.strip():
@@ -114,7 +114,7 @@ class TaskTool:
                 title=f"{arguments.agent}: {title}",
                 always=[arguments.agent],
             )
-        errand = Errand(
+        errand = SubagentTask(
             title,
             arguments.prompt,
             arguments.agent,
@@ -132,7 +132,7 @@ class TaskTool:
         return ToolOutcome(title, output, metadata)
 
 
-def in_words(report: Report, agent: str) -> str:
+def in_words(report: SubagentResult, agent: str) -> str:
     """Write a report for the model."""
     if report.stopped:
         ended = "was stopped before it was done"

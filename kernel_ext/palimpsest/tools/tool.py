@@ -113,7 +113,7 @@ Detail = Literal["names", "names and types", "values"]
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class ShownVariables:
     """How much of the user's variables is looked at."""
 
     detail: Detail = "names and types"
@@ -121,7 +121,7 @@ class Shown:
     """Names of those whose values may be looked at, whatever the detail."""
 
 
-TYPES = Shown()
+TYPES = ShownVariables()
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +156,7 @@ class Namespace(Protocol):
     and capped. The value of what is named or formed like a secret is never told.
     """
 
-    async def list(self, shown: Shown = TYPES) -> Sequence[VariableInfo]:
+    async def list(self, shown: ShownVariables = TYPES) -> Sequence[VariableInfo]:
         """Describe every variable of the user, a line each."""
         ...
 
@@ -192,7 +192,7 @@ class AskFunction(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class ArchivedText:
     """A text of the session that the model is not shown, or not whole."""
 
     name: str
@@ -202,18 +202,18 @@ class Kept:
     text: str
 
 
-class Archive(Protocol):
+class RecallArchive(Protocol):
     """Reads what a session keeps of itself.
 
     Contract: reaches the session's own record and the blobs that it names, nothing else. What a
     person left out of the conversation stays out.
     """
 
-    async def find(self, name: str) -> Kept:
+    async def find(self, name: str) -> ArchivedText:
         """Return what a name stands for; raises UserError with a sentence for the model."""
         ...
 
-    async def hidden(self) -> Sequence[Kept]:
+    async def hidden(self) -> Sequence[ArchivedText]:
         """Return all that the model is not shown, or not whole, oldest first."""
         ...
 

@@ -7,7 +7,14 @@ names no variable, so it tells of each what the setting ``variables`` says; a na
 from pydantic import BaseModel, Field
 
 from palimpsest.tools import redact
-from palimpsest.tools.tool import TYPES, Detail, Shown, ToolContext, ToolOutcome, VariableInfo
+from palimpsest.tools.tool import (
+    TYPES,
+    Detail,
+    ShownVariables,
+    ToolContext,
+    ToolOutcome,
+    VariableInfo,
+)
 from palimpsest.transcript.errors import UserError
 
 MOST_VARIABLES = 200
@@ -44,7 +51,7 @@ class VariablesTool:
         if name:
             return ToolOutcome(name, clean(await context.namespace.describe(name)))
         detail: Detail = context.extra.get("variables", TYPES.detail)
-        found = await context.namespace.list(Shown(detail))
+        found = await context.namespace.list(ShownVariables(detail))
         lines = [_line(one) for one in found[:MOST_VARIABLES]]
         if len(found) > MOST_VARIABLES:
             lines.append(f"({len(found) - MOST_VARIABLES} more variables are not listed.)")

@@ -14,11 +14,11 @@ from pydantic import BaseModel, Field
 
 from palimpsest.tools import redact
 from palimpsest.tools.fetching import (
-    Fetched,
+    FetchedPage,
     Fetcher,
+    FetchTarget,
     Lookup,
     Refused,
-    Target,
     system_lookup,
     target,
 )
@@ -79,7 +79,7 @@ class WebFetchTool:
             outcome.title, clean(outcome.output), outcome.metadata, outcome.attachments
         )
 
-    async def _follow(self, arguments: WebFetchArguments, context: ToolContext) -> Fetched:
+    async def _follow(self, arguments: WebFetchArguments, context: ToolContext) -> FetchedPage:
         """Fetch, and go where the answer leads; every new address is asked for."""
         url, before = arguments.url.strip(), ""
         left = arguments.timeout_seconds
@@ -97,13 +97,13 @@ class WebFetchTool:
             before, url = found.url, fetched.location
         raise UserError(f"{arguments.url} leads from page to page without an end.")
 
-    async def _find(self, url: str) -> Target:
+    async def _find(self, url: str) -> FetchTarget:
         try:
             return await target(url, self._lookup)
         except Refused as problem:
             raise UserError(str(problem)) from problem
 
-    async def _ask(self, found: Target, before: str, context: ToolContext) -> None:
+    async def _ask(self, found: FetchTarget, before: str, context: ToolContext) -> None:
         origin = f"{found.scheme}://{found.netloc}/*"
         if not (before and _same_page(before, found.url)):
             title = f"Fetch {found.url}" if not before else f"Follow {before} to {found.url}"
@@ -129,7 +129,7 @@ def _same_page(before: str, after: str) -> bool:
     )
 
 
-async def _worded(fetched: Fetched, format_: Format, context: ToolContext) -> ToolOutcome:
+async def _worded(fetched: FetchedPage, format_: Format, context: ToolContext) -> ToolOutcome:
     title = fetched.url
     metadata = {"url": fetched.url, "status": fetched.status, "mime": fetched.mime}
     size = len(fetched.body)
@@ -153,7 +153,7 @@ async def _worded(fetched: Fetched, format_: Format, context: ToolContext) -> To
 
 
 async def _attached(
-    fetched: Fetched, metadata: dict[str, Any], context: ToolContext
+    fetched: FetchedPage, metadata: dict[str, Any], context: ToolContext
 ) -> ToolOutcome:
     mime, data, note = fetched.mime, fetched.body, ""
     if mime.startswith("image/"):

@@ -1,7 +1,7 @@
 """What a decider did to one part or range, with its rule and numbers; and what a request was made of."""
 
 from collections.abc import Iterable
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from palimpsest.transcript.base import Value
 from palimpsest.transcript.policies import Policy
@@ -12,11 +12,28 @@ DecisionAction = Literal[
 ]
 
 
-PIN = "user/pin"
-UNPIN = "user/unpin"
-EXCLUDE = "user/exclude"
-RESTORE = "user/restore"
-UNDO = "user/undo-compaction"
+PersonRule = Literal[
+    "user/pin", "user/unpin", "user/exclude", "user/restore", "user/undo-compaction"
+]
+EngineRule = Literal[
+    "truncate",
+    "recover/oversized",
+    "remind/steered",
+    "compact",
+    "compact/aside",
+    "compact/plan",
+    "import",
+]
+OwnRule = EngineRule | PersonRule
+"""Who decides, beside the rules of pruning (``transcript/pruning.py``) and a user's hooks."""
+
+OWN_RULES: tuple[str, ...] = (*get_args(EngineRule), *get_args(PersonRule))
+
+PIN: PersonRule = "user/pin"
+UNPIN: PersonRule = "user/unpin"
+EXCLUDE: PersonRule = "user/exclude"
+RESTORE: PersonRule = "user/restore"
+UNDO: PersonRule = "user/undo-compaction"
 """Rules of decisions that a person makes by hand."""
 
 Purpose = Literal["step", "title", "compaction", "subagent"]
@@ -37,6 +54,8 @@ class Decision(Value):
     """What the rule looked at and chose, enough to apply it again: limits, kept lines, kept bytes."""
     tokens_before: int = 0
     tokens_after: int = 0
+    words: str | None = None
+    """What a reader is told of it, made for a page from rule and numbers; a log holds none."""
 
 
 def undone(decisions: Iterable[Decision]) -> frozenset[str]:

@@ -13,7 +13,7 @@ from palimpsest.transcript.decisions import Decision, Facts, StepRequest
 from palimpsest.transcript.errors import ErrorValue
 from palimpsest.transcript.messages import MessageInfo, Origin
 from palimpsest.transcript.parts import Part
-from palimpsest.transcript.sessions import Session, Status
+from palimpsest.transcript.sessions import SessionInfo, Status
 from palimpsest.transcript.values import Answers, Ask, Question, Reply, Todo
 
 RECORD_VERSION = 1
@@ -23,14 +23,14 @@ class SessionCreated(Value):
     """A session began."""
 
     type: Literal["session.created"] = "session.created"
-    session: Session
+    session: SessionInfo
 
 
 class SessionUpdated(Value):
     """The session's own record changed."""
 
     type: Literal["session.updated"] = "session.updated"
-    session: Session
+    session: SessionInfo
 
 
 class SessionDeleted(Value):
@@ -212,7 +212,10 @@ class Checkpoint(Value):
     window_offset: int
 
 
-Event = Annotated[
+MessageEvent = MessageUpdated | MessageRemoved | PartUpdated | PartRemoved | PartDelta
+"""What happens to messages."""
+
+SessionEvent = (
     SessionCreated
     | SessionUpdated
     | SessionDeleted
@@ -220,23 +223,25 @@ Event = Annotated[
     | SessionCompacted
     | SessionError
     | SessionStatus
-    | MessageUpdated
-    | MessageRemoved
-    | PartUpdated
-    | PartRemoved
-    | PartDelta
-    | PermissionAsked
+)
+"""What happens to the session as a whole."""
+
+WaitingEvent = (
+    PermissionAsked
     | PermissionReplied
     | QuestionAsked
     | QuestionReplied
     | QuestionRejected
-    | TodoUpdated
     | PromptAdmitted
     | PromptDelivered
-    | DecisionMade
-    | StepRequested
-    | Checkpoint,
-    Field(discriminator="type"),
+)
+"""What begins to wait for somebody, or waits no more."""
+
+ContextEvent = TodoUpdated | DecisionMade | StepRequested | Checkpoint
+"""What later requests, or a reader who begins here, go by."""
+
+Event = Annotated[
+    SessionEvent | MessageEvent | WaitingEvent | ContextEvent, Field(discriminator="type")
 ]
 
 EVENT_ADAPTER: TypeAdapter[Event] = TypeAdapter(Event)

@@ -120,7 +120,7 @@ class Compacting:
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class HookDecision:
     """A decision as a hook asks for it, checked in form only."""
 
     rule: str

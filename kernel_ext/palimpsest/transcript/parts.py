@@ -11,6 +11,11 @@ from palimpsest.transcript.base import Value
 from palimpsest.transcript.errors import ApiError
 from palimpsest.transcript.values import BlobRef, ModelRef, Usage
 
+Role = Literal["user", "assistant"]
+
+COMPACTED = "What did we do so far?"
+SUBTASK = "The following tool was executed by the user"
+
 
 class Span(Value):
     """When something began and ended, in milliseconds since 1970."""
@@ -25,6 +30,14 @@ class PartBase(Value):
     id: str
     session_id: str
     message_id: str
+
+    def words_for_model(self, role: Role) -> str:  # noqa: ARG002  # for those who say something
+        """Return what a request says of a part that is told in words, in whose message it stands."""
+        return ""
+
+    def words_for_summary(self) -> str:
+        """Return what whoever summarises is told of it; the same, where it does not say otherwise."""
+        return self.words_for_model("user")
 
 
 class TextPart(PartBase):
@@ -70,6 +83,10 @@ class Attachment(Value):
     filename: str | None = None
     url: str
     """``data:`` or ``blob:<sha256>``."""
+
+
+WAITED = "waited_ms"
+"""Key in the metadata of a call's state: milliseconds of its time in which a person was asked."""
 
 
 class ToolPending(Value):
@@ -155,6 +172,9 @@ class StepFinishPart(PartBase):
     """US dollars; None means unknown."""
     tokens: Usage = Usage()
     seconds: float | None = None
+    """How long it took, without the time in which a person was asked."""
+    waited_seconds: float | None = None
+    """How long it waited for a person."""
     context_tokens: int | None = None
     """What the context held at this request, as the provider counted it."""
     window: int | None = None
@@ -199,6 +219,14 @@ class SubtaskPart(PartBase):
     model: ModelRef | None = None
     command: str | None = None
 
+    def words_for_model(self, role: Role) -> str:
+        """Return what stands for it before its result."""
+        return SUBTASK if role == "user" else ""
+
+    def words_for_summary(self) -> str:
+        """Return nothing: its result says what it was."""
+        return ""
+
 
 class RetryPart(PartBase):
     """A model request failed and was, or will be, sent again."""
@@ -221,19 +249,28 @@ class CompactionPart(PartBase):
     focus: str | None = None
     """What the person wants the summary to keep above all."""
 
+    def words_for_model(self, role: Role) -> str:
+        """Return the question to which the summary is the answer."""
+        return COMPACTED if role == "user" else ""
 
-Part = Annotated[
-    TextPart
-    | ReasoningPart
-    | FilePart
-    | ToolPart
-    | StepStartPart
+    def words_for_summary(self) -> str:
+        """Return nothing: the summary before is told by itself."""
+        return ""
+
+
+FormedPart = TextPart | ReasoningPart | FilePart | ToolPart
+"""What has a form of its own in a request, which ``context/convert.py`` writes."""
+
+NotedPart = (
+    StepStartPart
     | StepFinishPart
     | SnapshotPart
     | PatchPart
     | AgentPart
     | SubtaskPart
     | RetryPart
-    | CompactionPart,
-    Field(discriminator="type"),
-]
+    | CompactionPart
+)
+"""What a request tells in words, if at all: ``words_for_model`` says them."""
+
+Part = Annotated[FormedPart | NotedPart, Field(discriminator="type")]

@@ -9,15 +9,13 @@ part, the newest holds.
 from dataclasses import dataclass, field
 
 from palimpsest.transcript.decisions import RESTORE, UNPIN, Decision
+from palimpsest.transcript.pruning import PRUNE_RULE as PRUNE_RULE
 
 REDUCTIONS = frozenset({"truncate", "clear", "drop"})
 LIFTED = frozenset({"clear", "drop"})
 """What a pin shows again while it stands; how an output was cut stays."""
 WISHES = frozenset({"pin", "drop"})
 """What a person decides about a part or a whole message."""
-
-PRUNE_RULE = "prune/"
-"""Begins the rule of whatever prune decides; what it takes back itself is no person's wish."""
 
 
 @dataclass(slots=True)

@@ -7,6 +7,7 @@ policy is said in ``context/presets.py``. Defaults here are those of the default
 from typing import Any, Literal
 
 from palimpsest.transcript.base import Value
+from palimpsest.transcript.pruning import PrunePolicy as PrunePolicy
 
 
 class TruncatePolicy(Value):
@@ -24,60 +25,6 @@ class TruncatePolicy(Value):
     """``lines``: nothing is kept of a line longer than the cap, and the hint stands before a tail."""
     recall: bool = True
     """The hint says how to recall the rest; switched off where the tool ``recall`` is not offered."""
-
-
-class PrunePolicy(Value):
-    """When old tool outputs are cleared from later requests, and which."""
-
-    rule: Literal["none", "opencode", "cache-ttl", "batch"] = "batch"
-    """``opencode``: after a turn, what lies behind the newest tokens, for good. ``cache-ttl``:
-    for one request, when the provider's cache is cold. ``batch``: ours, sticky and in batches."""
-    protect_turns: int = 2
-    """The newest turns, whose outputs stay."""
-    protect_tokens: int = 40_000
-    """The newest tokens of tool output, which stay."""
-    minimum_tokens: int = 20_000
-    """Nothing is cleared unless this many tokens go at once."""
-    full_window: int = 128_000
-    """Under this window, ``batch`` scales both numbers of tokens down to shares of the window."""
-    protected_tools: tuple[str, ...] = ("skill",)
-    """Tools whose outputs are never cleared."""
-    start_share: float = 0.7
-    """``batch`` prunes a warm cache only from this share of the budget on."""
-    target_share: float = 0.5
-    """Near the budget, ``batch`` clears until the request is down to this share of it."""
-    ttl_seconds: float = 300.0
-    """Age at which a provider's prompt cache is taken for cold."""
-    keep_assistants: int = 3
-    """``cache-ttl`` leaves alone what came since this many answers of the model."""
-    soft_ratio: float = 0.3
-    """``cache-ttl`` shortens old outputs from this share of the window on."""
-    hard_ratio: float = 0.5
-    """``cache-ttl`` clears old outputs from this share of the window on."""
-    hard_clear: bool = True
-    """``cache-ttl`` may clear outputs, and not only shorten them."""
-    min_prunable_chars: int = 50_000
-    """``cache-ttl`` clears only where at least this many characters could go."""
-    soft_max_chars: int = 4_000
-    """``cache-ttl`` shortens outputs longer than this."""
-    soft_head_chars: int = 1_500
-    """Characters kept of the head of a shortened output."""
-    soft_tail_chars: int = 1_500
-    """Characters kept of the tail of a shortened output."""
-    placeholder: str = "[Old tool result content cleared]"
-    """Stands where an output was cleared."""
-    recall: bool = True
-    """What ``batch`` puts in the place of an output says how to recall it; as in ``truncate``."""
-    allow_tools: tuple[str, ...] = ()
-    """``cache-ttl`` prunes these tools only, if any are named; ``*`` stands for anything."""
-    deny_tools: tuple[str, ...] = ()
-    """And never these."""
-    sticky: bool = True
-    """What ``cache-ttl`` decided holds in later requests; else for one request only."""
-    media: Literal["spared", "removed"] = "removed"
-    """``cache-ttl`` passes over results with images, or takes the images out."""
-    wide_chars: bool = True
-    """``cache-ttl`` counts a Chinese, Japanese or Korean character as four."""
 
 
 Refusals = Literal["none", "opencode", "openclaw-2026.2", "openclaw-2026.9", "union"]
@@ -105,6 +52,8 @@ class OverflowPolicy(Value):
     more tokens than the window holds; ``all``, also an empty one that hit a limit at once."""
     reserve_share: bool = True
     """``precheck`` keeps at most a quarter of the window in reserve."""
+    measured: bool = False
+    """``precheck`` weighs a request by what the provider reported of the one before, where it did."""
 
 
 class CompactPolicy(Value):
@@ -128,10 +77,16 @@ class CompactPolicy(Value):
     """Look at a summary before it cuts history: whether it says enough and saves enough."""
     min_summary_chars: int = 200
     """A shorter summary is useless and never cuts history."""
+    audit: bool = True
+    """Look whether a summary holds what it must: structure, names, the latest request (context/audit.py);
+    one that lacks something is written again once, and cuts nothing if it lacks something still. Where
+    ``prompt`` says what a summary is, only refusals are looked for."""
     max_share_after: float = 0.8
     """A compaction that leaves more than this share of what was before has failed."""
     max_attempts: int = 3
     """Compactions in one turn before the loop stops and explains."""
+    max_failed: int = 2
+    """Summaries of one turn that may fail before none is asked for any more in it."""
     stages: int = 16
     """Requests that one summary may take where the text is longer than the window; 1 means that such
     a text is not summarised."""

@@ -24,7 +24,7 @@ class FileDiff(Value):
     after: str | None = None
 
 
-class Revert(Value):
+class RevertState(Value):
     """Messages that are taken back and not yet removed: ``session.revert``."""
 
     message_id: str

@@ -1,13 +1,14 @@
-"""Take secrets out of text that arrives in pieces, wherever it is cut.
+"""Take secrets out of text that arrives in pieces, wherever it is cut, also within a character.
 
-Border: pure. What may still become a secret is held back until it is known; everything else comes
-out at once, so that flowing text stays flowing.
+Border: pure. What may still become a secret is held back until it is known, and so is the first half
+of a character; everything else comes out at once, so that flowing text stays flowing.
 """
 
 from collections.abc import Iterable
 
 from palimpsest.transcript.scrub import spans, without
 from palimpsest.transcript.secrets import CONTEXT, MOST_GROWING, Span, growing
+from palimpsest.transcript.whole_characters import first_half, whole
 
 SHORTEST_BEGINNING = 4
 """Fewer letters of a known value tell nothing, and every other word ends like that."""
@@ -31,18 +32,29 @@ class SecretStream:
         """Whether something is held back."""
         return self._out < len(self._text)
 
+    @property
+    def half(self) -> str:
+        """The first half of a character, where nothing else is held back."""
+        held = self._text[self._out :]
+        return held if len(held) == 1 and held == first_half(held) else ""
+
     def feed(self, piece: str, values: Iterable[str] = ()) -> str:
         """Take the next piece; return what is now known to be no secret, with a word for what is."""
         known = tuple(values)
         text = self._text + piece
+        # What came out has no halves, so that its length stays.
+        half = first_half(text)
+        text = whole(text.removesuffix(half)) + half
         until = min(growing(text), _value_growing(text, known))
         if len(text) - until > MOST_GROWING:
             until = len(text)
+        until = min(until, len(text) - len(half))
         return self._take(text, max(until, self._out), known)
 
     def rest(self, values: Iterable[str] = ()) -> str:
         """Return what was held back; nothing more comes."""
-        return self._take(self._text, len(self._text), tuple(values))
+        text = whole(self._text)
+        return self._take(text, len(text), tuple(values))
 
     def _take(self, text: str, until: int, values: tuple[str, ...]) -> str:
         begin, found = self._out, spans(text, values)

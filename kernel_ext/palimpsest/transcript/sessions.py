@@ -40,7 +40,7 @@ class Claims(Value):
     agent: str | None = None
 
 
-class Session(Value):
+class SessionInfo(Value):
     """One agent conversation belonging to one notebook."""
 
     id: str

@@ -6,6 +6,7 @@ import type {
   CommandReply,
   OutcomeNotice
 } from '../protocol/generated';
+import { newId } from '../state/ids';
 import {
   KernelStore,
   type IKernelView,
@@ -85,7 +86,7 @@ export class KernelLink implements ILink {
     private readonly _wire: IWire,
     private readonly _options: ILinkOptions
   ) {
-    this._newId = _options.newId ?? (() => crypto.randomUUID());
+    this._newId = _options.newId ?? newId;
     this._client = this._newId();
     const askAgain = (session: string, after: number | null) => {
       void this.command('resync', { session, after: after ?? undefined }).then(

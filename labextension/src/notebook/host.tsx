@@ -110,7 +110,8 @@ function rendered(
             })
       );
     }, [text]);
-    return <div className="plm-Rendered" ref={place} />;
+    const dir = mimeType === PRINTED ? undefined : 'auto';
+    return <div className="plm-Rendered" dir={dir} ref={place} />;
   };
 }
 

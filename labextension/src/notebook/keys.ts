@@ -8,6 +8,7 @@ import type { NotebookPanel } from '@jupyterlab/notebook';
 import type { ILink } from '../kernel/link';
 import { digitOf } from '../views/interview';
 import { answerOfKey } from '../views/question';
+import { openQuestion } from './waiting';
 
 /** A question that has just appeared is not answered by a key that was meant for something else. */
 const SEEN_MS = 500;
@@ -18,7 +19,7 @@ const TYPES = 'input, textarea, select, [contenteditable="true"], .cm-editor';
 export function answerByKey(panel: NotebookPanel, link: ILink): () => void {
   let asked = { id: '', since: 0 };
   const unsubscribe = link.store.subscribe(() => {
-    const id = openAsk(link);
+    const id = openQuestion(link.store.getSnapshot());
     if (id !== asked.id) {
       asked = { id, since: performance.now() };
     }
@@ -53,13 +54,6 @@ export function answerByKey(panel: NotebookPanel, link: ILink): () => void {
     unsubscribe();
     window.removeEventListener('keydown', onKey, true);
   };
-}
-
-/** Returns the id of the first open question; empty when there is none. */
-function openAsk(link: ILink): string {
-  const { current, sessions } = link.store.getSnapshot();
-  const transcript = sessions.get(current ?? '')?.transcript;
-  return transcript?.asks[0]?.id ?? transcript?.questions[0]?.question_id ?? '';
 }
 
 function isVisible(element: HTMLElement): boolean {

@@ -14,6 +14,7 @@ import { answerByKey } from './keys';
 import { followName } from './names';
 import { segmentFactory } from './renderer';
 import { Slots } from './slots';
+import { showWaiting, type WaitingQuestions } from './waiting';
 
 type Context = DocumentRegistry.IContext<INotebookModel>;
 
@@ -27,7 +28,8 @@ export class LiveNotebooks implements DocumentRegistry.IWidgetExtension<
     private readonly _words: TranslationBundle,
     private readonly _languages: IEditorLanguageRegistry | null,
     /** Shows the panel, where a session that was opened is read. */
-    private readonly _showPanel: () => void
+    private readonly _showPanel: () => void,
+    private readonly _waiting: WaitingQuestions
   ) {}
 
   createNew(panel: NotebookPanel, context: Context): IDisposable {
@@ -49,6 +51,7 @@ export class LiveNotebooks implements DocumentRegistry.IWidgetExtension<
       followName(panel, link),
       writeEnds(panel, link, this._words),
       announce(panel, link, host),
+      showWaiting(panel, link, this._waiting),
       lookAway
     ];
     return new DisposableDelegate(() => {

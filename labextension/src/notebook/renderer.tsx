@@ -159,6 +159,7 @@ function Live({
           segment={shown.segment}
           live={shown.live}
           status={shown.status}
+          problem={shown.problem}
           interrupted={shown.interrupted}
           stray={shown.stray}
           again={shown.again}

@@ -7,7 +7,11 @@ import type { INotebookTracker } from '@jupyterlab/notebook';
 import type { TranslationBundle } from '@jupyterlab/translation';
 import type { ILink } from '../kernel/link';
 import type { Links } from '../kernel/links';
-import type { Allowed, Choices, PromptAdmitted } from '../protocol/generated';
+import type {
+  AllowanceRow,
+  Choices,
+  PromptAdmitted
+} from '../protocol/generated';
 import type { IReadable, ISessionView } from '../state/store';
 import { EMPTY } from '../state/transcript';
 import type { WishAction } from '../state/wishes';
@@ -23,7 +27,7 @@ import {
   type Where
 } from '../views/chat/model';
 import { chosenFor } from '../views/chat/drafts';
-import type { Revert } from '../views/chat/revert';
+import type { RequestRevert } from '../views/chat/revert';
 import { Front } from './front';
 import { filing, sharing } from './giving';
 import { Moves } from './moves';
@@ -128,7 +132,7 @@ export class PanelModel implements IChatActions, IReadable<IChatState> {
     return (await this._front.link?.outcome('choose', fields))?.error ?? '';
   };
 
-  revert: Revert = async (action, target = '', overwrite = []) => {
+  revert: RequestRevert = async (action, target = '', overwrite = []) => {
     const fields = this._named({ action, target, overwrite: [...overwrite] });
     return (await this._front.link?.outcome('revert', fields)) ?? {};
   };
@@ -159,7 +163,7 @@ export class PanelModel implements IChatActions, IReadable<IChatState> {
     void this._front.link?.outcome('mode', fields).then(this._note);
   }
 
-  async allowed(revoke?: readonly number[]): Promise<readonly Allowed[]> {
+  async allowed(revoke?: readonly number[]): Promise<readonly AllowanceRow[]> {
     const fields = this._named(
       revoke === undefined ? {} : { revoke: [...revoke] }
     );
@@ -365,7 +369,11 @@ export class PanelModel implements IChatActions, IReadable<IChatState> {
       arriving: session?.known !== true,
       readOnly: session?.head.read_only ?? false,
       failure:
-        failure === '' ? (link?.store.getSnapshot().problem ?? '') : failure,
+        [
+          failure,
+          session?.head.problem,
+          link?.store.getSnapshot().problem
+        ].find(said => said !== undefined && said !== '') ?? '',
       sendKey: this._sendKey
     };
     if (differ(state, this._state)) {
@@ -395,6 +403,8 @@ async function restarted(context: ISessionContext | null): Promise<void> {
     await context.restartKernel();
   } else {
     const name = context.prevKernelName || (kernel?.name ?? '');
+    // A server forgets the session of a dead kernel, and has to be asked for a new one.
+    await context.sessionManager.refreshRunning();
     await context.changeKernel(name === '' ? {} : { name });
   }
 }

@@ -46,7 +46,7 @@ export class PanelWidget extends Widget {
     this._root = createRoot(this.node);
     this._root.render(
       <HostProvider value={labHost(registry, slots, words, languages)}>
-        <Shown model={_model} />
+        <PanelContent model={_model} />
       </HostProvider>
     );
   }
@@ -132,7 +132,7 @@ export class PanelWidget extends Widget {
   }
 }
 
-function Shown({ model }: { model: PanelModel }) {
+function PanelContent({ model }: { model: PanelModel }) {
   const state = useSyncExternalStore(model.subscribe, model.getSnapshot);
   return <Chat state={state} actions={model} />;
 }

@@ -125,7 +125,7 @@ export interface AgentPart {
 /**
  * Something that is always allowed.
  */
-export interface Allowed {
+export interface AllowanceRow {
   /**
    * By which it is taken back.
    */
@@ -587,6 +587,10 @@ export interface SessionHead {
    * What a summary stands for is not told: a message that is not there may still be in the log.
    */
   partial: boolean;
+  /**
+   * One sentence while nothing can be written, since the disk does not answer.
+   */
+  problem?: string;
 }
 /**
  * Nothing runs.
@@ -663,8 +667,10 @@ export interface CompactPolicy {
   result_chars: number;
   judge: boolean;
   min_summary_chars: number;
+  audit: boolean;
   max_share_after: number;
   max_attempts: number;
+  max_failed: number;
   stages: number;
   always_continue: boolean;
   replay: boolean;
@@ -718,7 +724,7 @@ export interface ConvertPolicy {
   media_notice: string;
 }
 /**
- * The notebook goes on with this session from now on.
+ * The notebook goes on with this session from now on, or what a page shows of it changed without a record.
  */
 export interface CurrentNotice {
   kind: 'current';
@@ -745,6 +751,10 @@ export interface Decision {
   };
   tokens_before: number;
   tokens_after: number;
+  /**
+   * What a reader is told of it, made for a page from rule and numbers; a log holds none.
+   */
+  words?: string;
 }
 /**
  * A decider decided.
@@ -1157,7 +1167,14 @@ export interface StepFinishPart {
    */
   cost?: number;
   tokens: Usage;
+  /**
+   * How long it took, without the time in which a person was asked.
+   */
   seconds?: number;
+  /**
+   * How long it waited for a person.
+   */
+  waited_seconds?: number;
   /**
    * What the context held at this request, as the provider counted it.
    */
@@ -1402,7 +1419,7 @@ export interface OutcomeNotice {
   /**
    * What is always allowed here.
    */
-  allowed?: Allowed[];
+  allowed?: AllowanceRow[];
   /**
    * Beside it: the rules that hold for every agent, lowest first.
    */
@@ -1569,6 +1586,7 @@ export interface OverflowPolicy {
   refusals: 'none' | 'opencode' | 'openclaw-2026.2' | 'openclaw-2026.9' | 'union';
   silent: 'none' | 'stopped' | 'all';
   reserve_share: boolean;
+  measured: boolean;
 }
 /**
  * New words of a part, coalesced per tick.
@@ -1631,7 +1649,7 @@ export interface Reply {
   by: string;
 }
 /**
- * A session as it is, in pieces that come in order.
+ * A session as it is, in numbered pieces; a piece may arrive more than once.
  */
 export interface PictureNotice {
   kind: 'picture';
@@ -1642,7 +1660,7 @@ export interface PictureNotice {
   messages: Message[];
   todos: Todo[];
   inbox: PromptAdmitted[];
-  info?: Session;
+  info?: SessionInfo;
   /**
    * What was answered, by the id of the tool call that asked.
    */
@@ -1654,6 +1672,14 @@ export interface PictureNotice {
    */
   decisions: Decision[];
   filling?: Filling;
+  /**
+   * The number of this piece, from 0.
+   */
+  piece?: number;
+  /**
+   * How many there are; the picture is whole when all of them came.
+   */
+  pieces?: number;
   last: boolean;
 }
 /**
@@ -1683,7 +1709,7 @@ export interface PromptAdmitted {
 /**
  * One agent conversation belonging to one notebook.
  */
-export interface Session {
+export interface SessionInfo {
   id: string;
   project_id: string;
   /**
@@ -1968,6 +1994,10 @@ export interface RecordsNotice {
    */
   resync?: string;
   /**
+   * In such an answer: the record that the first of these follows, none missing between them.
+   */
+  after?: number;
+  /**
    * The last notice of that answer.
    */
   last: boolean;
@@ -2040,7 +2070,7 @@ export interface SessionCompacted {
  */
 export interface SessionCreated {
   type: 'session.created';
-  session: Session;
+  session: SessionInfo;
 }
 /**
  * A person deleted the session.
@@ -2078,7 +2108,7 @@ export interface SessionStatus {
  */
 export interface SessionUpdated {
   type: 'session.updated';
-  session: Session;
+  session: SessionInfo;
 }
 /**
  * Limit what this session may spend in all; nothing takes the limit off.
@@ -2316,3 +2346,21 @@ export interface Withdraw {
   session?: string;
   prompt_id: string;
 }
+
+/**
+ * The types of parts that this version knows.
+ */
+export const PART_TYPES: readonly Part['type'][] = [
+  'agent',
+  'compaction',
+  'file',
+  'patch',
+  'reasoning',
+  'retry',
+  'snapshot',
+  'step-finish',
+  'step-start',
+  'subtask',
+  'text',
+  'tool'
+];

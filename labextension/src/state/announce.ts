@@ -2,6 +2,7 @@
  * What is read aloud while an answer grows: whole sentences, and what happens, each once.
  */
 import type { Message, ToolPart } from '../protocol/generated';
+import { prose, sentenceEnd } from './prose';
 import { subject } from './subject';
 import { messages, type ITranscript } from './transcript';
 
@@ -72,7 +73,7 @@ function ofMessage(
     if (part.type === 'text' && !part.synthetic) {
       const from = read.get(part.id) ?? 0;
       const to = busy ? sentenceEnd(part.text) : part.text.length;
-      const text = plain(part.text.slice(from, to));
+      const text = prose(part.text, from, to);
       read.set(part.id, Math.max(from, to));
       return text === '' ? [] : [{ kind: 'words', text }];
     }
@@ -89,19 +90,4 @@ function ofMessage(
 
 function isOver({ state }: ToolPart): boolean {
   return state.status === 'completed' || state.status === 'error';
-}
-
-/** Returns where the last whole sentence or line ends. */
-function sentenceEnd(text: string): number {
-  const ends = [...text.matchAll(/[.!?:](?=\s)|\n/g)];
-  const last = ends.at(-1);
-  return last === undefined ? 0 : last.index + 1;
-}
-
-/** Takes out the signs of Markdown that a voice would read. */
-function plain(text: string): string {
-  return text
-    .replace(/[`*_#>|]+/g, ' ')
-    .replace(/\s+/g, ' ')
-    .trim();
 }

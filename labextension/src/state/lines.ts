@@ -1,25 +1,48 @@
 /**
  * The lines that a stretch of messages is drawn as: pure, so that cell and panel agree.
  *
- * A line is a part, or a run of reads folded into one. What a part type means is known here and
- * in the views only; a type that is not known is passed over, so that an older front end draws
- * what a newer kernel wrote.
+ * A line is a part, or a run of reads folded into one. Here stand the types that mean something to
+ * what stands around them; any other is a line of its own, which views/plain draws, or passes over
+ * where it is not known, so that an older front end draws what a newer kernel wrote.
  */
-import type {
-  AssistantMessage,
-  CompactionPart,
-  ErrorValue,
-  FilePart,
-  Message,
-  Part,
-  PatchPart,
-  ReasoningPart,
-  RetryPart,
-  StepFinishPart,
-  SubtaskPart,
-  TextPart,
-  ToolPart
+import {
+  PART_TYPES,
+  type AssistantMessage,
+  type CompactionPart,
+  type ErrorValue,
+  type Message,
+  type Part,
+  type ReasoningPart,
+  type RetryPart,
+  type SnapshotPart,
+  type StepFinishPart,
+  type StepStartPart,
+  type TextPart,
+  type ToolPart
 } from '../protocol/generated';
+
+/** Where a step began, for a revert: nothing of it is drawn. */
+type HiddenPart = SnapshotPart | StepStartPart;
+
+/** A part that is a line of its own, whatever stands around it; how it is drawn, views/plain says. */
+export type PlainPart = Exclude<
+  Part,
+  | HiddenPart
+  | TextPart
+  | ReasoningPart
+  | ToolPart
+  | RetryPart
+  | StepFinishPart
+  | CompactionPart
+>;
+
+type PlainLine = {
+  [T in PlainPart['type']]: {
+    kind: T;
+    key: string;
+    part: Extract<PlainPart, { type: T }>;
+  };
+}[PlainPart['type']];
 
 export type Line =
   | { kind: 'text'; key: string; part: TextPart }
@@ -27,9 +50,7 @@ export type Line =
   | { kind: 'reasoning'; key: string; part: ReasoningPart }
   | { kind: 'tool'; key: string; part: ToolPart }
   | { kind: 'reads'; key: string; parts: ToolPart[] }
-  | { kind: 'file'; key: string; part: FilePart }
-  | { kind: 'patch'; key: string; part: PatchPart }
-  | { kind: 'subtask'; key: string; part: SubtaskPart }
+  | PlainLine
   /** A sentence for a person, which the model is not shown. */
   | { kind: 'notice'; key: string; part: TextPart }
   /** The newest failed attempt, and how many came right before it. */
@@ -118,12 +139,6 @@ function partLine(part: Part, role: string): Line | null {
       return part.text.trim() === '' ? null : { kind: 'reasoning', key, part };
     case 'tool':
       return { kind: 'tool', key, part };
-    case 'file':
-      return role === 'user' ? null : { kind: 'file', key, part };
-    case 'patch':
-      return part.files.length === 0 ? null : { kind: 'patch', key, part };
-    case 'subtask':
-      return { kind: 'subtask', key, part };
     case 'retry':
       return { kind: 'retry', key, part, before: 0 };
     case 'compaction':
@@ -135,9 +150,37 @@ function partLine(part: Part, role: string): Line | null {
         state: 'running',
         written: ''
       };
-    default:
+    case 'snapshot':
+    case 'step-start':
+    case 'step-finish': // numbered by whoever counts them
       return null;
+    default:
+      return plainLine(part);
   }
+}
+
+function plainLine(part: PlainPart): Line | null {
+  return !isPlain(part) || (part.type === 'patch' && part.files.length === 0)
+    ? null // a newer kernel's, or nothing to tell
+    : ({ kind: part.type, key: part.id, part } as PlainLine);
+}
+
+const KNOWN = new Set<string>(PART_TYPES);
+
+const NO_PLAIN: Record<Exclude<Part, PlainPart>['type'], true> = {
+  compaction: true,
+  reasoning: true,
+  retry: true,
+  snapshot: true,
+  'step-finish': true,
+  'step-start': true,
+  text: true,
+  tool: true
+};
+
+/** Tells whether a part is a line of its own, whatever stands around it. */
+export function isPlain(part: Part): part is PlainPart {
+  return KNOWN.has(part.type) && !(part.type in NO_PLAIN);
 }
 
 /** Whether a text is a sentence for a person about what failed beside the answer. */

@@ -21,7 +21,7 @@ import {
 } from './reverted';
 import { lastError, strayAsks } from './standing';
 import type { IKernelView } from './store';
-import type { IPlace, ITranscript } from './transcript';
+import type { IMessagePlace, ITranscript } from './transcript';
 
 export interface IDrawn {
   segment: ISegment;
@@ -31,6 +31,8 @@ export interface IDrawn {
   interrupted: boolean;
   /** What the agent does, under the newest segment of a turn that runs. */
   status?: Status;
+  /** Why nothing is written at this moment. */
+  problem?: string;
   /** Questions that belong to no call that is shown, such as those of a sub-agent. */
   stray?: readonly Ask[];
   /** How much of it is taken back. */
@@ -118,7 +120,11 @@ function asTold(saved: ISegment, view: IKernelView): IDrawn {
     interrupted:
       !live && saved.end === undefined && isUnfinished(turn.messages),
     ...(segment.open
-      ? { status: transcript.status, stray: strayAsks(transcript) }
+      ? {
+          status: transcript.status,
+          problem: session.head.problem,
+          stray: strayAsks(transcript)
+        }
       : {})
   };
 }
@@ -141,8 +147,9 @@ function ended(saved: ISegment, transcript: ITranscript | null): IDrawn {
   const about = decisions.filter(({ part_id, message_id }) =>
     part_id === undefined ? messages.has(message_id ?? '') : parts.has(part_id)
   );
-  const isSame = about.every(({ id }) =>
-    saved.decisions.some(known => known.id === id)
+  // An older version saved them without their words.
+  const isSame = about.every(({ id, words }) =>
+    saved.decisions.some(known => known.id === id && known.words === words)
   );
   const segment = isSame ? saved : { ...saved, decisions: about };
   const now = { segment, live: false, interrupted: false };
@@ -329,7 +336,7 @@ function isSettled(part: Part): boolean {
   );
 }
 
-function whole({ message }: IPlace): Message | null {
+function whole({ message }: IMessagePlace): Message | null {
   return message.info === undefined ? null : (message as Message);
 }
 

@@ -1,31 +1,20 @@
 /**
  * The fold, as the kernel has it in store/state.py; both are tested on the same fixtures.
  */
-import type {
-  Ask,
-  Filling,
-  Notice,
-  Part,
-  Reply,
-  StepRequest
+import {
+  PART_TYPES,
+  type Ask,
+  type Filling,
+  type Notice,
+  type Part,
+  type Reply,
+  type StepRequest
 } from '../protocol/generated';
-import type { IDraft, ITranscript } from './transcript';
+import { passedOver } from './exhaustive';
+import type { IMessageDraft, ITranscript } from './transcript';
 
-/** The part types that are known here; a part of another type is passed over. */
-const PARTS: Record<Part['type'], true> = {
-  agent: true,
-  compaction: true,
-  file: true,
-  patch: true,
-  reasoning: true,
-  retry: true,
-  snapshot: true,
-  'step-finish': true,
-  'step-start': true,
-  subtask: true,
-  text: true,
-  tool: true
-};
+/** A part of another type is passed over. */
+const PARTS = new Set<string>(PART_TYPES);
 
 /**
  * Applies one notice. A notice that was applied before changes nothing; types that are not known
@@ -46,7 +35,7 @@ function change(now: ITranscript, notice: Notice): Partial<ITranscript> {
         info: notice.info
       }));
     case 'message.part.updated':
-      return notice.part.type in PARTS
+      return PARTS.has(notice.part.type)
         ? at(now, notice.part.message_id, draft => ({
             ...draft,
             parts: put(draft.parts, notice.part)
@@ -70,7 +59,12 @@ function change(now: ITranscript, notice: Notice): Partial<ITranscript> {
   }
 }
 
-function ofSession(now: ITranscript, notice: Notice): Partial<ITranscript> {
+type OfMessage = Extract<Notice, { type: `message.${string}` }>;
+
+function ofSession(
+  now: ITranscript,
+  notice: Exclude<Notice, OfMessage>
+): Partial<ITranscript> {
   switch (notice.type) {
     case 'session.created':
       return {
@@ -105,12 +99,21 @@ function ofSession(now: ITranscript, notice: Notice): Partial<ITranscript> {
       return notice.request.purpose === 'step'
         ? { filling: filling(notice.request) }
         : {};
+    case 'session.checkpoint': // where a reader may begin
+    case 'session.diff': // asked for by whoever shows it
+    case 'session.error': // told when it happens
+      return {};
     default:
       return ofWaiting(now, notice);
   }
 }
 
-function ofWaiting(now: ITranscript, notice: Notice): Partial<ITranscript> {
+type OfWaiting = Extract<
+  Notice,
+  { type: `${'permission' | 'prompt' | 'question'}.${string}` }
+>;
+
+function ofWaiting(now: ITranscript, notice: OfWaiting): Partial<ITranscript> {
   switch (notice.type) {
     case 'permission.asked':
       return asked(now, notice.ask);
@@ -135,7 +138,7 @@ function ofWaiting(now: ITranscript, notice: Notice): Partial<ITranscript> {
     case 'prompt.delivered':
       return { inbox: now.inbox.filter(differs('prompt_id', notice)) };
     default:
-      return {};
+      return passedOver(notice, {});
   }
 }
 
@@ -173,7 +176,7 @@ function differs<K extends string>(name: K, other: Record<K, string>) {
 function at(
   { places }: ITranscript,
   id: string,
-  changed: (draft: IDraft) => IDraft
+  changed: (draft: IMessageDraft) => IMessageDraft
 ): Partial<ITranscript> {
   const index = places.findLastIndex(place => place.id === id);
   const message = changed(places[index]?.message ?? { parts: [] });
@@ -189,7 +192,7 @@ function at(
 function known(
   now: ITranscript,
   id: string,
-  changed: (draft: IDraft) => IDraft
+  changed: (draft: IMessageDraft) => IMessageDraft
 ): Partial<ITranscript> {
   return now.places.some(place => place.id === id) ? at(now, id, changed) : {};
 }

@@ -4,7 +4,7 @@
 import type {
   FileDiff,
   MessageInfo,
-  Session,
+  SessionInfo,
   SessionHead
 } from '../protocol/generated';
 import type { ISegment } from '../protocol/segment';
@@ -32,7 +32,7 @@ export function takenBack({
   places,
   session
 }: Pick<ITranscript, 'places' | 'session'>): ITakenBack | null {
-  const revert: Session['revert'] = session?.revert;
+  const revert: SessionInfo['revert'] = session?.revert;
   const message = revert?.message_id;
   if (revert === undefined || typeof message !== 'string') {
     return null;

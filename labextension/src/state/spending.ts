@@ -1,7 +1,7 @@
 /**
  * What a session has spent, with the sessions it began, and what it may spend.
  */
-import type { Session } from '../protocol/generated';
+import type { SessionInfo } from '../protocol/generated';
 
 export interface ISpending {
   /** US dollars of the requests whose price is known; undefined when no price was. */
@@ -15,7 +15,7 @@ export interface ISpending {
 }
 
 /** Adds it up. */
-export function spending(session: Session | undefined): ISpending {
+export function spending(session: SessionInfo | undefined): ISpending {
   const { below, budget, cost, tokens, unpriced } = session ?? {};
   const known = [cost, below?.cost].filter(one => one !== undefined);
   const all = total(tokens) + total(below?.tokens);
@@ -30,7 +30,7 @@ export function spending(session: Session | undefined): ISpending {
   };
 }
 
-function total(usage: Session['tokens'] | undefined): number {
+function total(usage: SessionInfo['tokens'] | undefined): number {
   const { cache_read, cache_write, input, output, reasoning } = usage ?? {};
   return [cache_read, cache_write, input, output, reasoning].reduce<number>(
     (all, one) => all + (one ?? 0),

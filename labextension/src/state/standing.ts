@@ -3,6 +3,7 @@
  */
 import type { Ask, ErrorValue, Message } from '../protocol/generated';
 import type { ITranscript } from './transcript';
+import { isUndone } from './wishes';
 
 export interface IFilled {
   used: number;
@@ -14,10 +15,24 @@ export interface IFilled {
 }
 
 /** Returns how full the window was at the newest request, and of what; null before the first. */
-export function filled({ filling, places }: ITranscript): IFilled | null {
+export function filled(transcript: ITranscript): IFilled | null {
+  const before = atRequest(transcript);
+  const saved = before === null ? null : savedSince(transcript);
+  return before === null || saved === null
+    ? before
+    : {
+        ...before,
+        used: Math.max(saved.after, before.used - saved.before + saved.after),
+        kinds: {}
+      };
+}
+
+function atRequest({ filling, places }: ITranscript): IFilled | null {
   const measured = reported(places, filling?.message_id);
   if (filling === undefined || filling.tokens <= 0) {
-    return measured === null ? null : { ...measured, kinds: {}, reserve: 0 };
+    return measured === null
+      ? null
+      : { used: measured.used, window: measured.window, kinds: {}, reserve: 0 };
   }
   const { kinds, reserve, tokens, window } = filling;
   const used = measured?.used ?? tokens;
@@ -29,6 +44,35 @@ export function filled({ filling, places }: ITranscript): IFilled | null {
   return { used, window, kinds: Object.fromEntries(scaled), reserve };
 }
 
+/** Returns what a compaction made of the history after the newest request, in tokens. */
+function savedSince({
+  decisions,
+  filling,
+  places
+}: ITranscript): { before: number; after: number } | null {
+  const at =
+    filling === undefined
+      ? (reported(places)?.at ?? places.length)
+      : places.findLastIndex(({ id }) => id === filling.message_id);
+  if (at < 0) {
+    return null;
+  }
+  for (const { message } of places.slice(at + 1).toReversed()) {
+    const { info } = message;
+    if (info === undefined || !isSummary(message)) {
+      continue;
+    }
+    const made = decisions.findLast(
+      ({ action, message_id }) =>
+        action === 'summarise' && message_id === info.id
+    );
+    if (made !== undefined && !isUndone(decisions, info.id)) {
+      return { before: made.tokens_before, after: made.tokens_after };
+    }
+  }
+  return null;
+}
+
 /** A summary is written in a request of its own, which says nothing of the conversation's window. */
 function isSummary({ info }: Pick<Partial<Message>, 'info'>): boolean {
   return info?.role === 'assistant' && info.summary;
@@ -38,8 +82,9 @@ function isSummary({ info }: Pick<Partial<Message>, 'info'>): boolean {
 function reported(
   places: ITranscript['places'],
   messageId?: string
-): { used: number; window: number } | null {
-  for (const { id, message } of places.toReversed()) {
+): { used: number; window: number; at: number } | null {
+  for (let at = places.length - 1; at >= 0; at -= 1) {
+    const { id, message } = places[at] ?? { id: '', message: { parts: [] } };
     for (const part of message.parts.toReversed()) {
       if (
         (messageId === undefined ? !isSummary(message) : messageId === id) &&
@@ -47,7 +92,7 @@ function reported(
         part.context_tokens !== undefined &&
         part.window !== undefined
       ) {
-        return { used: part.context_tokens, window: part.window };
+        return { used: part.context_tokens, window: part.window, at };
       }
     }
   }

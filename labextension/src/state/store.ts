@@ -13,6 +13,7 @@ import type {
   RecordsNotice,
   SessionHead
 } from '../protocol/generated';
+import { messagesOf, Pieces } from './pieces';
 import { reduce } from './reduce';
 import { EMPTY, type ITranscript } from './transcript';
 
@@ -68,7 +69,7 @@ interface IWaiting {
   after: number | null;
   /** Records that came meanwhile. */
   later: Notice[];
-  pieces: PictureNotice[];
+  pieces: Pieces;
   /** How often the kernel may still remind us of what we miss before we ask again. */
   patience: number;
 }
@@ -165,7 +166,12 @@ export class KernelStore implements IReadable<IKernelView> {
       }
     }
     const later = waiting?.later ?? [];
-    this._waiting.set(id, { after, later, pieces: [], patience: PATIENCE });
+    this._waiting.set(id, {
+      after,
+      later,
+      pieces: waiting?.pieces ?? new Pieces(),
+      patience: PATIENCE
+    });
     this._askAgain(id, after);
   }
 
@@ -206,19 +212,39 @@ export class KernelStore implements IReadable<IKernelView> {
     }
   }
 
-  private _records({ session: id, records, resync, last }: RecordsNotice) {
-    const told = records as unknown as Notice[];
+  private _records(notice: RecordsNotice) {
+    const { session: id, resync, last } = notice;
+    const told = notice.records as unknown as Notice[];
     const waiting = this._waiting.get(id);
     if (resync !== undefined) {
-      this._fold(id, told);
-      if (last && waiting?.after !== null) {
-        this._waiting.delete(id);
-        this._follow(id, waiting?.later ?? []);
-      }
+      this._missed(id, told, notice.after, last);
     } else if (waiting !== undefined) {
       waiting.later.push(...told);
     } else {
       this._follow(id, told);
+    }
+  }
+
+  /** Folds what was asked for again, also by another page: that may know more than this one. */
+  private _missed(
+    id: string,
+    told: Notice[],
+    after: number | undefined,
+    last: boolean
+  ): void {
+    const { known, transcript } = this._session(id);
+    const waiting = this._waiting.get(id);
+    // A kernel of an older version does not say what its records follow.
+    if (known && after !== undefined && after > transcript.seq) {
+      if (waiting === undefined) {
+        this.again(id, transcript.seq);
+      }
+      return;
+    }
+    this._fold(id, told);
+    if (last && waiting?.after !== null) {
+      this._waiting.delete(id);
+      this._follow(id, waiting?.later ?? []);
     }
   }
 
@@ -248,21 +274,20 @@ export class KernelStore implements IReadable<IKernelView> {
 
   private _picture(notice: PictureNotice): void {
     const waiting = this._waiting.get(notice.session);
-    if (waiting === undefined) {
+    const { known, transcript: before } = this._session(notice.session);
+    if (known && waiting?.after !== null && notice.seq < before.seq) {
+      // Another page asked for it, before what is known here.
       return;
     }
-    if (waiting.pieces[0]?.resync !== notice.resync) {
-      waiting.pieces = [];
-    }
-    waiting.pieces.push(notice);
-    if (!notice.last) {
+    const pieces = waiting?.pieces.add(notice);
+    const last = pieces?.at(-1);
+    if (!waiting || !pieces || last === undefined) {
       return;
     }
     this._waiting.delete(notice.session);
-    const before = this._session(notice.session).transcript;
     this._put(notice.session, {
-      head: notice.head,
-      transcript: pictured(waiting.pieces, notice, before),
+      head: last.head,
+      transcript: pictured(pieces, last, before),
       known: true
     });
     this._follow(notice.session, waiting.later);
@@ -343,9 +368,10 @@ function pictured(
     seq,
     ...(info === undefined ? {} : { session: info }),
     status: head.status,
-    places: pieces
-      .flatMap(piece => piece.messages)
-      .map(message => ({ id: message.info.id, message })),
+    places: messagesOf(pieces).map(message => ({
+      id: message.info.id,
+      message
+    })),
     todos,
     asks: head.asks,
     // A kernel of an older version tells none.

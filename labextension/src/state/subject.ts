@@ -6,6 +6,7 @@ import type {
   ToolCompleted,
   ToolPart
 } from '../protocol/generated';
+import { passedOver } from './exhaustive';
 
 /** Inputs that name the subject of a call, the first found wins. */
 const SUBJECTS = [
@@ -44,9 +45,13 @@ function oneLine(text: string): string {
   return rest.length > 0 ? `${first} …` : first;
 }
 
-/** Returns the exact input, as code where it is code. */
+/** Returns the exact input, as code where it is code, and as the difference where that is known. */
 export function input(part: ToolPart): { text: string; language: string } {
   const { state, tool } = part;
+  const diff = 'metadata' in state ? state.metadata.diff : undefined;
+  if (typeof diff === 'string' && diff.trim() !== '') {
+    return { text: diff, language: 'diff' };
+  }
   if (state.status === 'pending' && state.raw !== '') {
     return { text: state.raw, language: 'json' };
   }
@@ -73,8 +78,10 @@ export function output(part: ToolPart): string {
       const partial = state.metadata.output;
       return typeof partial === 'string' ? partial : '';
     }
-    default:
+    case 'pending':
       return '';
+    default:
+      return passedOver(state, '');
   }
 }
 
@@ -90,11 +97,17 @@ export function attachments(part: ToolPart): readonly Attachment[] {
   return found.filter(({ url }) => url !== '');
 }
 
-/** Returns how long the call took, in seconds; null while it runs. */
+/** Returns how long the call took without the answer of a person, in seconds; null while it runs. */
 export function duration(part: ToolPart): number | null {
   const { state } = part;
   if (!('time' in state) || state.time.end === undefined) {
     return null;
   }
-  return (state.time.end - state.time.start) / 1000;
+  return Math.max(0, state.time.end - state.time.start - waited(part)) / 1000;
+}
+
+/** Returns for how much of a call's time a person was asked, in milliseconds. */
+export function waited({ state }: ToolPart): number {
+  const told = 'metadata' in state ? state.metadata.waited_ms : undefined;
+  return typeof told === 'number' && told > 0 ? told : 0;
 }

@@ -11,19 +11,19 @@ import type {
   PromptAdmitted,
   QuestionAsked,
   Reply,
-  Session,
+  SessionInfo,
   Status,
   Todo
 } from '../protocol/generated';
 
 /** The place of a message; parts may arrive before the info does. */
-export interface IPlace {
+export interface IMessagePlace {
   id: string;
-  message: IDraft;
+  message: IMessageDraft;
 }
 
 /** A message as far as it is known. */
-export interface IDraft {
+export interface IMessageDraft {
   info?: MessageInfo;
   parts: Part[];
 }
@@ -31,9 +31,9 @@ export interface IDraft {
 export interface ITranscript {
   /** The highest sequence number seen; what comes again changes nothing. */
   seq: number;
-  session?: Session;
+  session?: SessionInfo;
   status: Status;
-  places: readonly IPlace[];
+  places: readonly IMessagePlace[];
   todos: readonly Todo[];
   /** Questions that nobody answered yet, in order. */
   asks: readonly Ask[];

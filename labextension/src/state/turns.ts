@@ -1,8 +1,9 @@
 /**
  * A session as the panel shows it: what a person said, and what the agent did about it.
  */
-import type { FilePart, Message, Origin } from '../protocol/generated';
-import type { IPlace, ITranscript } from './transcript';
+import type { Message, Origin } from '../protocol/generated';
+import { isPlain, type PlainPart } from './lines';
+import type { IMessagePlace, ITranscript } from './transcript';
 
 export interface ITurn {
   key: string;
@@ -10,12 +11,12 @@ export interface ITurn {
   prompt: string | null;
   /** Where the words were said. */
   origin?: Origin;
-  /** What was attached to the words. */
-  files: readonly FilePart[];
+  /** What came with the words: files, an agent that was named. */
+  attached: readonly PlainPart[];
   /** The agent's messages. */
   messages: Message[];
   /** What the turn was made of; the same places are the same turn. */
-  places: readonly IPlace[];
+  places: readonly IMessagePlace[];
 }
 
 /**
@@ -28,7 +29,7 @@ export function turns(
   { places }: ITranscript,
   before: readonly ITurn[] = []
 ): readonly ITurn[] {
-  const groups: IPlace[][] = [];
+  const groups: IMessagePlace[][] = [];
   for (const place of places) {
     if (place.message.info === undefined) {
       continue;
@@ -49,7 +50,7 @@ export function turns(
 }
 
 /** Returns what a person said in a message; null when it holds no words of a person. */
-function said({ message }: IPlace): string | null {
+function said({ message }: IMessagePlace): string | null {
   if (message.info?.role !== 'user') {
     return null;
   }
@@ -61,7 +62,7 @@ function said({ message }: IPlace): string | null {
   return texts.length === 0 ? null : texts.join('\n\n');
 }
 
-function turn(places: IPlace[]): ITurn {
+function turn(places: IMessagePlace[]): ITurn {
   const [first, ...rest] = places;
   const prompt = first === undefined ? null : said(first);
   const info = first?.message.info;
@@ -70,16 +71,17 @@ function turn(places: IPlace[]): ITurn {
     key: first?.id ?? '',
     prompt,
     origin: info?.role === 'user' ? info.origin : undefined,
-    files:
-      prompt === null
-        ? []
-        : (first?.message.parts.filter(part => part.type === 'file') ?? []),
+    attached:
+      prompt === null ? [] : (first?.message.parts.filter(isPlain) ?? []),
     messages: own.map(({ message }) => message as Message),
     places
   };
 }
 
-function same(one: readonly IPlace[], other: readonly IPlace[]): boolean {
+function same(
+  one: readonly IMessagePlace[],
+  other: readonly IMessagePlace[]
+): boolean {
   return (
     one.length === other.length &&
     one.every((place, index) => place === other[index])

@@ -15,6 +15,8 @@ interface IStanding {
   wish: Wish | null;
   /** What it was chosen for: a part, or its whole message. */
   chosen: string | null;
+  /** The pin or the exclusion that holds. */
+  held: Decision | null;
   /** Whether a rule, and no person, left it out. */
   aside: boolean;
   /** How its output was cut or cleared, as far as that holds. */
@@ -67,6 +69,7 @@ export function standing(decisions: readonly Decision[]): IStanding {
       : own.findLast(({ action }) => shown.includes(action));
   return {
     wish,
+    held: newest ?? null,
     aside,
     chosen: newest?.part_id ?? newest?.message_id ?? null,
     reduction: reduction ?? null

@@ -1,24 +1,26 @@
 /**
  * The sign of what was scraped off the page: a dashed strip that can be looked under.
  */
-import type { Decision } from '../protocol/generated';
+import type { CompactionPart, Decision } from '../protocol/generated';
 import type { CompactionState } from '../state/lines';
 import { isUndone } from '../state/wishes';
 import { Fold } from './fold';
 import { useHost, type IWords } from './host';
+import { Scraped } from './scraped';
 import { Buttons } from './wish';
 
 /** Draws a compaction and, when opened, the summary that took the place of what it covers. */
 export function Compaction({
   summary,
   state,
-  overflow,
+  mark,
   written,
   decisions
 }: {
   summary: string;
   state: CompactionState;
-  overflow: boolean;
+  /** What asked for it. */
+  mark: CompactionPart;
   /** The id of the summary's message. */
   written: string;
   decisions: readonly Decision[];
@@ -30,7 +32,13 @@ export function Compaction({
         words.__('Undone'),
         words.__('the model sees again what this summary stood for')
       ]
-    : told(state, overflow, words);
+    : told(state, mark, words);
+  const lost = decisions.findLast(
+    decision =>
+      decision.action === 'summarise' &&
+      decision.message_id === written &&
+      (decision.words ?? '') !== ''
+  );
   const head = (
     <span className="plm-Strip-text">
       <strong>{what}</strong> {more}
@@ -52,6 +60,7 @@ export function Compaction({
       }
     >
       <Markdown text={summary} />
+      {lost !== undefined && <Scraped decision={lost} />}
       {state === 'done' && !undone && (
         <p className="plm-Wish">
           <Buttons
@@ -72,7 +81,7 @@ export function Compaction({
 
 function told(
   state: CompactionState,
-  overflow: boolean,
+  mark: CompactionPart,
   words: IWords
 ): readonly [what: string, more: string] {
   switch (state) {
@@ -89,9 +98,17 @@ function told(
     case 'done':
       return [
         words.__('Compacted'),
-        overflow
-          ? words.__('because the context no longer fitted')
-          : words.__('older turns are told in a summary')
+        words.__(
+          'A summary of earlier messages, %1; all are kept',
+          why(mark, words)
+        )
       ];
   }
+}
+
+function why({ auto, overflow }: CompactionPart, words: IWords): string {
+  if (overflow) {
+    return words.__('the context no longer fitted');
+  }
+  return auto ? words.__('the context was nearly full') : words.__('as asked');
 }

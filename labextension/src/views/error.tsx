@@ -3,6 +3,7 @@
  */
 import { useEffect, useState } from 'react';
 import type { ErrorValue, RetryPart } from '../protocol/generated';
+import { passedOver } from '../state/exhaustive';
 import { seconds } from '../state/format';
 import { mayRetry } from '../state/standing';
 import { useActions, type IActions } from './actions';
@@ -83,7 +84,13 @@ export function Stopped({ words: said }: { words: string }) {
 }
 
 /** Draws a request that failed and was sent again, as often as that was. */
-export function Retry({ part, before }: { part: RetryPart; before: number }) {
+export function RetryNote({
+  part,
+  before
+}: {
+  part: RetryPart;
+  before: number;
+}) {
   const { words } = useHost();
   const { attempt, error, time } = part;
   const sent = useIsPast(time.end ?? 0);
@@ -153,7 +160,10 @@ function whatToDo(error: ErrorValue, words: IWords): string {
         : words.__('Ask again, or choose another model.');
     case 'content-filter':
       return words.__('Say it in other words, or choose another model.');
-    default:
+    case 'aborted':
+    case 'unknown':
       return '';
+    default:
+      return passedOver(error, '');
   }
 }

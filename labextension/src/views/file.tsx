@@ -37,7 +37,14 @@ export function File({ file }: { file: Attachment | FilePart }) {
       />
     );
   }
-  return <span className="plm-Chip">{name}</span>;
+  return (
+    <span className="plm-Chip">
+      {name}
+      {name !== file.mime && (
+        <span className="plm-Chip-kind"> ({file.mime})</span>
+      )}
+    </span>
+  );
 }
 
 /** Returns a file's address; for a picture that the log keeps, once the kernel has shown it. */

@@ -10,19 +10,23 @@ import { Sign } from './sign';
 export interface IFootProps {
   messages: readonly Message[];
   status: Status;
+  /** Why nothing is written at this moment. */
+  problem?: string;
   /** A question waits for a person. */
   asks: boolean;
 }
 
 /** Draws the line; its button stops the turn. */
-export function Foot({ messages, status, asks }: IFootProps) {
+export function Foot({ messages, status, problem, asks }: IFootProps) {
   const { words } = useHost();
   const actions = useActions();
   return (
     <div className="plm-Foot">
       <Sign state={asks ? 'waiting' : 'running'} />
       <span className="plm-Foot-words">
-        {status.type === 'retry' ? (
+        {problem !== undefined ? (
+          problem
+        ) : status.type === 'retry' ? (
           <Countdown
             message={status.message}
             attempt={status.attempt + 1}

@@ -7,12 +7,12 @@ import { useActions } from './actions';
 import { useHost } from './host';
 
 /** What a person chose and wrote of one question. */
-interface IGiven {
+interface IGivenAnswer {
   labels: readonly string[];
   own: string;
 }
 
-const NOTHING: IGiven = { labels: [], own: '' };
+const NOTHING: IGivenAnswer = { labels: [], own: '' };
 
 /** Draws open questions; where nobody listens it says where they can be answered. */
 export function Interview({ asked }: { asked: QuestionAsked }) {
@@ -20,19 +20,19 @@ export function Interview({ asked }: { asked: QuestionAsked }) {
   const actions = useActions();
   const answer = actions?.answer;
   const { question_id: id, questions } = asked;
-  const [given, setGiven] = useState<readonly IGiven[]>([]);
+  const [given, setGiven] = useState<readonly IGivenAnswer[]>([]);
   const [isSent, setSent] = useState(false);
   const only = questions.length === 1 ? questions[0] : undefined;
   const atOnce = only !== undefined && !only.multiple;
 
-  const send = (all: readonly IGiven[]) => {
+  const send = (all: readonly IGivenAnswer[]) => {
     setSent(true);
     answer?.(
       id,
       questions.map((question, index) => inWords(question, all[index]))
     );
   };
-  const change = (index: number, changed: IGiven) => {
+  const change = (index: number, changed: IGivenAnswer) => {
     const all = questions.map((_, at) =>
       at === index ? changed : (given[at] ?? NOTHING)
     );
@@ -113,7 +113,7 @@ export function Interview({ asked }: { asked: QuestionAsked }) {
 
 interface IOneProps {
   question: Question;
-  given: IGiven;
+  given: IGivenAnswer;
   isOff: boolean;
   /** Nothing can be answered here. */
   isStatic: boolean;
@@ -246,7 +246,11 @@ export function digitOf(event: {
   return /^[1-9]$/.test(event.key) ? Number(event.key) : null;
 }
 
-function chosen(question: Question, given: IGiven, label: string): IGiven {
+function chosen(
+  question: Question,
+  given: IGivenAnswer,
+  label: string
+): IGivenAnswer {
   const had = given.labels.includes(label);
   if (question.multiple) {
     const labels = had
@@ -258,7 +262,10 @@ function chosen(question: Question, given: IGiven, label: string): IGiven {
 }
 
 /** Returns the labels in the order of the question, and own words after them. */
-function inWords(question: Question, given: IGiven | undefined): string[] {
+function inWords(
+  question: Question,
+  given: IGivenAnswer | undefined
+): string[] {
   const { labels, own } = given ?? NOTHING;
   const pressed = question.options
     .map(({ label }) => label)

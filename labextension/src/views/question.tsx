@@ -22,7 +22,7 @@ function offered(ask: Ask): readonly Answer[] {
 }
 
 /** Draws a question; where nobody listens it says where it can be answered. */
-export function Question({
+export function PermissionPrompt({
   ask,
   above = false
 }: {

@@ -15,17 +15,17 @@ import type { Taken } from '../state/reverted';
 import { about } from '../state/wishes';
 import { Changes } from './changes';
 import { Compaction } from './compaction';
-import { Failure, Retry, Stopped } from './error';
-import { File } from './file';
+import { Failure, RetryNote, Stopped } from './error';
 import { Fold } from './fold';
 import { Foot } from './foot';
 import { useHost, type IWords } from './host';
 import { modeNamed } from './modes';
-import { Question } from './question';
+import { Plain } from './plain';
+import { PermissionPrompt } from './question';
 import { Step } from './step';
 import { Text } from './text';
 import { AskInput, Reads, Tool } from './tool';
-import { Wish, Wished } from './wish';
+import { ContextEditNote, Wished } from './wish';
 
 export interface ISegmentProps {
   segment: ISegment;
@@ -33,6 +33,8 @@ export interface ISegmentProps {
   live?: boolean;
   /** What the agent does; with it the newest segment ends in a line that says so. */
   status?: Status;
+  /** Why nothing is written at this moment. */
+  problem?: string;
   /** It was being written when its kernel ended. */
   interrupted?: boolean;
   /** Questions that belong to no call that is shown. */
@@ -59,6 +61,7 @@ export function Segment({
   segment,
   live = false,
   status: doing,
+  problem,
   interrupted = false,
   stray = [],
   again = false,
@@ -116,7 +119,7 @@ export function Segment({
       {stray.map(ask => (
         <div key={ask.id} className="plm-Stray">
           {ask.call_id !== undefined && <AskInput ask={ask} />}
-          <Question ask={ask} />
+          <PermissionPrompt ask={ask} />
         </div>
       ))}
       {interrupted && (
@@ -130,6 +133,7 @@ export function Segment({
         <Foot
           messages={messages}
           status={doing}
+          problem={problem}
           asks={segment.asks.length + (segment.questions ?? []).length > 0}
         />
       )}
@@ -145,6 +149,14 @@ function Moded({ mode }: { mode: string }) {
       {words.__('Permission mode: %1', modeNamed(mode, words))}
     </p>
   );
+}
+
+/** Returns the words with which the turn was stopped; empty when it was not. */
+function stoppedWith({ messages }: ISegment): string {
+  const errors = messages.map(({ info }) =>
+    info.role === 'assistant' ? info.error : undefined
+  );
+  return errors.findLast(error => error?.type === 'aborted')?.message ?? '';
 }
 
 function isFirst({ first_step, start }: ISegment): boolean {
@@ -177,7 +189,11 @@ function LineView({ line, segment, live, newest, again }: ILineProps) {
     case 'prompt':
       return (
         <>
-          <blockquote className="plm-Prompt" aria-label={words.__('You said')}>
+          <blockquote
+            className="plm-Prompt"
+            dir="auto"
+            aria-label={words.__('You said')}
+          >
             {line.part.text}
           </blockquote>
           <Wished
@@ -206,24 +222,11 @@ function LineView({ line, segment, live, newest, again }: ILineProps) {
           over={!live && !segment.open}
           newest={newest}
           live={live}
+          ended={stoppedWith(segment)}
         />
       );
     case 'reads':
       return <Reads parts={line.parts} decisions={segment.decisions} />;
-    case 'file':
-      return <File file={line.part} />;
-    case 'patch':
-      return (
-        <p className="plm-Muted">
-          {words.__('Changed: %1', listed(line.part.files, words))}
-        </p>
-      );
-    case 'subtask':
-      return (
-        <p className="plm-Muted">
-          {words.__('Handed to %1: %2', line.part.agent, line.part.description)}
-        </p>
-      );
     case 'notice':
       return (
         <p className="plm-Muted" role="note">
@@ -231,7 +234,7 @@ function LineView({ line, segment, live, newest, again }: ILineProps) {
         </p>
       );
     case 'retry':
-      return <Retry part={line.part} before={line.before} />;
+      return <RetryNote part={line.part} before={line.before} />;
     case 'step':
       return <Step part={line.part} number={line.number} />;
     case 'compaction':
@@ -239,24 +242,24 @@ function LineView({ line, segment, live, newest, again }: ILineProps) {
         <Compaction
           summary={line.summary}
           state={line.state}
-          overflow={line.part.overflow}
+          mark={line.part}
           written={line.written}
           decisions={segment.decisions}
         />
       );
     case 'error':
       return <Failure error={line.error} again={again} />;
+    default:
+      return (
+        <>
+          <Plain part={line.part} />
+          <Wished
+            target={line.part.id}
+            decisions={about(segment.decisions, line.part)}
+          />
+        </>
+      );
   }
-}
-
-/** So many files are named; the rest is counted. */
-const MOST_FILES = 5;
-
-function listed(files: readonly string[], words: IWords): string {
-  const names = files.slice(0, MOST_FILES).join(', ');
-  return files.length > MOST_FILES
-    ? words.__('%1 and %2 more', names, files.length - MOST_FILES)
-    : names;
 }
 
 function Reasoning({
@@ -276,7 +279,7 @@ function Reasoning({
   return (
     <Fold className="plm-Reasoning" head={<span>{head}</span>}>
       <Markdown text={part.text} />
-      <Wish target={part.id} decisions={decisions} />
+      <ContextEditNote target={part.id} decisions={decisions} />
     </Fold>
   );
 }

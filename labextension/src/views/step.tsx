@@ -26,18 +26,29 @@ export function Step({
     sent,
     words.__('%1 out', count(tokens.output + tokens.reasoning)),
     part.cost === undefined ? words.__('cost unknown') : dollars(part.cost),
-    ...(part.seconds === undefined ? [] : [seconds(part.seconds)])
+    ...(part.seconds === undefined ? [] : [seconds(part.seconds)]),
+    ...(part.waited_seconds === undefined
+      ? []
+      : [words.__('%1 for your answers', seconds(part.waited_seconds))])
   ];
+  const cut = part.reason === 'length' && (
+    <p className="plm-Muted" role="note">
+      ✂ {words.__('The answer was cut at its length limit. Ask it to go on.')}
+    </p>
+  );
   return (
-    <div className="plm-Step">
-      <span>
-        {tokens.estimated && '≈ '}
-        {facts.map(unbroken).join('\u00a0· ')}
-      </span>
-      {part.window !== undefined && part.context_tokens !== undefined && (
-        <Gauge used={part.context_tokens} window={part.window} />
-      )}
-    </div>
+    <>
+      <div className="plm-Step">
+        <span>
+          {tokens.estimated && '≈ '}
+          {facts.map(unbroken).join('\u00a0· ')}
+        </span>
+        {part.window !== undefined && part.context_tokens !== undefined && (
+          <Gauge used={part.context_tokens} window={part.window} />
+        )}
+      </div>
+      {cut}
+    </>
   );
 }
 

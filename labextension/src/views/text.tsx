@@ -19,6 +19,7 @@ export function Text({ text, live }: { text: string; live: boolean }) {
         <div
           key={first}
           className="plm-Block"
+          dir="auto"
           data-joined={pieces.length > 1}
           data-continues={continues}
         >

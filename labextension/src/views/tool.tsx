@@ -31,12 +31,13 @@ import { Attachments } from './file';
 import { Fold } from './fold';
 import { useHost, type IWords } from './host';
 import { Answered, Interview } from './interview';
-import { Question } from './question';
+import { PermissionPrompt } from './question';
 import { Scraped, trimmed } from './scraped';
 import { Sign, type State } from './sign';
+import { useTail } from './tail';
 import { Task, taskOf } from './task';
 import { Todos } from './todos';
-import { Wish } from './wish';
+import { ContextEditNote } from './wish';
 
 export interface IToolProps {
   part: ToolPart;
@@ -54,6 +55,8 @@ export interface IToolProps {
   newest: boolean;
   /** Time passes here. */
   live?: boolean;
+  /** Why the turn was stopped, in words that stand at its end. */
+  ended?: string;
 }
 
 /** So many characters of name and subject have room in one line of a narrow place. */
@@ -68,7 +71,8 @@ export function Tool({
   decisions = [],
   over,
   newest,
-  live = false
+  live = false,
+  ended = ''
 }: IToolProps) {
   const { words } = useHost();
   const state = stateOf(part, ask ?? asked, over);
@@ -125,14 +129,14 @@ export function Tool({
         <Task part={part} over={over} />
         {state === 'waiting' && isOthers(ask, part) && <AskInput ask={ask} />}
         {ask !== undefined && state === 'waiting' && (
-          <Question ask={ask} above={!asksByDiff} />
+          <PermissionPrompt ask={ask} above={!asksByDiff} />
         )}
         {(own === null || state === 'error') && !shows(part) && (
-          <Output part={part} state={state} />
+          <Output part={part} state={state} ended={ended} />
         )}
         {reduction !== null && <Scraped decision={reduction} />}
         {['completed', 'error'].includes(part.state.status) && (
-          <Wish target={part.id} decisions={decisions} />
+          <ContextEditNote target={part.id} decisions={decisions} />
         )}
       </div>
     </Fold>
@@ -240,18 +244,30 @@ function Input({ part }: { part: ToolPart }) {
   );
 }
 
-function Output({ part, state }: { part: ToolPart; state: State }) {
+function Output({
+  part,
+  state,
+  ended
+}: {
+  part: ToolPart;
+  state: State;
+  ended: string;
+}) {
   const { Printed, words } = useHost();
   const text = output(part);
-  const failed = part.state.status === 'error' ? part.state.error : '';
+  const said = part.state.status === 'error' ? part.state.error : '';
+  const failed = said === ended ? '' : said;
   const files = attachments(part);
-  if (text === '' && failed === '' && files.length === 0) {
+  const isEmpty = text === '' && failed === '' && files.length === 0;
+  const place = useTail(state === 'running' && !isEmpty);
+  if (isEmpty) {
     return state === 'completed' ? (
       <p className="plm-Muted plm-Tool-output">{words.__('No output.')}</p>
     ) : null;
   }
   return (
     <section
+      ref={place}
       className="plm-Tool-output"
       tabIndex={reach(`${text}\n${failed}`)}
       aria-label={words.__('Output')}
@@ -306,7 +322,9 @@ function remark(state: State, words: IWords): string {
       return words.__('running');
     case 'stopped':
       return words.__('stopped');
-    default:
+    case 'completed':
+    case 'error':
+    case 'pending':
       return '';
   }
 }

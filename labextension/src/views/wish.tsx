@@ -5,16 +5,20 @@ import { createContext, useContext, useState } from 'react';
 import type { Decision } from '../protocol/generated';
 import { standing, type WishAction } from '../state/wishes';
 import { useHost } from './host';
+import { told } from './scraped';
 
 /** Tells the kernel a choice; resolves to what hindered it, or to nothing. */
-export type Choose = (action: WishAction, target: string) => Promise<string>;
+export type EditContext = (
+  action: WishAction,
+  target: string
+) => Promise<string>;
 
-const ChooseContext = createContext<Choose | null>(null);
+const ChooseContext = createContext<EditContext | null>(null);
 
 export const ChooseProvider = ChooseContext.Provider;
 
 /** Returns how to choose what the model sees, or null where nobody listens. */
-export function useChoose(): Choose | null {
+export function useChoose(): EditContext | null {
   return useContext(ChooseContext);
 }
 
@@ -25,14 +29,15 @@ export interface IChoiceProps {
 }
 
 /** Draws what holds for a part by a person's wish, and what can be chosen. */
-export function Wish({ target, decisions }: IChoiceProps) {
+export function ContextEditNote({ target, decisions }: IChoiceProps) {
   const { words } = useHost();
   const choose = useChoose();
-  const { wish, aside, chosen, reduction } = standing(decisions);
+  const { wish, held, aside, chosen, reduction } = standing(decisions);
+  const said = held === null ? '' : told(held, words);
   if (wish === 'pin') {
     return (
       <p className="plm-Wish" data-wish="pin">
-        <span>{words.__('Pinned: kept in every request.')}</span>
+        <span>{said}</span>
         <Buttons
           target={chosen ?? target}
           offered={[['unpin', words.__('Unpin'), '']]}
@@ -43,7 +48,7 @@ export function Wish({ target, decisions }: IChoiceProps) {
   if (wish === 'drop') {
     return (
       <p className="plm-Wish plm-Strip" data-wish="drop">
-        <span>{words.__('Left out, as you asked.')}</span>
+        <span>{said}</span>
         <Buttons
           target={chosen ?? target}
           offered={[['restore', words.__('Restore'), '']]}
@@ -54,11 +59,7 @@ export function Wish({ target, decisions }: IChoiceProps) {
   if (aside) {
     return (
       <p className="plm-Wish plm-Strip" data-wish="aside">
-        <span>
-          {words.__(
-            'Left out: it belongs to a compaction that failed, and the model is not told of it.'
-          )}
-        </span>
+        <span>{said}</span>
       </p>
     );
   }
@@ -99,7 +100,7 @@ export function Wish({ target, decisions }: IChoiceProps) {
 export function Wished({ target, decisions }: IChoiceProps) {
   const { wish, aside } = standing(decisions);
   return wish === null && !aside ? null : (
-    <Wish target={target} decisions={decisions} />
+    <ContextEditNote target={target} decisions={decisions} />
   );
 }
 

@@ -4,6 +4,7 @@
  * A comm is answered by a thread of its own where the kernel has subshells; elsewhere the kernel
  * answers when its cell is done, and until then the page shows what is saved.
  */
+import { newId } from '../state/ids';
 import type { KernelNotice } from '../state/store';
 import { KernelStore, type IReadable } from '../state/store';
 import { EMPTY, type ITranscript } from '../state/transcript';
@@ -37,14 +38,13 @@ export class Followed implements IReadable<IFollowed> {
   private readonly _readers = new Set<() => void>();
   private _state: IFollowed = { transcript: EMPTY, known: false, ended: false };
   private _lookers = 0;
-  private _asked = 0;
   private _timer: ReturnType<typeof setTimeout> | null = null;
 
   constructor(private readonly _model: IModel) {
     this._session = _model.get('session');
     this._store = new KernelStore((_, after) => {
-      this._asked += 1;
-      this._send({ kind: 'resync', id: String(this._asked), after });
+      // Other pages hear the answer, too, and tell it from their own by its id.
+      this._send({ kind: 'resync', id: newId(), after });
     });
     this._store.subscribe(this._changed);
     _model.on('msg:custom', this._told);

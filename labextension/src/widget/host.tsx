@@ -95,7 +95,7 @@ function Drawn({ text, draw, as: Place }: IDrawnProps) {
     place.current?.replaceChildren(drawn.current(text));
   }, [text]);
   return Place === undefined ? (
-    <div className="plm-Rendered">
+    <div className="plm-Rendered" dir="auto">
       <div
         className="jp-RenderedHTMLCommon jp-RenderedMarkdown"
         ref={place as React.RefObject<HTMLDivElement>}

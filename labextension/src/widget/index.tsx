@@ -19,12 +19,12 @@ import { dress } from './theme';
 
 const FOLLOWED = new Map<string, Followed>();
 
-interface IGiven {
+interface IModelProps {
   model: IModel;
 }
 
 /** Begins to follow, and draws where the widget's page of words stands. */
-function initialize({ model }: IGiven): () => void {
+function initialize({ model }: IModelProps): () => void {
   const followed = followedBy(model);
   const places = new Places(mark(model), place => draw(place, followed));
   return () => {
@@ -35,7 +35,7 @@ function initialize({ model }: IGiven): () => void {
 }
 
 /** Draws where the widget itself stands, such as in a box of widgets. */
-function render({ model, el }: IGiven & { el: HTMLElement }): () => void {
+function render({ model, el }: IModelProps & { el: HTMLElement }): () => void {
   return draw(el, followedBy(model));
 }
 
@@ -58,7 +58,7 @@ function draw(place: HTMLElement, followed: Followed): () => void {
   const root = createRoot(place);
   root.render(
     <HostProvider value={HOST}>
-      <Shown place={place} followed={followed} />
+      <WidgetContent place={place} followed={followed} />
     </HostProvider>
   );
   return () => {
@@ -67,7 +67,7 @@ function draw(place: HTMLElement, followed: Followed): () => void {
   };
 }
 
-function Shown({
+function WidgetContent({
   place,
   followed
 }: {

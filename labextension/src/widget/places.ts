@@ -8,7 +8,7 @@
 
 /** Finds the pages of words of one widget, draws into each, and keeps looking for new ones. */
 export class Places {
-  private readonly _drawn = new Map<Element, IDrawn>();
+  private readonly _drawn = new Map<Element, IMounted>();
   private readonly _observer: MutationObserver;
   private _planned = false;
 
@@ -62,9 +62,9 @@ export class Places {
     }
   }
 
-  private _made(): IDrawn {
+  private _made(): IMounted {
     const place = document.createElement('div');
-    const drawn: IDrawn = { place, end: this._draw(place), top: 0 };
+    const drawn: IMounted = { place, end: this._draw(place), top: 0 };
     const note = ({ target }: Event) => {
       if (target instanceof HTMLElement && target.matches(SCROLLED)) {
         drawn.top = target.scrollTop;
@@ -75,7 +75,7 @@ export class Places {
   }
 }
 
-interface IDrawn {
+interface IMounted {
   place: HTMLElement;
   end: () => void;
   /** Where the reader had scrolled to: a browser forgets it when the view moves. */
@@ -84,7 +84,7 @@ interface IDrawn {
 
 const SCROLLED = '.plm-Transcript';
 
-function scroll({ place, top }: IDrawn): void {
+function scroll({ place, top }: IMounted): void {
   const scrolled = place.querySelector(SCROLLED);
   if (scrolled !== null) {
     scrolled.scrollTop = top;

@@ -18,9 +18,16 @@ from typing import Any
 
 from palimpsest.frontends.variable_types import kind_of, shape_of
 from palimpsest.frontends.variables import describe as describe_variable
-from palimpsest.model.rehearsal.brain import Reply, reply
+from palimpsest.model.rehearsal.brain import RehearsalReply, reply
 from palimpsest.tools.registry import Registry, builtin_tools
-from palimpsest.tools.tool import TYPES, Abort, PythonOutcome, Shown, ToolContext, VariableInfo
+from palimpsest.tools.tool import (
+    TYPES,
+    Abort,
+    PythonOutcome,
+    ShownVariables,
+    ToolContext,
+    VariableInfo,
+)
 from palimpsest.transcript.errors import PalimpsestError, PermissionDenied
 from palimpsest.transcript.values import ToolSpec
 
@@ -64,7 +71,7 @@ class Kernel:
             error = traceback.format_exc()
         return PythonOutcome(printed.getvalue(), "", result, error)
 
-    async def list(self, _shown: Shown = TYPES) -> Sequence[VariableInfo]:
+    async def list(self, _shown: ShownVariables = TYPES) -> Sequence[VariableInfo]:
         """List what the user has."""
         return [
             VariableInfo(name, kind_of(value), shape_of(value))
@@ -180,7 +187,7 @@ class House:
         return str(outcome.output)
 
 
-def as_message(answer: Reply, at: int) -> dict[str, Any]:
+def as_message(answer: RehearsalReply, at: int) -> dict[str, Any]:
     """Return a reply as the provider message that comes back with the next request."""
     message: dict[str, Any] = {"role": "assistant", "content": answer.text or None}
     if answer.calls:

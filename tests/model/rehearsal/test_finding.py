@@ -8,11 +8,12 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.amount import amount
 from tests.model.rehearsal.house import House
 from tests.model.rehearsal.unseen import numbers_in, unseen
 
 from palimpsest.model.rehearsal.loading import variable_name
-from palimpsest.model.rehearsal.prompt import Prompt
+from palimpsest.model.rehearsal.prompt import ParsedPrompt
 
 THINGS: dict[str, Any] = {
     "ages": [30, 41, 22.5],
@@ -171,7 +172,7 @@ def test_asks_which_of_two_columns_was_meant(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=amount(40, 800), deadline=None)
 @given(name=st.text(min_size=1, max_size=24), text=st.text(max_size=60))
 def test_never_fails_on_any_column_name_or_prompt(
     name: str, text: str, tmp_path_factory: pytest.TempPathFactory
@@ -185,7 +186,7 @@ def test_never_fails_on_any_column_name_or_prompt(
 
 
 @pytest.mark.slow
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=amount(25, 500), deadline=None)
 @given(name=st.text("abcXYZ 'q\"\\{}$_-", min_size=3, max_size=12).filter(lambda n: n.strip() == n))
 def test_states_the_truth_for_odd_column_names(
     name: str, tmp_path_factory: pytest.TempPathFactory
@@ -198,7 +199,7 @@ def test_states_the_truth_for_odd_column_names(
 
 @given(text=st.text(max_size=200))
 def test_any_text_can_be_taken_apart(text: str) -> None:
-    prompt = Prompt(text)
+    prompt = ParsedPrompt(text)
 
     assert isinstance(prompt.paths, tuple)
     assert isinstance(prompt.words, tuple)

@@ -268,7 +268,7 @@ def served() -> LitellmModel:
 
 
 @pytest.mark.slow
-async def test_streams_through_litellm_as_any_provider_does() -> None:
+async def test_streams_as_any_provider_does() -> None:
     request = ModelRequest(
         model=info("rules"), messages=(SYSTEM, PROMPT), tools=(VARIABLES,), session_id="ses_1"
     )
@@ -298,3 +298,42 @@ async def test_a_scenario_fails_as_a_provider_does() -> None:
     assert (failed.value.error.status, failed.value.error.retryable) == (429, True)
     events = [event async for event in model.stream(request)]
     assert any(isinstance(event, ToolCalled) for event in events)
+
+
+STEPS = [says(f"Step {number}.") for number in range(6)]
+FOLDED: tuple[dict[str, Any], ...] = (
+    SYSTEM,
+    {
+        "role": "user",
+        "content": [
+            {"type": "text", "text": "What did we do so far?"},
+            {"type": "text", "text": "<variables>\ndf: DataFrame\n</variables>"},
+        ],
+    },
+    {"role": "assistant", "content": "## Goal\n- a"},
+)
+
+
+def said(at: int) -> tuple[dict[str, Any], ...]:
+    """Return a prompt and a step's answer."""
+    return PROMPT, {"role": "assistant", "content": f"Step {at}."}
+
+
+@pytest.mark.parametrize("name", ["kept in this kernel", "a new kernel"])
+async def test_a_scenario_keeps_its_place_behind_a_compaction(name: str) -> None:
+    register_scenario(f"folded {name}", STEPS)
+    model = Rehearsal()
+    history: tuple[dict[str, Any], ...] = (SYSTEM,)
+    for at in range(4):
+        await chunks(model, *history, PROMPT, name=f"folded {name}")
+        history = (*history, *said(at))
+    if name == "a new kernel":
+        model = Rehearsal()
+
+    folded = (*FOLDED, *said(2), *said(3), PROMPT)
+
+    assert text_of(await chunks(model, *folded, name=f"folded {name}")) == "Step 4."
+    more = (*FOLDED, *said(3), *said(4), PROMPT)
+    assert text_of(await chunks(model, *more, name=f"folded {name}")) == "Step 5."
+    undone = (*FOLDED, *said(3), PROMPT)
+    assert text_of(await chunks(model, *undone, name=f"folded {name}")) == "Step 4."

@@ -1,6 +1,6 @@
 """How a plan is written and played.
 
-A plan is a generator: it yields an ``Act``, is sent the ``Result``, and returns an ``Answer``.
+A plan is a generator: it yields an ``Act``, is sent the ``Result``, and returns a ``PlanAnswer``.
 No state is kept between requests: at every step the plan is played again from the start with
 the results that this turn already has, and the first act without a result is the next one.
 """
@@ -9,9 +9,9 @@ from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from palimpsest.model.rehearsal.conversation import Call, Conversation, Exchange
+from palimpsest.model.rehearsal.conversation import Conversation, Exchange, ToolUse
 from palimpsest.model.rehearsal.outputs import Result, quoted, span
-from palimpsest.model.rehearsal.prompt import Prompt
+from palimpsest.model.rehearsal.prompt import ParsedPrompt
 from palimpsest.model.rehearsal.spec import Spec
 from palimpsest.transcript.values import ToolSpec
 
@@ -24,11 +24,11 @@ class Act:
     """A tool call, and why."""
 
     thought: str
-    call: Call
+    call: ToolUse
 
 
 @dataclass(frozen=True)
-class Answer:
+class PlanAnswer:
     """The words that end a turn."""
 
     text: str
@@ -37,7 +37,7 @@ class Answer:
     """What was computed, for a prompt that goes on from here."""
 
 
-Plan = Generator[Act, Result, Answer]
+Plan = Generator[Act, Result, PlanAnswer]
 
 SYNONYMS: Mapping[str, tuple[str, ...]] = {
     "code": ("code", "source", "input"),
@@ -57,10 +57,10 @@ SYNONYMS: Mapping[str, tuple[str, ...]] = {
 
 
 @dataclass(frozen=True)
-class Desk:
+class PlanRunner:
     """What a plan works with."""
 
-    prompt: Prompt
+    prompt: ParsedPrompt
     conversation: Conversation
     tools: Mapping[str, ToolSpec]
     topic: Spec | None = None
@@ -79,7 +79,8 @@ class Desk:
             path = inputs.pop("path")
             inputs = {"path": path, "edits": [inputs]}
         return Act(
-            thought, Call(tool, {_named(key, properties): value for key, value in inputs.items()})
+            thought,
+            ToolUse(tool, {_named(key, properties): value for key, value in inputs.items()}),
         )
 
 
@@ -89,7 +90,7 @@ def _named(key: str, properties: Mapping[str, Any]) -> str:
     return next((name for name in SYNONYMS.get(key, ()) if name in properties), key)
 
 
-def play(plan: Plan, exchanges: Sequence[Exchange]) -> Act | Answer:
+def play(plan: Plan, exchanges: Sequence[Exchange]) -> Act | PlanAnswer:
     """Play a plan against the results so far, and return what comes next."""
     waiting = list(exchanges)
     try:
@@ -103,7 +104,7 @@ def play(plan: Plan, exchanges: Sequence[Exchange]) -> Act | Answer:
                 return refusal(act, result)
             act = plan.send(result)
     except StopIteration as end:
-        answer: Answer = end.value
+        answer: PlanAnswer = end.value
         return answer
     finally:
         plan.close()
@@ -118,17 +119,17 @@ def _take(waiting: list[Exchange], tool: str) -> str | None:
     return None
 
 
-def refusal(act: Act, result: Result) -> Answer:
+def refusal(act: Act, result: Result) -> PlanAnswer:
     """Say what would have been done, and stop."""
     words = result.text.strip().splitlines()[0][:300]
-    return Answer(
+    return PlanAnswer(
         f"I stopped, because {span(act.call.tool)} was not permitted: {words}\n\n"
         f"This is what I would have done:\n\n{shown_input(act.call)}",
         "The call was refused, so I stop here and try no other way.",
     )
 
 
-def shown_input(call: Call) -> str:
+def shown_input(call: ToolUse) -> str:
     """Return a call's input for reading."""
     for key in ("code", "command", "content"):
         if isinstance(call.input.get(key), str):

@@ -6,9 +6,9 @@ load the data, plot it* writes one. Both are there to be tried without a model.
 
 import re
 
-from palimpsest.model.rehearsal.acting import Answer, Desk, Plan
+from palimpsest.model.rehearsal.acting import Plan, PlanAnswer, PlanRunner
 from palimpsest.model.rehearsal.outputs import span
-from palimpsest.model.rehearsal.prompt import Prompt
+from palimpsest.model.rehearsal.prompt import ParsedPrompt
 
 _ASK = re.compile(r"\s*(?:please\s+|can you\s+|could you\s+)?ask me\b[\s,:]*", re.IGNORECASE)
 _TODO = re.compile(r"^\s*to-?dos?\s*:|\bto-?do[- ]list\b[^:]*:", re.IGNORECASE)
@@ -19,20 +19,22 @@ MOST = 9
 SAID = re.compile(r"^-> (.*)$", re.MULTILINE)
 
 
-def wants_question(prompt: Prompt) -> bool:
+def wants_question(prompt: ParsedPrompt) -> bool:
     """Tell whether the person wants to be asked."""
     return _ASK.match(prompt.text) is not None
 
 
-def wants_todos(prompt: Prompt) -> bool:
+def wants_todos(prompt: ParsedPrompt) -> bool:
     """Tell whether the person wants a list of what is to do."""
     return _TODO.search(prompt.text) is not None
 
 
-def question_plan(desk: Desk) -> Plan:
+def question_plan(desk: PlanRunner) -> Plan:
     """Ask what the prompt says, with the options that it names."""
     if not desk.can("question"):
-        return Answer("I would need the `question` tool to ask you, and it is not offered here.")
+        return PlanAnswer(
+            "I would need the `question` tool to ask you, and it is not offered here."
+        )
     asked, _, options = _ASK.sub("", desk.prompt.text, count=1).partition(":")
     asked = asked.strip().rstrip("?.") or "what I shall do next"
     labels = _pieces(options)
@@ -44,19 +46,21 @@ def question_plan(desk: Desk) -> Plan:
     )
     said = SAID.search(result.text)
     if said is None:
-        return Answer(f"I asked, and this came back: {span(result.text.strip()[:300])}")
-    return Answer(f"You said: **{said[1]}**.", "The result holds your answer.")
+        return PlanAnswer(f"I asked, and this came back: {span(result.text.strip()[:300])}")
+    return PlanAnswer(f"You said: **{said[1]}**.", "The result holds your answer.")
 
 
-def todo_plan(desk: Desk) -> Plan:
+def todo_plan(desk: PlanRunner) -> Plan:
     """Write the list that the prompt gives."""
     if not desk.can("todowrite"):
-        return Answer(
+        return PlanAnswer(
             "I would need the `todowrite` tool to keep a list, and it is not offered here."
         )
     items = _pieces(desk.prompt.text.partition(":")[2])
     if not items:
-        return Answer("There is nothing behind the colon. Write: todo list: load the data, plot it")
+        return PlanAnswer(
+            "There is nothing behind the colon. Write: todo list: load the data, plot it"
+        )
     result = yield desk.act(
         "Rule: keep the list that you gave.",
         "todowrite",
@@ -68,8 +72,10 @@ def todo_plan(desk: Desk) -> Plan:
     noun = "item" if len(items) == 1 else "items"
     kept = result.text.count("\n") + 1
     if kept != len(items):
-        return Answer(f"The list was not kept: {span(result.text.strip()[:300])}")
-    return Answer(f"The list has {kept} {noun}. I follow rules, so ticking them off is up to you.")
+        return PlanAnswer(f"The list was not kept: {span(result.text.strip()[:300])}")
+    return PlanAnswer(
+        f"The list has {kept} {noun}. I follow rules, so ticking them off is up to you."
+    )
 
 
 def _pieces(text: str) -> list[str]:

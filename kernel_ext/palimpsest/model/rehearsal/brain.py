@@ -7,20 +7,27 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from palimpsest.model.rehearsal.acting import MOST_ACTS, Act, Answer, Desk, play, shown_input
+from palimpsest.model.rehearsal.acting import (
+    MOST_ACTS,
+    Act,
+    PlanAnswer,
+    PlanRunner,
+    play,
+    shown_input,
+)
 from palimpsest.model.rehearsal.conversation import (
     COMPACTED,
-    Call,
     Conversation,
     Exchange,
     Messages,
-    Turn,
+    PastTurn,
+    ToolUse,
     read_conversation,
 )
 from palimpsest.model.rehearsal.finding import paths_in
 from palimpsest.model.rehearsal.intents import Intent, plan_for, read_intent
 from palimpsest.model.rehearsal.outputs import span
-from palimpsest.model.rehearsal.prompt import Prompt
+from palimpsest.model.rehearsal.prompt import ParsedPrompt
 from palimpsest.model.rehearsal.scribe import is_compaction, is_title, summary_of, title_of
 from palimpsest.model.rehearsal.spec import Spec
 from palimpsest.model.rehearsal.tables import parse_variables
@@ -33,12 +40,12 @@ TOOLS = ("python", "variables", "read", "write", "edit", "list", "glob", "grep",
 
 
 @dataclass(frozen=True)
-class Reply:
+class RehearsalReply:
     """What the model answers: thoughts first, then words, then calls."""
 
     thoughts: str = ""
     text: str = ""
-    calls: tuple[Call, ...] = ()
+    calls: tuple[ToolUse, ...] = ()
 
 
 def reply(
@@ -46,31 +53,31 @@ def reply(
     tools: Sequence[ToolSpec] = (),
     purpose: str = "step",
     parameters: Mapping[str, Any] | None = None,
-) -> Reply:
+) -> RehearsalReply:
     """Return the answer to a request."""
     conversation = read_conversation(messages)
     if purpose == "title" or is_title(conversation):
-        return Reply(text=title_of(conversation))
+        return RehearsalReply(text=title_of(conversation))
     if purpose == "compaction" or is_compaction(conversation):
-        return Reply(text=summary_of(conversation))
+        return RehearsalReply(text=summary_of(conversation))
     offered = {tool.name: tool for tool in tools}
     if (parameters or {}).get("tool_choice") == "none":
         offered = {}
     return _step(conversation, offered)
 
 
-def _step(conversation: Conversation, offered: dict[str, ToolSpec]) -> Reply:
+def _step(conversation: Conversation, offered: dict[str, ToolSpec]) -> RehearsalReply:
     turn = conversation.current
     topic = topic_of(conversation.earlier, offered)
     tools = (
         _with_used(offered, turn.exchanges) if offered else {name: _unknown(name) for name in TOOLS}
     )
-    prompt = Prompt(turn.prompt)
+    prompt = ParsedPrompt(turn.prompt)
     intent = read_intent(prompt, topic)
     if intent.kind == "continue" and (left := _left_open(conversation)):
-        prompt = Prompt(left)
+        prompt = ParsedPrompt(left)
         intent = read_intent(prompt, topic)
-    desk = Desk(prompt, conversation, tools, topic, names_seen(conversation))
+    desk = PlanRunner(prompt, conversation, tools, topic, names_seen(conversation))
     move = play(plan_for(desk, intent), turn.exchanges)
     if isinstance(move, Act) and (not offered or len(turn.exchanges) >= MOST_ACTS):
         move = _stopped(move)
@@ -79,8 +86,8 @@ def _step(conversation: Conversation, offered: dict[str, ToolSpec]) -> Reply:
         thoughts = f"{_reason(intent)} {thoughts}"
     notice = "" if _was_told(conversation) else NOTICE
     if isinstance(move, Act):
-        return Reply(thoughts, notice, (move.call,))
-    return Reply(thoughts, "\n\n".join(part for part in (notice, move.text) if part))
+        return RehearsalReply(thoughts, notice, (move.call,))
+    return RehearsalReply(thoughts, "\n\n".join(part for part in (notice, move.text) if part))
 
 
 def _unknown(name: str) -> ToolSpec:
@@ -95,9 +102,9 @@ def _with_used(
     return {**used, **offered}
 
 
-def _stopped(act: Act) -> Answer:
+def _stopped(act: Act) -> PlanAnswer:
     """Say in words what cannot be done any more."""
-    return Answer(
+    return PlanAnswer(
         f"No more tools may be called in this turn, so I stop here. Next I would have called {span(act.call.tool)}:\n\n{shown_input(act.call)}",
         "A tool is needed, and none is offered in this step.",
     )
@@ -124,17 +131,17 @@ def _left_open(conversation: Conversation) -> str | None:
     return None
 
 
-def topic_of(turns: Sequence[Turn], offered: Mapping[str, ToolSpec]) -> Spec | None:
+def topic_of(turns: Sequence[PastTurn], offered: Mapping[str, ToolSpec]) -> Spec | None:
     """Play the earlier turns again to learn what the last one with data computed."""
     topic: Spec | None = None
     for at, turn in list(enumerate(turns))[-TURNS_REMEMBERED:]:
         if not turn.exchanges:
             continue
-        prompt = Prompt(turn.prompt)
+        prompt = ParsedPrompt(turn.prompt)
         before = Conversation("", tuple(turns[: at + 1]))
-        desk = Desk(prompt, before, _with_used(offered, turn.exchanges), topic)
+        desk = PlanRunner(prompt, before, _with_used(offered, turn.exchanges), topic)
         move = play(plan_for(desk, read_intent(prompt, topic)), turn.exchanges)
-        if isinstance(move, Answer) and move.topic:
+        if isinstance(move, PlanAnswer) and move.topic:
             topic = move.topic
     if topic and topic.op == "columns":
         topic = replace(topic, op="describe")

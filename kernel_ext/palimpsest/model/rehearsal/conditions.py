@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from palimpsest.model.rehearsal.linking import Mention, ValueMention
+from palimpsest.model.rehearsal.linking import ColumnMention, ValueMention
 from palimpsest.model.rehearsal.tables import Column, Table
 from palimpsest.model.rehearsal.vocabulary import ABOVE, BELOW
 from palimpsest.model.rehearsal.words import Word, number_of
@@ -26,7 +26,7 @@ class Filter:
 
 def conditions(
     words: Sequence[Word],
-    columns: Sequence[Mention],
+    columns: Sequence[ColumnMention],
     values: Sequence[ValueMention],
     table: Table,
     usual: Column | None = None,
@@ -48,7 +48,7 @@ def conditions(
 
 
 def _of_values(
-    columns: Sequence[Mention], values: Sequence[ValueMention]
+    columns: Sequence[ColumnMention], values: Sequence[ValueMention]
 ) -> tuple[list[Filter], set[int]]:
     found: list[Filter] = []
     used: set[int] = set()
@@ -74,7 +74,7 @@ def _counts_rows(words: Sequence[Word], at: int) -> bool:
 
 def _of_number(
     words: Sequence[Word],
-    columns: Sequence[Mention],
+    columns: Sequence[ColumnMention],
     table: Table,
     at: int,
     number: float,
@@ -102,7 +102,7 @@ def _of_number(
     return None
 
 
-def _comparator(words: Sequence[Word], columns: Sequence[Mention], at: int) -> str | None:
+def _comparator(words: Sequence[Word], columns: Sequence[ColumnMention], at: int) -> str | None:
     """Return the comparison that the words before a number make."""
     before = _before(words, columns, at)
     if before[-2:] == ["at", "least"] or before[-1:] in (["between"], [">="]):
@@ -123,7 +123,7 @@ def _comparator(words: Sequence[Word], columns: Sequence[Mention], at: int) -> s
     return None
 
 
-def _before(words: Sequence[Word], columns: Sequence[Mention], at: int) -> list[str]:
+def _before(words: Sequence[Word], columns: Sequence[ColumnMention], at: int) -> list[str]:
     """Return the words before a number, without those of column names."""
     start = max(0, at - 9)
     named = {place for mention in columns for place in range(mention.start, mention.end)}

@@ -32,7 +32,7 @@ _MEDIA_NOTE = re.compile(r"\s*(\[|attached|figure|image|media)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class ToolUse:
     """A tool call: which tool, with which input."""
 
     tool: str
@@ -43,12 +43,12 @@ class Call:
 class Exchange:
     """A tool call and what it returned."""
 
-    call: Call
+    call: ToolUse
     output: str
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
+class PastTurn:
     """A prompt and everything that followed until the next prompt."""
 
     prompt: str
@@ -61,15 +61,15 @@ class Conversation:
     """The turns of a request, oldest first; the last one is being answered."""
 
     system: str
-    turns: tuple[Turn, ...]
+    turns: tuple[PastTurn, ...]
 
     @property
-    def current(self) -> Turn:
+    def current(self) -> PastTurn:
         """The turn being answered."""
-        return self.turns[-1] if self.turns else Turn("")
+        return self.turns[-1] if self.turns else PastTurn("")
 
     @property
-    def earlier(self) -> tuple[Turn, ...]:
+    def earlier(self) -> tuple[PastTurn, ...]:
         """The turns before it."""
         return self.turns[:-1]
 
@@ -139,7 +139,7 @@ class _OpenTurn:
 
     def __init__(self, prompt: str) -> None:
         self.prompt = prompt
-        self.calls: dict[str, Call] = {}
+        self.calls: dict[str, ToolUse] = {}
         self.outputs: dict[str, str] = {}
         self.said: list[str] = []
 
@@ -153,13 +153,13 @@ class _OpenTurn:
         for call in message.get("tool_calls") or ():
             function = call.get("function") or {}
             arguments = _arguments(function.get("arguments"))
-            self.calls[str(call.get("id"))] = Call(str(function.get("name")), arguments)
+            self.calls[str(call.get("id"))] = ToolUse(str(function.get("name")), arguments)
 
-    def close(self) -> Turn:
+    def close(self) -> PastTurn:
         """Return the finished value; a call without a result does not count."""
         pairs = ((self.calls[id_], self.outputs.get(id_)) for id_ in self.calls)
         exchanges = tuple(Exchange(call, out) for call, out in pairs if out is not None)
-        return Turn(self.prompt, exchanges, tuple(self.said))
+        return PastTurn(self.prompt, exchanges, tuple(self.said))
 
 
 def _arguments(raw: Any) -> dict[str, Any]:

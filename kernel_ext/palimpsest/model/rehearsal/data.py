@@ -1,15 +1,15 @@
 """Answer what is asked of data: find the table, link the words, compute, and say what came out."""
 
 import difflib
-import re
 from collections.abc import Generator
 from dataclasses import replace
 from typing import Any
 
-from palimpsest.model.rehearsal.acting import Act, Answer, Desk, Plan
-from palimpsest.model.rehearsal.coding import quote
-from palimpsest.model.rehearsal.finding import Found, Thing, find_data
-from palimpsest.model.rehearsal.linking import Mention, link_columns, link_values, unlinked
+from palimpsest.model.rehearsal import answers
+from palimpsest.model.rehearsal.acting import Act, Plan, PlanAnswer, PlanRunner
+from palimpsest.model.rehearsal.coding import quote, source
+from palimpsest.model.rehearsal.finding import FoundTable, Thing, find_data
+from palimpsest.model.rehearsal.linking import ColumnMention, link_columns, link_values, unlinked
 from palimpsest.model.rehearsal.outputs import Result, quoted, span
 from palimpsest.model.rehearsal.plot_words import in_words
 from palimpsest.model.rehearsal.plotting import chart_of, plot_lines, write_code
@@ -18,16 +18,23 @@ from palimpsest.model.rehearsal.spec import Linked, Spec, make_spec, merge
 from palimpsest.model.rehearsal.tables import Column, Table, Variable, literal_in, parse_dtypes
 from palimpsest.model.rehearsal.things import answer_thing
 from palimpsest.model.rehearsal.vocabulary import QUALITIES
-from palimpsest.model.rehearsal.wishes import Wish, continues
+from palimpsest.model.rehearsal.wishes import DataRequest, continues
 from palimpsest.model.rehearsal.words import words_of
 
+NUMBER_OF_ROWS = r"\b(?:how many|(?:the |its )?(?:number|count) of(?: the| its)?) (?:rows|lines|records|entries)\b|\brow count\b"
 MOST_VALUES = 50
 """Values of a column that are looked through for a word of the prompt."""
-SHORTENED = re.compile(r"\s\.\.\.\s|\s\.\.\.$", re.MULTILINE)
+SHOWN_AS_IT_IS = frozenset({"rows", "head"})
+"""What is quoted and not read, so that what pandas left out of it is seen."""
+OWN_COUNT = frozenset({"count", "shape", "describe", "rows", "plot"})
+"""What says how many rows there are by itself, or draws."""
 
 
 def data_plan(
-    desk: Desk, wish: Wish, seen: tuple[Variable, ...] | None = None, table: Table | None = None
+    desk: PlanRunner,
+    wish: DataRequest,
+    seen: tuple[Variable, ...] | None = None,
+    table: Table | None = None,
 ) -> Plan:
     """Compute what the prompt asks of a table or another variable.
 
@@ -35,20 +42,20 @@ def data_plan(
     """
     before = desk.topic if desk.topic and continues(desk.prompt) and not desk.prompt.paths else None
     if before and not (set(desk.prompt.mentions) - {before.table.name}):
-        found: Found | Thing | Answer = Found(before.table)
+        found: FoundTable | Thing | PlanAnswer = FoundTable(before.table)
     elif table:
-        found = Found(table, seen or ())
+        found = FoundTable(table, seen or ())
     else:
         before = None
         found = yield from find_data(desk, seen)
-    if isinstance(found, Answer):
+    if isinstance(found, PlanAnswer):
         return found
     if isinstance(found, Thing):
         return (yield from answer_thing(desk, wish, found))
     if wish.op == "columns":
         return _columns(found)
     if not desk.can("python"):
-        return Answer(
+        return PlanAnswer(
             "I would need the `python` tool to compute this, and it is not offered in this step.",
             topic=None,
         )
@@ -66,20 +73,22 @@ def data_plan(
             or wish.chart
             or wish.number
         ):
-            return Answer(
+            return PlanAnswer(
                 _not_linked(left, table), "None of the words names a column or a value.", desk.topic
             )
         spec = merge(before, spec, wish)
         spec = replace(spec, table=table)
     spec = settle(spec, desk.prompt.words)
     spec, notes = suit(spec)
+    asks_rows = bool(desk.prompt.matches(NUMBER_OF_ROWS)) and spec.op not in OWN_COUNT
+    spec = replace(spec, counts_rows=asks_rows)
     notes = [
         note for note in (found.note, *notes, *_rivals(linked, spec), _ignored(left, spec)) if note
     ]
     return (yield from compute(desk, spec, notes, found.variables))
 
 
-def link(desk: Desk, found: Found) -> Generator[Act, Result, tuple[Table, Linked]]:
+def link(desk: PlanRunner, found: FoundTable) -> Generator[Act, Result, tuple[Table, Linked]]:
     """Link the words to columns, and to values where words are left over."""
     table, words = found.table, desk.prompt.words
     columns = link_columns(words, table.columns)
@@ -119,7 +128,9 @@ def _values(literal: Any, table: Table) -> dict[Any, tuple[Any, ...]]:
     }
 
 
-def _taken(desk: Desk, columns: tuple[Mention, ...], table: Table) -> list[tuple[int, int]]:
+def _taken(
+    desk: PlanRunner, columns: tuple[ColumnMention, ...], table: Table
+) -> list[tuple[int, int]]:
     """Return the words that are accounted for: columns, the table's name, names of files."""
     spans = [(mention.start, mention.end) for mention in columns]
     name = {word.stem for word in words_of(table.name)}
@@ -133,7 +144,7 @@ def _taken(desk: Desk, columns: tuple[Mention, ...], table: Table) -> list[tuple
     return spans
 
 
-def _is_table_name(mention: Mention, desk: Desk, table: Table) -> bool:
+def _is_table_name(mention: ColumnMention, desk: PlanRunner, table: Table) -> bool:
     """A word that is the table's name is not one of its columns after *in*, *of*, *@* or *many*."""
     name = "".join(word.stem for word in words_of(table.name))
     said = "".join(word.stem for word in desk.prompt.words[mention.start : mention.end])
@@ -143,7 +154,7 @@ def _is_table_name(mention: Mention, desk: Desk, table: Table) -> bool:
     )
 
 
-def _left_over(desk: Desk, linked: Linked, table: Table) -> list[str]:
+def _left_over(desk: PlanRunner, linked: Linked, table: Table) -> list[str]:
     spans = _taken(desk, linked.columns, table) + [
         (value.start, value.end) for value in linked.values
     ]
@@ -195,47 +206,83 @@ def suit(spec: Spec) -> tuple[Spec, list[str]]:
     return spec, []
 
 
-def _columns(found: Found) -> Answer:
+def _columns(found: FoundTable) -> PlanAnswer:
     table = found.table
     listed = "\n".join(f"- {span(column.label)} ({column.dtype})" for column in table.columns[:60])
     more = f"\n- and {len(table.columns) - 60} more" if len(table.columns) > 60 else ""
     text = f"{span(table.name)} has {len(table.columns)} columns:\n\n{listed}{more}"
     note = f"\n\n{found.note}" if found.note else ""
-    return Answer(text + note, "The list of columns is in the result.", Spec(table, "describe"))
+    return PlanAnswer(text + note, "The list of columns is in the result.", Spec(table, "describe"))
 
 
-def compute(desk: Desk, spec: Spec, notes: list[str], variables: tuple[Variable, ...] = ()) -> Plan:
+def compute(
+    desk: PlanRunner, spec: Spec, notes: list[str], variables: tuple[Variable, ...] = ()
+) -> Plan:
     """Run the code for a spec, repair it once if it fails, and word the result."""
     plt = "plt" if not any(v.name == "plt" and v.kind != "module" for v in variables) else "pyplot"
     thought = thoughts(spec)
-    result = yield desk.act(thought, "python", code=write_code(spec, plt))
+    result = yield desk.act(thought, "python", code=code_of(spec, plt))
     if result.error:
         first = result.error
         repaired = yield from _repaired(desk, spec, first)
         if repaired is None:
-            return Answer(_failed(first), "The code failed and I know no repair.")
+            return PlanAnswer(_failed(first), "The code failed and I know no repair.")
         spec, result, note = repaired
         notes = [*notes, note]
         if result.error:
-            return Answer(f"{_failed(result.error)}\n\n{note}", "The repair failed too.")
+            return PlanAnswer(f"{_failed(result.error)}\n\n{note}", "The repair failed too.")
     if result.lost or not result.words.strip():
-        return Answer(
+        return PlanAnswer(
             "The code ran, but no result came back that I could read, so I state no numbers.",
             topic=spec,
         )
     chart = chart_of(spec) if spec.op == "plot" else None
-    text = in_words(spec, result, chart)
-    if text is None and SHORTENED.search(result.value):
+    if result.shortened and not _is_quoted(spec):
         code = whole_code(spec)
         again = yield desk.act(
             "The output was shortened, so I print it whole.", "python", code=code
         )
-        text = in_words(spec, Result(f"[result]\n{again.words}"), chart) or quoted(again.words, 40)
+        if again.cut or again.error or again.lost:
+            return PlanAnswer(
+                "\n\n".join([_unseen(spec, result), *notes]),
+                "I cannot see all of it, so I state no numbers.",
+                spec,
+            )
+        result = Result(f"[stdout]\n{result.stdout}\n[result]\n{again.words}")
+    text = in_words(spec, result, chart)
     body = text or f"The result{_where(spec)}:\n\n{quoted(result.words, 40)}"
-    return Answer(
-        "\n\n".join([body, *notes]),
+    rows = [_row_count(spec, result)] if spec.counts_rows else []
+    return PlanAnswer(
+        "\n\n".join([*rows, body, *notes]),
         "The result answers the question; I read the numbers from it.",
         spec,
+    )
+
+
+def code_of(spec: Spec, plt: str = "plt") -> str:
+    """Return the code for a spec, with the number of rows where that was asked for too."""
+    code = write_code(spec, plt)
+    return f'print(len({source(spec)}), "rows")\n{code}' if spec.counts_rows else code
+
+
+def _row_count(spec: Spec, result: Result) -> str:
+    count = result.stdout.strip().splitlines()[0] if result.stdout.strip() else "an unknown number"
+    where = f", of those{answers.where(spec)}" if spec.filters else ""
+    return f"{span(spec.table.name)} has **{count}**{where}."
+
+
+def _is_quoted(spec: Spec) -> bool:
+    """Tell whether the answer shows the output as it is and reads nothing out of it."""
+    numbers = [column for column in spec.measures + spec.groups if column.numeric]
+    matrix = spec.op == "correlation" and len(numbers) not in {1, 2}
+    return spec.op in SHOWN_AS_IT_IS or matrix
+
+
+def _unseen(spec: Spec, result: Result) -> str:
+    """Say that the result is longer than what can be seen of it."""
+    return (
+        f"The result{_where(spec)} is longer than I can see whole, so I name no highest, no lowest and no number "
+        f"of it. Ask for a part of it, for example for the top 5. This much was shown:\n\n{quoted(result.words, 40)}"
     )
 
 
@@ -266,7 +313,7 @@ def _failed(error: tuple[str, str]) -> str:
 
 
 def _repaired(
-    desk: Desk, spec: Spec, error: tuple[str, str]
+    desk: PlanRunner, spec: Spec, error: tuple[str, str]
 ) -> Generator[Act, Result, tuple[Spec, Result, str] | None]:
     """Try one sensible repair."""
     kind, words = error
@@ -290,7 +337,7 @@ def _repaired(
     if renamed is None:
         return None
     result = yield desk.act(
-        "I try again with the columns that are there now.", "python", code=write_code(renamed)
+        "I try again with the columns that are there now.", "python", code=code_of(renamed)
     )
     return (
         renamed,

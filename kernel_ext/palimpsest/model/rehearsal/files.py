@@ -4,9 +4,9 @@ import difflib
 import re
 from collections.abc import Generator
 
-from palimpsest.model.rehearsal.acting import Act, Answer, Desk, Plan
+from palimpsest.model.rehearsal.acting import Act, Plan, PlanAnswer, PlanRunner
 from palimpsest.model.rehearsal.outputs import Result, quoted, span
-from palimpsest.model.rehearsal.prompt import Prompt
+from palimpsest.model.rehearsal.prompt import ParsedPrompt
 from palimpsest.model.rehearsal.words import number_of
 
 FOLDER_WORDS = {
@@ -42,7 +42,7 @@ KINDS = {
 LINES_QUOTED = 30
 
 
-def list_plan(desk: Desk) -> Plan:
+def list_plan(desk: PlanRunner) -> Plan:
     """List a folder, or the files that fit a pattern."""
     pattern = _pattern(desk.prompt)
     if pattern and desk.can("glob"):
@@ -50,11 +50,11 @@ def list_plan(desk: Desk) -> Plan:
             f"Rule: find files. The pattern is {pattern}.", "glob", pattern=pattern
         )
         if result.failed:
-            return Answer(failure(result))
+            return PlanAnswer(failure(result))
         found = result.text.strip()
         if found.startswith("No file"):
-            return Answer(f"No file matches {span(pattern)}.")
-        return Answer(
+            return PlanAnswer(f"No file matches {span(pattern)}.")
+        return PlanAnswer(
             f"Files that match {span(pattern)}:\n\n{quoted(found, 40)}", "The result lists them."
         )
     folder = _folder(desk.prompt)
@@ -68,19 +68,19 @@ def list_plan(desk: Desk) -> Plan:
             "Rule: list files.", "glob", pattern=f"{folder.rstrip('/')}/*" if folder else "*"
         )
     else:
-        return Answer(
+        return PlanAnswer(
             "I would need the `list` tool to see files, and it is not offered in this step."
         )
     if result.failed:
-        return Answer(failure(result))
+        return PlanAnswer(failure(result))
     shown = quoted(result.text, 60)
-    return Answer(
+    return PlanAnswer(
         f"These are the files{f' in {span(folder)}' if folder else ''}:\n\n{shown}",
         "The result lists them.",
     )
 
 
-def _pattern(prompt: Prompt) -> str | None:
+def _pattern(prompt: ParsedPrompt) -> str | None:
     """Return the file pattern a prompt speaks of: ``*.py``, *csv files*, *files named x*."""
     if prompt.globs:
         glob = prompt.globs[0]
@@ -101,7 +101,7 @@ def _pattern(prompt: Prompt) -> str | None:
     return None
 
 
-def _folder(prompt: Prompt) -> str | None:
+def _folder(prompt: ParsedPrompt) -> str | None:
     if prompt.folders:
         return prompt.folders[0]
     match = re.search(
@@ -125,11 +125,11 @@ def _folder(prompt: Prompt) -> str | None:
     return None
 
 
-def read_plan(desk: Desk, *, summarise: bool = False) -> Plan:
+def read_plan(desk: PlanRunner, *, summarise: bool = False) -> Plan:
     """Show a file, or the beginning of it; or say what it is about by its headings."""
     path = desk.prompt.paths[0]
     if not desk.can("read"):
-        return Answer(
+        return PlanAnswer(
             f"I would need the `read` tool to open {span(path)}, and it is not offered in this step."
         )
     lines = desk.prompt.matches(r"\bfirst (\w+) lines?\b|\b(\d+) lines\b|\bfirst (line)\b")
@@ -141,18 +141,18 @@ def read_plan(desk: Desk, *, summarise: bool = False) -> Plan:
     if is_missing(result) and desk.can("glob"):
         other = yield from closest_file(desk, path)
         if not other:
-            return Answer(failure(result))
+            return PlanAnswer(failure(result))
         result = yield desk.act(
             f"There is no {path}; the closest name is {other}.", "read", path=other, **inputs
         )
         path = other
     if result.failed:
-        return Answer(failure(result))
+        return PlanAnswer(failure(result))
     if summarise:
-        return Answer(
+        return PlanAnswer(
             _outline(path, result.text), "I can only extract: size, headings and first sentences."
         )
-    return Answer(
+    return PlanAnswer(
         f"{span(path)}:\n\n{quoted(result.text, LINES_QUOTED)}", "The result holds the text."
     )
 
@@ -164,7 +164,7 @@ def is_missing(result: Result) -> bool:
     )
 
 
-def closest_file(desk: Desk, path: str) -> Generator[Act, Result, str | None]:
+def closest_file(desk: PlanRunner, path: str) -> Generator[Act, Result, str | None]:
     """Find the file whose name is closest to a path that does not exist."""
     name = path.rsplit("/", 1)[-1]
     ending = name.rsplit(".", 1)[-1] if "." in name else ""
@@ -201,15 +201,15 @@ def _outline(path: str, text: str) -> str:
     return "\n\n".join(parts)
 
 
-def search_plan(desk: Desk) -> Plan:
+def search_plan(desk: PlanRunner) -> Plan:
     """Search file contents."""
     term = search_term(desk.prompt)
     if not term:
-        return Answer(
+        return PlanAnswer(
             'What shall I search for? Put it in quotes, for example: search for "TODO" in *.py'
         )
     if not desk.can("grep"):
-        return Answer(
+        return PlanAnswer(
             f"I would need the `grep` tool to search for {span(term)}, and it is not offered in this step."
         )
     inputs: dict[str, str] = {}
@@ -232,7 +232,7 @@ def search_plan(desk: Desk) -> Plan:
         **inputs,
     )
     if result.failed:
-        return Answer(failure(result))
+        return PlanAnswer(failure(result))
     nothing = result.text.strip().startswith("No line")
     if nothing and term.lower() != term.upper():
         result = yield desk.act(
@@ -243,13 +243,15 @@ def search_plan(desk: Desk) -> Plan:
         )
         nothing = result.text.strip().startswith("No line") or result.failed
     if nothing:
-        return Answer(f"I found {span(term)} nowhere{f' in {span(places[0])}' if places else ''}.")
-    return Answer(
+        return PlanAnswer(
+            f"I found {span(term)} nowhere{f' in {span(places[0])}' if places else ''}."
+        )
+    return PlanAnswer(
         f"Lines with {span(term)}:\n\n{quoted(result.text, 40)}", "The result lists the lines."
     )
 
 
-def _kind_glob(prompt: Prompt) -> str | None:
+def _kind_glob(prompt: ParsedPrompt) -> str | None:
     match = prompt.matches(
         r"\b(python|csv|notebook|markdown|json|text|toml|yaml|html|py|md|txt|ipynb)\s+(?:files?|scripts?|code)\b"
     )
@@ -280,7 +282,7 @@ _TERM = (
 )
 
 
-def search_term(prompt: Prompt) -> str | None:
+def search_term(prompt: ParsedPrompt) -> str | None:
     """Return what to search for: quoted, in backticks, or the word after *for*."""
     literal = [text for text in (*prompt.quotes, *prompt.ticks) if text not in prompt.paths]
     if literal:

@@ -5,7 +5,7 @@ import re
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 
-from palimpsest.model.rehearsal.acting import Act, Answer, Desk
+from palimpsest.model.rehearsal.acting import Act, PlanAnswer, PlanRunner
 from palimpsest.model.rehearsal.coding import quote
 from palimpsest.model.rehearsal.linking import link_columns, link_variables, unlinked
 from palimpsest.model.rehearsal.loading import free_name, load_code, variable_name
@@ -30,7 +30,7 @@ NAMED = 1.5
 
 
 @dataclass(frozen=True)
-class Found:
+class FoundTable:
     """A table, and what else was seen on the way."""
 
     table: Table
@@ -47,13 +47,13 @@ class Thing:
     variables: tuple[Variable, ...] = ()
 
 
-Finding = Generator[Act, Result, Found | Thing | Answer]
+Finding = Generator[Act, Result, FoundTable | Thing | PlanAnswer]
 
 
-def find_data(desk: Desk, seen: tuple[Variable, ...] | None = None) -> Finding:
+def find_data(desk: PlanRunner, seen: tuple[Variable, ...] | None = None) -> Finding:
     """Find what the prompt speaks of; ``seen`` are the variables when they were listed already."""
     if not desk.can("python") and not desk.can("variables"):
-        return Answer(
+        return PlanAnswer(
             "I would need the `variables` or the `python` tool for this, and neither is offered in this step."
         )
     variables = seen if seen is not None else (yield from list_variables(desk))
@@ -81,12 +81,12 @@ def find_data(desk: Desk, seen: tuple[Variable, ...] | None = None) -> Finding:
         if not strange or (strange == 1 and len(tables) == 1):
             return _best_guess(desk, known, variables)
     loaded = yield from _from_files(desk, variables, must_fit=bool(tables))
-    if isinstance(loaded, Answer) and tables:
+    if isinstance(loaded, PlanAnswer) and tables:
         return _best_guess(desk, known, variables)
     return loaded
 
 
-def list_variables(desk: Desk) -> Generator[Act, Result, tuple[Variable, ...]]:
+def list_variables(desk: PlanRunner) -> Generator[Act, Result, tuple[Variable, ...]]:
     """Ask which variables there are."""
     if desk.can("variables"):
         result = yield desk.act("I look at which variables there are.", "variables")
@@ -111,7 +111,7 @@ def _only(tables: Sequence[Variable], named: dict[str, float]) -> bool:
     return scores[0] >= NAMED and scores[0] > scores[1]
 
 
-def describe_tables(desk: Desk, names: Sequence[str]) -> Generator[Act, Result, list[Table]]:
+def describe_tables(desk: PlanRunner, names: Sequence[str]) -> Generator[Act, Result, list[Table]]:
     """Ask for the columns of these tables."""
     if len(names) == 1 and desk.can("variables"):
         result = yield desk.act(f"I look at the columns of {names[0]}.", "variables", name=names[0])
@@ -136,8 +136,8 @@ def describe_tables(desk: Desk, names: Sequence[str]) -> Generator[Act, Result, 
 
 
 def _choose(
-    desk: Desk, tables: list[Table], named: dict[str, float], variables: tuple[Variable, ...]
-) -> Found | None:
+    desk: PlanRunner, tables: list[Table], named: dict[str, float], variables: tuple[Variable, ...]
+) -> FoundTable | None:
     """Return the table that the words fit best, if they fit any."""
     scored = [
         (
@@ -158,27 +158,29 @@ def _choose(
             if abs(other - score) < 0.01 and table is not best
         ]
         note = f"{span(ties[0])} would fit as well; I took {span(best.name)}." if ties else ""
-        return Found(best, variables, note)
+        return FoundTable(best, variables, note)
     return None
 
 
-def _best_guess(desk: Desk, tables: list[Table], variables: tuple[Variable, ...]) -> Found | Answer:
+def _best_guess(
+    desk: PlanRunner, tables: list[Table], variables: tuple[Variable, ...]
+) -> FoundTable | PlanAnswer:
     """No words fit a table: take the only one, or the latest topic, else ask."""
     if desk.topic:
         for table in tables:
             if table.name == desk.topic.table.name:
-                return Found(table, variables)
+                return FoundTable(table, variables)
     if len(tables) == 1:
-        return Found(tables[0], variables)
+        return FoundTable(tables[0], variables)
     listed = ", ".join(span(variable.name) for variable in variables if variable.is_table)
     if not tables:
-        return Answer(f"I found these tables but could not read their columns: {listed}.")
-    return Answer(
+        return PlanAnswer(f"I found these tables but could not read their columns: {listed}.")
+    return PlanAnswer(
         f"Which table do you mean? I see {listed}. Name one, for example with {span('@' + tables[0].name)}."
     )
 
 
-def _named_file(desk: Desk, path: str, variables: tuple[Variable, ...]) -> Finding:
+def _named_file(desk: PlanRunner, path: str, variables: tuple[Variable, ...]) -> Finding:
     """Use the table that holds this file already, else load it."""
     name = variable_name(path)
     if any(
@@ -186,17 +188,17 @@ def _named_file(desk: Desk, path: str, variables: tuple[Variable, ...]) -> Findi
     ) and not desk.prompt.matches(r"\b(load|import|read|reload)\b"):
         known = yield from describe_tables(desk, [name])
         if known:
-            return Found(
+            return FoundTable(
                 known[0], variables, f"I used the variable {span(name)} that exists already."
             )
     return (yield from load_file(desk, path, variables))
 
 
-def _from_files(desk: Desk, variables: tuple[Variable, ...], *, must_fit: bool) -> Finding:
+def _from_files(desk: PlanRunner, variables: tuple[Variable, ...], *, must_fit: bool) -> Finding:
     """Look for a data file that the words fit."""
     paths = yield from data_files(desk, must_fit=must_fit)
     if not desk.can("python"):
-        return Answer(
+        return PlanAnswer(
             "I would need the `python` tool to load a file, and it is not offered in this step."
         )
     words = desk.prompt.words
@@ -204,18 +206,18 @@ def _from_files(desk: Desk, variables: tuple[Variable, ...], *, must_fit: bool) 
     if by_name:
         return (yield from load_file(desk, by_name[0], variables))
     if paths and must_fit and len(paths) > MOST_HEADERS:
-        return Answer("No file fits.")
+        return PlanAnswer("No file fits.")
     fitting = yield from _by_header(desk, paths[:MOST_HEADERS], must_fit=must_fit)
     if fitting:
         return (yield from load_file(desk, fitting, variables))
     if not paths:
-        return Answer(_nothing(variables))
+        return PlanAnswer(_nothing(variables))
     listed = "\n".join(f"- {span(path)}" for path in paths[:20])
-    return Answer(f"No table is loaded yet. Which of these files do you mean?\n\n{listed}")
+    return PlanAnswer(f"No table is loaded yet. Which of these files do you mean?\n\n{listed}")
 
 
 def _by_header(
-    desk: Desk, paths: Sequence[str], *, must_fit: bool
+    desk: PlanRunner, paths: Sequence[str], *, must_fit: bool
 ) -> Generator[Act, Result, str | None]:
     """Return the file whose first line the words fit; the only one, if it need not fit."""
     if len(paths) == 1 and not must_fit and not unlinked(desk.prompt.words, ()):
@@ -244,7 +246,7 @@ def _names_file(path: str, stem: str) -> bool:
     return len(stem) > 3 and any(near(stem, piece) for piece in pieces)
 
 
-def data_files(desk: Desk, *, must_fit: bool = False) -> Generator[Act, Result, list[str]]:
+def data_files(desk: PlanRunner, *, must_fit: bool = False) -> Generator[Act, Result, list[str]]:
     """Return the data files of the project."""
     if desk.can("glob"):
         result = yield desk.act(
@@ -282,10 +284,10 @@ def paths_in(text: str) -> list[str]:
     ]
 
 
-def load_file(desk: Desk, path: str, variables: tuple[Variable, ...]) -> Finding:
+def load_file(desk: PlanRunner, path: str, variables: tuple[Variable, ...]) -> Finding:
     """Read a file into a variable named after it; an existing variable is never overwritten."""
     if not desk.can("python"):
-        return Answer(
+        return PlanAnswer(
             f"I would need the `python` tool to load {span(path)}, and it is not offered in this step."
         )
     taken = {variable.name for variable in variables}
@@ -306,13 +308,13 @@ def load_file(desk: Desk, path: str, variables: tuple[Variable, ...]) -> Finding
                 code=load_code(path, name, module),
             )
     if result.error:
-        return Answer(f"I could not load {span(path)}: {result.error[0]}: {result.error[1]}")
+        return PlanAnswer(f"I could not load {span(path)}: {result.error[0]}: {result.error[1]}")
     columns = parse_dtypes(result.value)
     if not columns:
-        return Answer(
+        return PlanAnswer(
             f"I loaded {span(path)} into {span(name)}, but could not read its columns:\n\n{quoted(result.words)}"
         )
-    return Found(Table(name, columns), variables, f"I loaded {span(path)} into {span(name)}.")
+    return FoundTable(Table(name, columns), variables, f"I loaded {span(path)} into {span(name)}.")
 
 
 def _nothing(variables: tuple[Variable, ...]) -> str:

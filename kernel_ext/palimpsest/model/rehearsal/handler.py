@@ -16,18 +16,18 @@ from palimpsest.model.custom import (
     CustomReasoning,
     CustomText,
 )
-from palimpsest.model.rehearsal.brain import Reply, reply
+from palimpsest.model.rehearsal.brain import RehearsalReply, reply
 from palimpsest.model.rehearsal.conversation import Messages
 from palimpsest.model.rehearsal.scenario import Player, scenario
 from palimpsest.model.rehearsal.usage import Meter
 from palimpsest.model.script import (
-    Answer,
-    Call,
     Disconnect,
     EndEarly,
     Malformed,
+    ModelAnswer,
     Pause,
     Say,
+    ScriptedCall,
     StreamError,
     Think,
 )
@@ -86,7 +86,7 @@ class Rehearsal:
         tools: tuple[ToolSpec, ...],
         session_id: str | None,
         purpose: str,
-        answered: Reply,
+        answered: RehearsalReply,
     ) -> Usage:
         if self._meter is None:
             self._meter = Meter(counter(ESTIMATOR))
@@ -126,7 +126,7 @@ def call_key(messages: Messages) -> str:
 
 
 async def _replied(
-    answered: Reply, delay: float, usage: Usage, key: str
+    answered: RehearsalReply, delay: float, usage: Usage, key: str
 ) -> AsyncIterator[CustomChunk]:
     for piece in pieces(answered.thoughts):
         yield CustomReasoning(piece)
@@ -140,7 +140,7 @@ async def _replied(
 
 
 async def _played(
-    answer: Answer, delay: float, usage: Usage, key: str
+    answer: ModelAnswer, delay: float, usage: Usage, key: str
 ) -> AsyncIterator[CustomChunk]:
     """Play a script's answer; a broken stream ends without a finish."""
     if answer.failure is not None:
@@ -154,7 +154,7 @@ async def _played(
                 for piece in answer.pieces(action.text):
                     yield kind(piece)
                     await _wait(wait)
-            case Call(tool=tool, raw=raw, id=call_id):
+            case ScriptedCall(tool=tool, raw=raw, id=call_id):
                 calls += 1
                 yield CustomCall(tool, raw, call_id or f"call_{key}_{calls}")
             case Pause(seconds=seconds):
@@ -167,18 +167,20 @@ async def _played(
     yield CustomFinish(answer.finish or ("tool_calls" if calls else "stop"), reported)
 
 
-def _reported(answer: Answer, usage: Usage) -> Usage | None:
+def _reported(answer: ModelAnswer, usage: Usage) -> Usage | None:
     if isinstance(answer.usage, Usage):
         return answer.usage
     return None if answer.usage == "none" else usage
 
 
-def _as_reply(answer: Answer) -> Reply:
+def _as_reply(answer: ModelAnswer) -> RehearsalReply:
     """Return a script's words, to count them."""
     said = "".join(action.text for action in answer.actions if isinstance(action, Say))
-    raw = "".join(action.tool + action.raw for action in answer.actions if isinstance(action, Call))
+    raw = "".join(
+        action.tool + action.raw for action in answer.actions if isinstance(action, ScriptedCall)
+    )
     thought = "".join(action.text for action in answer.actions if isinstance(action, Think))
-    return Reply(thought, said + raw)
+    return RehearsalReply(thought, said + raw)
 
 
 async def _wait(seconds: float) -> None:

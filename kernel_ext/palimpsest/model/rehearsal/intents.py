@@ -7,7 +7,7 @@ words (*show*, *count*, *find*) occur in every other kind of prompt too.
 import re
 from dataclasses import dataclass, replace
 
-from palimpsest.model.rehearsal.acting import Answer, Desk, Plan
+from palimpsest.model.rehearsal.acting import Plan, PlanAnswer, PlanRunner
 from palimpsest.model.rehearsal.asking import (
     question_plan,
     todo_plan,
@@ -20,7 +20,7 @@ from palimpsest.model.rehearsal.files import list_plan, read_plan, search_plan, 
 from palimpsest.model.rehearsal.finding import NAMED, describe_tables, list_variables
 from palimpsest.model.rehearsal.linking import link_columns, link_variables
 from palimpsest.model.rehearsal.outputs import span
-from palimpsest.model.rehearsal.prompt import Prompt, is_data_file
+from palimpsest.model.rehearsal.prompt import ParsedPrompt, is_data_file
 from palimpsest.model.rehearsal.running import python_code, python_plan, shell_command, shell_plan
 from palimpsest.model.rehearsal.spec import Spec
 from palimpsest.model.rehearsal.tables import DATA_KINDS
@@ -37,7 +37,7 @@ from palimpsest.model.rehearsal.talk import (
     unknown_answer,
 )
 from palimpsest.model.rehearsal.vocabulary import GLUE
-from palimpsest.model.rehearsal.wishes import Wish, continues, mentions_data, read_wish
+from palimpsest.model.rehearsal.wishes import DataRequest, continues, mentions_data, read_wish
 from palimpsest.model.rehearsal.writing import edit_plan, edit_terms, write_plan
 
 ANSWERS = {
@@ -48,6 +48,22 @@ ANSWERS = {
     "recap": recap_answer,
     "continue": nothing_left_answer,
 }
+COMPUTED = frozenset(
+    {
+        "statistic",
+        "count",
+        "shape",
+        "missing",
+        "correlation",
+        "share",
+        "distinct",
+        "top",
+        "plot",
+        "columns",
+        "compare",
+    }
+)
+"""What a file is loaded for, also where the words begin with *read*; showing its lines answers none of these."""
 MOST_NAMING_WORDS = 8
 """A short prompt without a verb we know may still name data."""
 LISTING = r"\b(?:list|show|what|which|see|display|print|name|names|give|tell|any|are there|do (?:i|we) have|find|get|ls|enumerate|view)\b"
@@ -60,23 +76,23 @@ class Intent:
     kind: str
     code: str = ""
     """The code or command that the prompt gave."""
-    wish: Wish | None = None
+    wish: DataRequest | None = None
 
 
-def read_intent(prompt: Prompt, topic: Spec | None = None) -> Intent:
+def read_intent(prompt: ParsedPrompt, topic: Spec | None = None) -> Intent:
     """Return which rule a prompt fires."""
     return (
         _asking(prompt) or _talk(prompt) or _code(prompt) or _files(prompt) or _data(prompt, topic)
     )
 
 
-def _asking(prompt: Prompt) -> Intent | None:
+def _asking(prompt: ParsedPrompt) -> Intent | None:
     if wants_question(prompt):
         return Intent("question")
     return Intent("todo") if wants_todos(prompt) else None
 
 
-def _talk(prompt: Prompt) -> Intent | None:
+def _talk(prompt: ParsedPrompt) -> Intent | None:
     words = frozenset(word.text for word in prompt.words)
     if (
         not prompt.words
@@ -110,7 +126,7 @@ def _talk(prompt: Prompt) -> Intent | None:
     return None
 
 
-def _code(prompt: Prompt) -> Intent | None:
+def _code(prompt: ParsedPrompt) -> Intent | None:
     if _is_write(prompt) or _is_edit(prompt):
         return None
     if command := shell_command(prompt):
@@ -120,11 +136,11 @@ def _code(prompt: Prompt) -> Intent | None:
     return None
 
 
-def _is_edit(prompt: Prompt) -> bool:
+def _is_edit(prompt: ParsedPrompt) -> bool:
     return bool(prompt.paths) and edit_terms(prompt) is not None
 
 
-def _is_write(prompt: Prompt) -> bool:
+def _is_write(prompt: ParsedPrompt) -> bool:
     verb = prompt.matches(
         r"\b(?:write|create|save|make|put|store|generate|touch|overwrite|add|produce)\b"
     )
@@ -138,7 +154,7 @@ def _is_write(prompt: Prompt) -> bool:
     return named and not prompt.matches(r"\b(?:list|show|search|find)\b(?=.*\bfiles\b)")
 
 
-def _files(prompt: Prompt) -> Intent | None:
+def _files(prompt: ParsedPrompt) -> Intent | None:
     if _is_edit(prompt):
         return Intent("edit")
     if prompt.matches(r"\b(?:replace|substitute)\b") and prompt.paths:
@@ -163,7 +179,7 @@ _SEARCH = (
 )
 
 
-def _is_search(prompt: Prompt) -> bool:
+def _is_search(prompt: ParsedPrompt) -> bool:
     if not any(prompt.matches(pattern) for pattern in _SEARCH):
         literal = prompt.quotes or prompt.ticks
         marker = re.search(
@@ -179,7 +195,7 @@ def _is_search(prompt: Prompt) -> bool:
     return search_term(prompt) is not None
 
 
-def _is_file_listing(prompt: Prompt) -> bool:
+def _is_file_listing(prompt: ParsedPrompt) -> bool:
     if prompt.matches(r"^(?:ls|dir|tree)\b(?!\s*=)"):
         return True
     if prompt.globs and not prompt.matches(r"\b(?:search|grep|replace|contain|mention)"):
@@ -197,12 +213,12 @@ _FILE_NOUNS = r"\b(?:files|folders?|director(?:y|ies)|csvs|notebooks|scripts|sub
 _CONTENT_WORDS = r"\b(?:search|grep|contain\w*|mention\w*|occurrences?|defined|import)\b"
 
 
-def _asks_for_a_file(prompt: Prompt) -> bool:
+def _asks_for_a_file(prompt: ParsedPrompt) -> bool:
     asks = prompt.matches(r"\b(?:find|locate|is there)\b.*\bfile\b") and not prompt.quotes
     return bool(asks) and not prompt.matches(r"\bin (?:the )?file\b")
 
 
-def _shows_a_folder(prompt: Prompt) -> bool:
+def _shows_a_folder(prompt: ParsedPrompt) -> bool:
     if not prompt.folders or prompt.paths or len(prompt.words) > 6:
         return False
     return bool(prompt.matches(LISTING + r"|\bwhat's\b|\bopen\b"))
@@ -211,7 +227,7 @@ def _shows_a_folder(prompt: Prompt) -> bool:
 _READ = r"\b(?:read|show|open|cat|print|display|view|see|what's|what is|what does|contents?|look|say|says|head|first|lines|let me see|give me|load up|type out|inside|in it|check|tell me|dump)\b"
 
 
-def _reading(prompt: Prompt) -> Intent | None:
+def _reading(prompt: ParsedPrompt) -> Intent | None:
     if not prompt.paths:
         return None
     path = prompt.paths[0]
@@ -223,12 +239,11 @@ def _reading(prompt: Prompt) -> Intent | None:
     )
     if is_data_file(path):
         wish = read_wish(prompt)
-        if prompt.matches(r"\b(?:load|import)\b") or (
-            wish.op
-            and wish.op != "head"
-            and not prompt.matches(r"^(?:please )?(?:read|open|cat|print)\b")
-        ):
-            return Intent("data", wish=wish if wish.op else Wish("describe", "load"))
+        shows = prompt.matches(r"^(?:please )?(?:read|open|cat|print)\b")
+        asks = wish.op and wish.op != "head" and not (shows and wish.op not in COMPUTED)
+        named = asks and shows and wish.why.casefold() in path.casefold()
+        if prompt.matches(r"\b(?:load|import|python|pandas)\b") or (asks and not named):
+            return Intent("data", wish=wish if wish.op else DataRequest("describe", "load"))
     elif summarises:
         return Intent("outline")
     if prompt.matches(_READ) or not rest:
@@ -243,7 +258,7 @@ _VARIABLES = (
 )
 
 
-def _is_variable_listing(prompt: Prompt) -> bool:
+def _is_variable_listing(prompt: ParsedPrompt) -> bool:
     if not any(prompt.matches(pattern) for pattern in _VARIABLES):
         return False
     if prompt.matches(
@@ -257,7 +272,7 @@ def _is_variable_listing(prompt: Prompt) -> bool:
     )
 
 
-def _data(prompt: Prompt, topic: Spec | None) -> Intent:
+def _data(prompt: ParsedPrompt, topic: Spec | None) -> Intent:
     if _is_variable_listing(prompt):
         return Intent("variables")
     wish = read_wish(prompt)
@@ -266,11 +281,11 @@ def _data(prompt: Prompt, topic: Spec | None) -> Intent:
     if wish.op:
         return Intent("data", wish=wish)
     if prompt.mentions or mentions_data(prompt) or prompt.matches(r"\b(?:by|per|for each)\b"):
-        return Intent("data", wish=Wish(None, "the words name data"))
+        return Intent("data", wish=DataRequest(None, "the words name data"))
     return Intent("name" if len(prompt.words) <= MOST_NAMING_WORDS else "unknown")
 
 
-def plan_for(desk: Desk, intent: Intent) -> Plan:
+def plan_for(desk: PlanRunner, intent: Intent) -> Plan:
     """Return the plan of a rule."""
     match intent.kind:
         case "python":
@@ -291,7 +306,7 @@ def plan_for(desk: Desk, intent: Intent) -> Plan:
             return _other_plan(desk, intent)
 
 
-def _other_plan(desk: Desk, intent: Intent) -> Plan:
+def _other_plan(desk: PlanRunner, intent: Intent) -> Plan:
     if intent.kind == "question":
         return question_plan(desk)
     if intent.kind == "todo":
@@ -305,24 +320,26 @@ def _other_plan(desk: Desk, intent: Intent) -> Plan:
     return _spoken(ANSWERS.get(intent.kind, unknown_answer)(desk))
 
 
-def _spoken(answer: Answer) -> Plan:
+def _spoken(answer: PlanAnswer) -> Plan:
     """A plan that calls nothing."""
     yield from ()
     return answer
 
 
-def variables_plan(desk: Desk) -> Plan:
+def variables_plan(desk: PlanRunner) -> Plan:
     """List the variables; when one is named, look into it instead."""
     if not desk.can("variables") and not desk.can("python"):
-        return Answer(
+        return PlanAnswer(
             "I would need the `variables` tool for this, and it is not offered in this step."
         )
     variables = yield from list_variables(desk)
     named = link_variables(desk.prompt.words, variables)
     if any(variable.is_table and named.get(variable.name, 0) >= NAMED for variable in variables):
-        return (yield from data_plan(desk, Wish("columns", "variables of a table"), variables))
+        return (
+            yield from data_plan(desk, DataRequest("columns", "variables of a table"), variables)
+        )
     if not variables:
-        return Answer("There are no variables yet.", "The list is empty.")
+        return PlanAnswer("There are no variables yet.", "The list is empty.")
     kinds = (
         [v for v in variables if v.kind in DATA_KINDS]
         if desk.prompt.matches(r"\bdata\b")
@@ -331,21 +348,21 @@ def variables_plan(desk: Desk) -> Plan:
     if desk.prompt.matches(r"\bdata ?frames?\b|\btables?\b|\bdata ?sets?\b"):
         kinds = [variable for variable in variables if variable.is_table]
         if not kinds:
-            return Answer(
+            return PlanAnswer(
                 f"None of the {len(variables)} variables is a DataFrame.",
                 "The list holds no DataFrame.",
             )
     listed = "\n".join(f"- {span(v.line)}" for v in (kinds or variables)[:60])
     noun = "variable" if len(kinds or variables) == 1 else "variables"
-    return Answer(f"{len(kinds or variables)} {noun}:\n\n{listed}", "The result lists them.")
+    return PlanAnswer(f"{len(kinds or variables)} {noun}:\n\n{listed}", "The result lists them.")
 
 
-def name_plan(desk: Desk) -> Plan:
+def name_plan(desk: PlanRunner) -> Plan:
     """Look whether the words name a variable or columns; else say that no rule fits."""
     variables = yield from list_variables(desk)
     named = link_variables(desk.prompt.words, variables)
     if any(score >= NAMED for score in named.values()):
-        return (yield from data_plan(desk, Wish("describe", "a name"), variables))
+        return (yield from data_plan(desk, DataRequest("describe", "a name"), variables))
     tables = [variable.name for variable in variables if variable.is_table]
     known = (
         (yield from describe_tables(desk, tables))
@@ -358,7 +375,10 @@ def name_plan(desk: Desk) -> Plan:
     if links and len(words) <= 2 * sum(link.end - link.start for link in links):
         return (
             yield from data_plan(
-                replace(seen, topic=None), Wish(None, "names of columns"), variables, known[0]
+                replace(seen, topic=None),
+                DataRequest(None, "names of columns"),
+                variables,
+                known[0],
             )
         )
     names = known_names(variables, [])

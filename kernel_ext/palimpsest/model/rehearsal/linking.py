@@ -41,7 +41,7 @@ ENOUGH = 0.3
 
 
 @dataclass(frozen=True)
-class Mention:
+class ColumnMention:
     """A column that the prompt names, and where."""
 
     column: Column
@@ -62,17 +62,17 @@ class ValueMention:
     end: int
 
 
-def link_columns(words: Sequence[Word], columns: Iterable[Column]) -> tuple[Mention, ...]:
+def link_columns(words: Sequence[Word], columns: Iterable[Column]) -> tuple[ColumnMention, ...]:
     """Return the columns that the words name, in the order of the words."""
     windows = list(_windows(words))
     offers = [
-        Mention(column, window[0], window[-1] + 1, score)
+        ColumnMention(column, window[0], window[-1] + 1, score)
         for column in columns
         for window in windows
         if (score := _fit([words[at] for at in window], column)) >= ENOUGH
     ]
     offers.sort(key=lambda offer: (-round(offer.score, 3), offer.start))
-    chosen: list[Mention] = []
+    chosen: list[ColumnMention] = []
     for offer in offers:
         if any(offer.start < other.end and other.start < offer.end for other in chosen):
             continue
@@ -83,7 +83,7 @@ def link_columns(words: Sequence[Word], columns: Iterable[Column]) -> tuple[Ment
             and other.column != offer.column
             and abs(other.score - offer.score) < 0.1
         )
-        chosen.append(Mention(offer.column, offer.start, offer.end, offer.score, rivals))
+        chosen.append(ColumnMention(offer.column, offer.start, offer.end, offer.score, rivals))
     return tuple(sorted(chosen, key=lambda mention: mention.start))
 
 

@@ -26,6 +26,14 @@ _TOOL_ERROR = re.compile(
     r"(?i)^(?:error\b|there is no\b|.*\b(?:does not exist|not found|no such file|cannot be (?:read|written|shown|changed)|is a folder|is a binary"
     r"|could not be|is not a valid|is neither|occurs \d+ times|outside the project|has only \d+ lines|is invalid|are invalid))"
 )
+_CUT = re.compile(
+    r"(?m)^\.\.\.\d+ \w+ truncated\.\.\.|more characters were left out|the middle is left out|^\[\d+ characters left out\]$"
+)
+"""What the engine and a long print put in the place of what they left out."""
+_ELIDED = re.compile(
+    r"(?m)^[ .]*\.\.[ .]*$|\.\.\.(?=\s|$)|^(?:Name: .*, )?Length: \d+|^\[\d+ rows x \d+ columns\]$"
+)
+"""What pandas puts in the place of rows, columns and long texts, and what it says below such a table."""
 NUMBER = re.compile(
     r"[-+]?(?:\d[\d,]*\.?\d*|\.\d+)(?:e[-+]?\d+)?|[-+]?inf|nan|NaN|NaT|<NA>|None|True|False",
     re.IGNORECASE,
@@ -91,6 +99,16 @@ class Result:
     def value(self) -> str:
         """The text of the last expression's value."""
         return self.sections.get("result", "")
+
+    @property
+    def cut(self) -> bool:
+        """The output was too long, and a piece of it is not here."""
+        return bool(_CUT.search(self.text))
+
+    @property
+    def shortened(self) -> bool:
+        """Rows, columns or texts of the value are not shown, by pandas or by what cut the output."""
+        return self.cut or bool(_ELIDED.search(self.value))
 
     @cached_property
     def words(self) -> str:

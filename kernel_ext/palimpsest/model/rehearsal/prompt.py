@@ -97,7 +97,7 @@ class Fence:
 
 
 @dataclass(frozen=True)
-class Prompt:
+class ParsedPrompt:
     """A prompt and the pieces in it."""
 
     text: str

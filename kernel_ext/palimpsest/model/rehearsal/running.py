@@ -4,9 +4,9 @@ import ast
 import difflib
 import re
 
-from palimpsest.model.rehearsal.acting import Answer, Desk, Plan
+from palimpsest.model.rehearsal.acting import Plan, PlanAnswer, PlanRunner
 from palimpsest.model.rehearsal.outputs import Result, quoted, span
-from palimpsest.model.rehearsal.prompt import Prompt
+from palimpsest.model.rehearsal.prompt import ParsedPrompt
 from palimpsest.model.rehearsal.tables import literal_in, parse_variables
 
 SHELL_LANGUAGES = {"sh", "bash", "shell", "zsh", "console", "terminal"}
@@ -19,7 +19,7 @@ RUN_NAME = r"(?i)^(?:please )?(?:run|execute|evaluate|eval)\b"
 RUN = r"(?i)\b(?:run|execute|evaluate|eval|exec|try|do|compute|calculate)\b"
 
 
-def shell_command(prompt: Prompt) -> str | None:
+def shell_command(prompt: ParsedPrompt) -> str | None:
     """Return the shell command a prompt gives, or None."""
     for fence in prompt.fences:
         if fence.language in SHELL_LANGUAGES:
@@ -52,7 +52,7 @@ def _first_word(text: str) -> str:
     return text.split()[0] if text.split() else ""
 
 
-def python_code(prompt: Prompt) -> str | None:
+def python_code(prompt: ParsedPrompt) -> str | None:
     """Return the Python a prompt gives: a block, backticks, or what follows *run* or a colon."""
     for fence in prompt.fences:
         if fence.language in {"", "python", "py", "python3", "ipython"}:
@@ -106,15 +106,15 @@ def is_python(text: str) -> bool:
     return bool(with_warnings.body) if isinstance(with_warnings, ast.Module) else False
 
 
-def python_plan(desk: Desk, code: str) -> Plan:
+def python_plan(desk: PlanRunner, code: str) -> Plan:
     """Run the user's code as it stands."""
     if not desk.can("python"):
-        return Answer(
+        return PlanAnswer(
             "I would need the `python` tool to run this, and it is not offered in this step."
         )
     result = yield desk.act("Rule: run the code that you gave, as it stands.", "python", code=code)
     if not result.error:
-        return Answer(ran(result), "The code ran.")
+        return PlanAnswer(ran(result), "The code ran.")
     said = f"The code failed with {span(f'{result.error[0]}: {result.error[1]}')}"
     better = None
     if _is_expression(code):
@@ -125,13 +125,13 @@ def python_plan(desk: Desk, code: str) -> Plan:
         )
         better = repaired(code, result.error, names)
     if better is None:
-        return Answer(f"{said}.", "I know no repair for this error.")
+        return PlanAnswer(f"{said}.", "I know no repair for this error.")
     again = yield desk.act("A name was misspelt; I try the closest one.", "python", code=better)
     if again.error:
-        return Answer(
+        return PlanAnswer(
             f"{said}. I also tried {span(better)}; it failed with {span(f'{again.error[0]}: {again.error[1]}')}."
         )
-    return Answer(
+    return PlanAnswer(
         f"{said}. With the closest name, {span(better)}, it works.\n\n{ran(again)}",
         "The repair worked.",
     )
@@ -190,15 +190,17 @@ def repaired(code: str, error: tuple[str, str], names: Result) -> str | None:
     return replaced if is_python(replaced) else None
 
 
-def shell_plan(desk: Desk, command: str) -> Plan:
+def shell_plan(desk: PlanRunner, command: str) -> Plan:
     """Run the user's shell command as it stands."""
     if not desk.can("bash"):
-        return Answer(
+        return PlanAnswer(
             "I would need the `bash` tool to run a command, and it is not offered in this step."
         )
     result = yield desk.act(
         "Rule: run the command that you gave, as it stands.", "bash", command=command
     )
     if not result.text.strip() or result.text.strip() == "(no output)":
-        return Answer(f"{span(command)} ran and printed nothing.")
-    return Answer(f"{span(command)}:\n\n{quoted(result.text, 40)}", "The result holds the output.")
+        return PlanAnswer(f"{span(command)} ran and printed nothing.")
+    return PlanAnswer(
+        f"{span(command)}:\n\n{quoted(result.text, 40)}", "The result holds the output."
+    )

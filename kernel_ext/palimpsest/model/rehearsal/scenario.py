@@ -7,21 +7,21 @@ what an answer may hold. ``rehearsal/<name>`` plays the scenario registered unde
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from palimpsest.model.rehearsal.conversation import COMPACTED
-from palimpsest.model.script import Answer, says
+from palimpsest.model.rehearsal.conversation import COMPACTED, text_of
+from palimpsest.model.script import ModelAnswer, Say, ScriptedCall, says
 from palimpsest.model.script_file import parse_answer
 from palimpsest.transcript.errors import UserError
 
 RULES = ("", "rules", "rehearsal", "default")
 """Model names that mean the rules, not a scenario."""
 
-_scenarios: dict[str, tuple[Answer, ...]] = {}
+_scenarios: dict[str, tuple[ModelAnswer, ...]] = {}
 
 
 def register_scenario(name: str, steps: Sequence[Any]) -> None:
     """Make ``rehearsal/<name>`` play these steps.
 
-    A step is an ``Answer``, or JSON: a list of small objects as in ``model.script_file``, or one
+    A step is a ``ModelAnswer``, or JSON: a list of small objects as in ``model.script_file``, or one
     object with several of ``delay``, ``thinks``, ``says``, ``calls`` and ``fails``, played in this
     order. ``calls`` may be a list of ``{"tool": ..., "input": {...}}``.
     """
@@ -37,7 +37,7 @@ def scenario_names() -> tuple[str, ...]:
     return tuple(sorted(_scenarios))
 
 
-def scenario(name: str) -> tuple[Answer, ...] | None:
+def scenario(name: str) -> tuple[ModelAnswer, ...] | None:
     """Return a scenario's steps, or None when the name means the rules."""
     if name in RULES:
         return None
@@ -49,8 +49,8 @@ def scenario(name: str) -> tuple[Answer, ...] | None:
     return _scenarios[name]
 
 
-def _answer(step: Any) -> Answer:
-    if isinstance(step, Answer):
+def _answer(step: Any) -> ModelAnswer:
+    if isinstance(step, ModelAnswer):
         return step
     if isinstance(step, Mapping) and (
         len(step) > 1 or "delay" in step or isinstance(step.get("calls"), list)
@@ -91,18 +91,40 @@ def answers_seen(messages: Sequence[Mapping[str, Any]]) -> int:
 
 
 def is_folded(messages: Sequence[Mapping[str, Any]]) -> bool:
-    """Tell whether a compaction hid earlier answers."""
-    return any(
-        message.get("role") == "user" and message.get("content") == COMPACTED
-        for message in messages
+    """Tell whether a compaction hid earlier answers; what the kernel holds may stand below the question."""
+    return _after_fold(messages) is not None
+
+
+def _after_fold(messages: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]] | None:
+    """Return the answers behind the newest summary; None where nothing was compacted."""
+    marks = [
+        at
+        for at, message in enumerate(messages)
+        if message.get("role") == "user"
+        and text_of(message.get("content")).lstrip().startswith(COMPACTED)
+    ]
+    if not marks:
+        return None
+    answers = [one for one in messages[marks[-1] + 1 :] if one.get("role") == "assistant"]
+    return answers[1:]
+
+
+def _is_answer(message: Mapping[str, Any], step: ModelAnswer) -> bool:
+    """Tell whether a message is what a step says and calls."""
+    said = "".join(action.text for action in step.actions if isinstance(action, Say)).strip()
+    called = [action.tool for action in step.actions if isinstance(action, ScriptedCall)]
+    calls = [(call.get("function") or {}).get("name") for call in message.get("tool_calls") or ()]
+    return (
+        bool(said or called) and text_of(message.get("content")).strip() == said and calls == called
     )
 
 
 class Player:
     """Knows where each session stands in its scenario.
 
-    The place follows from the messages, so that an undone prompt is played again; what leaves no
-    message behind, a failure or what a compaction hid, is remembered here.
+    The place follows from the messages, so that an undone prompt is played again and a new kernel goes
+    on where the one before it was: behind a compaction from the answers that are still there. What leaves
+    no message behind, a failure or what a compaction hid, is remembered here.
     """
 
     def __init__(self) -> None:
@@ -112,10 +134,10 @@ class Player:
     def next(
         self,
         name: str,
-        steps: Sequence[Answer],
+        steps: Sequence[ModelAnswer],
         session_id: str | None,
         messages: Sequence[Mapping[str, Any]],
-    ) -> Answer:
+    ) -> ModelAnswer:
         """Return the step to play now."""
         key = (name, session_id or "")
         at = self._place(key, steps, messages)
@@ -131,10 +153,14 @@ class Player:
         return step
 
     def _place(
-        self, key: tuple[str, str], steps: Sequence[Answer], messages: Sequence[Mapping[str, Any]]
+        self,
+        key: tuple[str, str],
+        steps: Sequence[ModelAnswer],
+        messages: Sequence[Mapping[str, Any]],
     ) -> int:
-        if is_folded(messages) and key in self._played:
-            return self._played[key]
+        kept = _after_fold(messages)
+        if kept is not None:
+            return self._behind_fold(key, steps, kept)
         left = answers_seen(messages)
         failed = self._failed.get(key, 0)
         for at, step in enumerate(steps):
@@ -149,8 +175,30 @@ class Player:
                 left -= 1
         return len(steps)
 
+    def _behind_fold(
+        self, key: tuple[str, str], steps: Sequence[ModelAnswer], kept: list[Mapping[str, Any]]
+    ) -> int:
+        """Find the place by the answers that a compaction left, else by what was played here."""
+        played = self._played.get(key)
+        lasting = [at for at, step in enumerate(steps) if not leaves_nothing(step)]
+        ends = [
+            end
+            for end in range(len(kept), len(lasting) + 1)
+            if all(
+                _is_answer(one, steps[at])
+                for one, at in zip(kept, lasting[end - len(kept) : end], strict=True)
+            )
+        ]
+        places = [lasting[end - 1] + 1 for end in ends] if kept else []
+        if not places:
+            return played if played is not None else min(len(kept), len(steps))
+        place = max((one for one in places if played is None or one <= played), default=places[0])
+        while place < min(len(steps), self._failed.get(key, 0)) and leaves_nothing(steps[place]):
+            place += 1
+        return place
 
-def leaves_nothing(step: Answer) -> bool:
+
+def leaves_nothing(step: ModelAnswer) -> bool:
     """Tell whether a step fails, so that no answer of it is in the messages afterwards."""
     broken = {"Disconnect", "EndEarly", "Malformed", "StreamError"}
     return step.failure is not None or any(

@@ -8,14 +8,14 @@ from dataclasses import dataclass, field
 from palimpsest.model.rehearsal.conversation import (
     COMPACTED,
     ENGINE_TAGS,
-    Call,
     Conversation,
     Exchange,
-    Turn,
+    PastTurn,
+    ToolUse,
     without_asides,
 )
 from palimpsest.model.rehearsal.outputs import Result
-from palimpsest.model.rehearsal.prompt import Prompt
+from palimpsest.model.rehearsal.prompt import ParsedPrompt
 from palimpsest.model.rehearsal.tables import parse_variables
 from palimpsest.model.rehearsal.talk import NOTICE_MARK
 
@@ -61,7 +61,7 @@ def title_of(conversation: Conversation) -> str:
 
 def shortened(text: str) -> str:
     """Return the first sentence of a prompt as one line of at most fifty characters."""
-    prompt = Prompt(text)
+    prompt = ParsedPrompt(text)
     prose = " ".join(
         re.sub(r"[`*_#>|]+(?=\s)|(?<=\s)[`*_#>|]+|^[`*_#>|]+|`", "", prompt.prose).split()
     )
@@ -77,7 +77,7 @@ def shortened(text: str) -> str:
 
 
 @dataclass
-class Facts:
+class ConversationFacts:
     """What was picked out of a conversation."""
 
     goal: list[str] = field(default_factory=list)
@@ -120,7 +120,7 @@ def summary_of(conversation: Conversation) -> str:
     return _filled(headings, facts) if headings else _plain(facts)
 
 
-def _source(conversation: Conversation) -> tuple[list[Turn], str]:
+def _source(conversation: Conversation) -> tuple[list[PastTurn], str]:
     """Return the turns to summarise and the summary before them."""
     prompt = conversation.current.prompt
     before = re.search(
@@ -134,46 +134,46 @@ def _source(conversation: Conversation) -> tuple[list[Turn], str]:
     return turns, before[1] if before else conversation.summary
 
 
-def _serialised(text: str) -> list[Turn]:
+def _serialised(text: str) -> list[PastTurn]:
     """Read a conversation that was written out as marked paragraphs."""
     pieces = _MARK.split(text)
-    turns: list[Turn] = []
-    call = Call("", {})
+    turns: list[PastTurn] = []
+    call = ToolUse("", {})
     for kind, body in zip(pieces[1::2], pieces[2::2], strict=True):
         said = body.strip()
-        last = turns[-1] if turns else Turn("")
+        last = turns[-1] if turns else PastTurn("")
         if kind == "User":
-            turns.append(Turn(without_asides(_ASIDE_LINE.sub("\n\n", said))))
+            turns.append(PastTurn(without_asides(_ASIDE_LINE.sub("\n\n", said))))
             continue
         if not turns:
             turns.append(last)
         if kind == "Assistant":
-            turns[-1] = Turn(last.prompt, last.exchanges, (*last.said, said))
+            turns[-1] = PastTurn(last.prompt, last.exchanges, (*last.said, said))
         elif "call" in kind:
             call = _call(said)
         elif kind.startswith("Tool"):
-            turns[-1] = Turn(last.prompt, (*last.exchanges, Exchange(call, said)), last.said)
+            turns[-1] = PastTurn(last.prompt, (*last.exchanges, Exchange(call, said)), last.said)
     return turns
 
 
-def _call(text: str) -> Call:
+def _call(text: str) -> ToolUse:
     match = re.match(r"(?s)([\w.-]+)\((.*)\)\s*\Z", text)
     if not match:
-        return Call(text.split("(")[0].strip(), {})
+        return ToolUse(text.split("(")[0].strip(), {})
     try:
         parsed = json.loads(match[2])
     except ValueError:
         parsed = {}
-    return Call(match[1], parsed if isinstance(parsed, dict) else {})
+    return ToolUse(match[1], parsed if isinstance(parsed, dict) else {})
 
 
-def facts_of(turns: list[Turn]) -> Facts:
+def facts_of(turns: list[PastTurn]) -> ConversationFacts:
     """Pick out what a later reader needs."""
-    facts = Facts()
+    facts = ConversationFacts()
     for turn in turns:
         if turn.prompt.strip():
             facts.goal.append(_one_line(turn.prompt))
-            facts.files += Prompt(turn.prompt).paths
+            facts.files += ParsedPrompt(turn.prompt).paths
         for exchange in turn.exchanges:
             _of_exchange(facts, exchange)
         for said in turn.said:
@@ -189,7 +189,7 @@ def facts_of(turns: list[Turn]) -> Facts:
     return facts
 
 
-def _of_exchange(facts: Facts, exchange: Exchange) -> None:
+def _of_exchange(facts: ConversationFacts, exchange: Exchange) -> None:
     call, result = exchange.call, Result(exchange.output)
     main = next((str(value) for value in call.input.values()), "")
     facts.done.append(f"{call.tool}: {_one_line(main)}" if main else call.tool)
@@ -202,7 +202,9 @@ def _of_exchange(facts: Facts, exchange: Exchange) -> None:
         code = str(call.input.get("code", ""))
         facts.variables += assigned(code)
         facts.files += [
-            text for text in re.findall(r"[\"']([^\"'\n]+)[\"']", code) if Prompt(f'"{text}"').paths
+            text
+            for text in re.findall(r"[\"']([^\"'\n]+)[\"']", code)
+            if ParsedPrompt(f'"{text}"').paths
         ]
     if result.error:
         facts.errors.append(_one_line(f"{result.error[0]}: {result.error[1]}"))
@@ -227,7 +229,7 @@ def _one_line(text: str) -> str:
     return line if len(line) <= 200 else line[:197] + "..."
 
 
-def _carry_over(facts: Facts, before: str) -> None:
+def _carry_over(facts: ConversationFacts, before: str) -> None:
     """Put the lines of an earlier summary before the new ones; its open questions were answered since."""
     if not before.strip():
         return
@@ -261,7 +263,7 @@ def _kind_of(heading: str) -> str | None:
     )
 
 
-def _filled(headings: list[str], facts: Facts) -> str:
+def _filled(headings: list[str], facts: ConversationFacts) -> str:
     parts: list[str] = []
     used: set[str] = set()
     kinds = [_kind_of(heading) for heading in headings]
@@ -287,7 +289,7 @@ def _filled(headings: list[str], facts: Facts) -> str:
     return "\n".join(parts)
 
 
-def _plain(facts: Facts) -> str:
+def _plain(facts: ConversationFacts) -> str:
     return "\n\n".join(
         f"## {title}\n{_bullets(getattr(facts, kind))}" for kind, title in TITLES.items()
     )

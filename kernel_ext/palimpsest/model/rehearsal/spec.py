@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from palimpsest.model.rehearsal.conditions import Filter, conditions
-from palimpsest.model.rehearsal.linking import Mention, ValueMention
-from palimpsest.model.rehearsal.prompt import Prompt
+from palimpsest.model.rehearsal.linking import ColumnMention, ValueMention
+from palimpsest.model.rehearsal.prompt import ParsedPrompt
 from palimpsest.model.rehearsal.tables import Column, Table
 from palimpsest.model.rehearsal.vocabulary import BY, JOINERS, QUALITIES
-from palimpsest.model.rehearsal.wishes import Wish
+from palimpsest.model.rehearsal.wishes import DataRequest
 from palimpsest.model.rehearsal.words import Word
 
 
@@ -32,6 +32,8 @@ class Spec:
     number: int | None = None
     order: str | None = None
     tail: bool = False
+    counts_rows: bool = False
+    """The words ask how many rows there are, beside what is computed."""
     against: bool = False
     """The words put one measure against the other, so that the first one goes up the y axis."""
 
@@ -40,8 +42,8 @@ class Spec:
 class Linked:
     """The words of a prompt and what was found in them."""
 
-    prompt: Prompt
-    columns: tuple[Mention, ...]
+    prompt: ParsedPrompt
+    columns: tuple[ColumnMention, ...]
     values: tuple[ValueMention, ...] = ()
 
     @property
@@ -50,7 +52,7 @@ class Linked:
         return self.prompt.words
 
 
-def make_spec(wish: Wish, linked: Linked, table: Table, before: Spec | None = None) -> Spec:
+def make_spec(wish: DataRequest, linked: Linked, table: Table, before: Spec | None = None) -> Spec:
     """Return what to compute, from the words alone; ``before`` helps where they name no column."""
     usual = usual_column(before) if before else None
     filters, used = conditions(linked.words, linked.columns, linked.values, table, usual)
@@ -91,11 +93,11 @@ def usual_column(before: Spec) -> Column | None:
 
 
 def _roles(
-    linked: Linked, mentions: list[Mention]
+    linked: Linked, mentions: list[ColumnMention]
 ) -> tuple[tuple[Column, ...], tuple[Column, ...]]:
     groups: list[Column] = []
     measures: list[Column] = []
-    previous: Mention | None = None
+    previous: ColumnMention | None = None
     for mention in mentions:
         if mention.column in (*groups, *measures):
             continue
@@ -117,7 +119,7 @@ def _is_measure(column: Column) -> bool:
     return column.dtype.lower().startswith("float")
 
 
-def _opener(words: Sequence[Word], mention: Mention, previous: Mention | None) -> str:
+def _opener(words: Sequence[Word], mention: ColumnMention, previous: ColumnMention | None) -> str:
     """Return the word that gives the column its role: the last one before it that is no filler."""
     at = mention.start - 1
     floor = previous.end if previous else 0
@@ -151,7 +153,7 @@ def _split_values(filters: list[Filter]) -> Column | None:
     return None
 
 
-def merge(before: Spec, new: Spec, wish: Wish) -> Spec:
+def merge(before: Spec, new: Spec, wish: DataRequest) -> Spec:
     """Carry a new prompt's words over to what was computed before."""
     groups, measures = new.groups, new.measures
     numbers = tuple(c for c in measures if c.numeric or c.temporal)

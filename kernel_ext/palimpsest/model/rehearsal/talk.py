@@ -2,7 +2,7 @@
 
 import re
 
-from palimpsest.model.rehearsal.acting import Answer, Desk
+from palimpsest.model.rehearsal.acting import PlanAnswer, PlanRunner
 from palimpsest.model.rehearsal.conversation import COMPACTED
 from palimpsest.model.rehearsal.outputs import span
 from palimpsest.model.rehearsal.tables import Column, Variable
@@ -49,7 +49,7 @@ def is_thanks(desk_words: frozenset[str]) -> bool:
     return bool(desk_words & THANKS) and desk_words <= THANKFUL | {","}
 
 
-def examples(desk: Desk) -> list[str]:
+def examples(desk: PlanRunner) -> list[str]:
     """Return three prompts that would work, with the names of this conversation where they are known."""
     topic = desk.topic
     if topic and topic.table.columns:
@@ -84,7 +84,7 @@ def _listed(prompts: list[str]) -> str:
     return "\n".join(f"- {span(prompt)}" for prompt in prompts)
 
 
-def help_answer(desk: Desk) -> Answer:
+def help_answer(desk: PlanRunner) -> PlanAnswer:
     """Say what the rules understand."""
     text = (
         "I follow rules, and these are the things I understand:\n\n"
@@ -96,30 +96,30 @@ def help_answer(desk: Desk) -> Answer:
         '- follow-ups: "and by sex?", "now as a bar chart", "only the large ones"\n\n'
         f"For example:\n\n{_listed(examples(desk))}"
     )
-    return Answer(text, "Rule: help. The prompt asks what I can do.", desk.topic)
+    return PlanAnswer(text, "Rule: help. The prompt asks what I can do.", desk.topic)
 
 
-def identity_answer(desk: Desk) -> Answer:
+def identity_answer(desk: PlanRunner) -> PlanAnswer:
     """Say who is speaking."""
     text = (
         f"I am the rehearsal model of Palimpsest. {NOTICE_MARK}: I am no language model, I match your words against rules, "
         "call tools, and repeat what they return. A real model is chosen with `%%agent -m provider/name`, or by a provider's key in the environment."
     )
-    return Answer(text, "Rule: identity.", desk.topic)
+    return PlanAnswer(text, "Rule: identity.", desk.topic)
 
 
-def greeting_answer(desk: Desk) -> Answer:
+def greeting_answer(desk: PlanRunner) -> PlanAnswer:
     """Greet."""
     text = f"Hello! I can look at your data and files, compute and plot. For example:\n\n{_listed(examples(desk))}"
-    return Answer(text, "Rule: greeting. There is nothing to do.", desk.topic)
+    return PlanAnswer(text, "Rule: greeting. There is nothing to do.", desk.topic)
 
 
-def thanks_answer(desk: Desk) -> Answer:
+def thanks_answer(desk: PlanRunner) -> PlanAnswer:
     """Answer thanks."""
-    return Answer("You are welcome.", "Rule: thanks. There is nothing to do.", desk.topic)
+    return PlanAnswer("You are welcome.", "Rule: thanks. There is nothing to do.", desk.topic)
 
 
-def unknown_answer(desk: Desk) -> Answer:
+def unknown_answer(desk: PlanRunner) -> PlanAnswer:
     """Say plainly that the prompt is not understood."""
     start = (
         "There are no words in this prompt."
@@ -130,10 +130,10 @@ def unknown_answer(desk: Desk) -> Answer:
         f"{start} I can describe, count, group, filter and plot data, list variables and files, read, search, write and edit files, "
         f"and run code that you give. For example:\n\n{_listed(examples(desk))}"
     )
-    return Answer(text, "No rule fits these words.", desk.topic)
+    return PlanAnswer(text, "No rule fits these words.", desk.topic)
 
 
-def recap_answer(desk: Desk) -> Answer:
+def recap_answer(desk: PlanRunner) -> PlanAnswer:
     """Say what was asked and done so far, from the conversation."""
     lines = []
     if desk.conversation.summary:
@@ -151,19 +151,19 @@ def recap_answer(desk: Desk) -> Answer:
             f"- {span(turn.prompt.strip()[:120])}" + (f" (tools: {tools})" if tools else "")
         )
     if not lines:
-        return Answer(
+        return PlanAnswer(
             "Nothing yet: this is the first prompt of the session.", "Rule: recap.", desk.topic
         )
-    return Answer(
+    return PlanAnswer(
         "This is what you asked so far:\n\n" + "\n".join(lines),
         "Rule: recap, read from the conversation.",
         desk.topic,
     )
 
 
-def nothing_left_answer(desk: Desk) -> Answer:
+def nothing_left_answer(desk: PlanRunner) -> PlanAnswer:
     """Answer *continue* when nothing is open."""
-    return Answer(
+    return PlanAnswer(
         f"Nothing is left to do. What next? For example:\n\n{_listed(examples(desk))}",
         "Rule: continue; nothing is open.",
         desk.topic,

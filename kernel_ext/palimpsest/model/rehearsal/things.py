@@ -2,11 +2,11 @@
 
 from dataclasses import replace
 
-from palimpsest.model.rehearsal.acting import Answer, Desk, Plan
+from palimpsest.model.rehearsal.acting import Plan, PlanAnswer, PlanRunner
 from palimpsest.model.rehearsal.answers import NAMES, table
 from palimpsest.model.rehearsal.finding import Thing
 from palimpsest.model.rehearsal.outputs import Result, quoted, scalar, series, span, tidy
-from palimpsest.model.rehearsal.wishes import Wish
+from palimpsest.model.rehearsal.wishes import DataRequest
 
 SEQUENCES = {"list", "tuple", "range", "deque"}
 ARRAYS = {"Series", "ndarray", "Index"}
@@ -24,7 +24,7 @@ BUILTIN = {
 PLOTS = {"hist": "hist({0}, bins=20)", "bar": "bar(range(len({0})), {0})", "box": "boxplot({0})"}
 
 
-def answer_thing(desk: Desk, wish: Wish, thing: Thing) -> Plan:
+def answer_thing(desk: PlanRunner, wish: DataRequest, thing: Thing) -> Plan:
     """Describe, measure, count or draw one variable."""
     name, kind = thing.variable.name, thing.variable.kind
     asks_size = desk.prompt.has("length", "long", "len", "size", "big")
@@ -36,13 +36,13 @@ def answer_thing(desk: Desk, wish: Wish, thing: Thing) -> Plan:
     thought = f"{name} is a {kind}, so the rule for {wish.op or 'describe'} asks for its {what}."
     result = yield desk.act(thought, "python", code=code)
     if result.error:
-        return Answer(
+        return PlanAnswer(
             f"The code failed with {span(f'{result.error[0]}: {result.error[1]}')}. {span(name)} is a {kind}."
         )
-    return Answer(worded(name, what, wish, result), "The result answers the question.")
+    return PlanAnswer(worded(name, what, wish, result), "The result answers the question.")
 
 
-def thing_code(name: str, kind: str, wish: Wish) -> tuple[str, str]:
+def thing_code(name: str, kind: str, wish: DataRequest) -> tuple[str, str]:
     """Return code for a wish about a variable of this kind, and what it computes; empty to describe it."""
     items = f"{name}.values()" if kind in MAPPINGS else name
     if wish.op == "plot":
@@ -72,7 +72,7 @@ def thing_code(name: str, kind: str, wish: Wish) -> tuple[str, str]:
     return "", ""
 
 
-def _size(name: str, kind: str, wish: Wish) -> tuple[str, str]:
+def _size(name: str, kind: str, wish: DataRequest) -> tuple[str, str]:
     if kind in {"int", "float", "bool", "NoneType", "complex"}:
         return "", ""
     if kind == "ndarray":
@@ -82,7 +82,7 @@ def _size(name: str, kind: str, wish: Wish) -> tuple[str, str]:
     return f"len({name})", "number of characters" if kind == "str" else "number of elements"
 
 
-def _statistic(name: str, kind: str, items: str, wish: Wish) -> tuple[str, str]:
+def _statistic(name: str, kind: str, items: str, wish: DataRequest) -> tuple[str, str]:
     method = wish.statistic or ("min" if wish.order == "least" else "max" if wish.order else "mean")
     what = NAMES.get(method, method)
     if kind in {"Series", "Index"}:
@@ -104,7 +104,7 @@ def _statistic(name: str, kind: str, items: str, wish: Wish) -> tuple[str, str]:
     return "", ""
 
 
-def _plot(name: str, kind: str, wish: Wish) -> str:
+def _plot(name: str, kind: str, wish: DataRequest) -> str:
     start = "import matplotlib.pyplot as plt\n\nplt.figure()\n"
     if kind in MAPPINGS:
         return f"{start}plt.bar(list({name}), list({name}.values()))\nplt.show()\n{name}"
@@ -122,7 +122,7 @@ def _plot(name: str, kind: str, wish: Wish) -> str:
     return f"{start}plt.{drawn}\nplt.show()\n{numbers}"
 
 
-def worded(name: str, what: str, wish: Wish, result: Result) -> str:
+def worded(name: str, what: str, wish: DataRequest, result: Result) -> str:
     """Put the result about a variable into words."""
     value = scalar(result.value)
     if what == "drawing":
@@ -135,7 +135,7 @@ def worded(name: str, what: str, wish: Wish, result: Result) -> str:
     return f"The {what} of {span(name)}:\n\n{quoted(result.words)}"
 
 
-def show(desk: Desk, thing: Thing) -> Plan:
+def show(desk: PlanRunner, thing: Thing) -> Plan:
     """Show what the variable holds."""
     name = thing.variable.name
     if desk.can("variables"):
@@ -144,14 +144,14 @@ def show(desk: Desk, thing: Thing) -> Plan:
             "variables",
             name=name,
         )
-        return Answer(
+        return PlanAnswer(
             f"{span(name)} is a {span(thing.variable.kind)}:\n\n{quoted(result.text, 30)}",
             "The result shows it.",
         )
     result = yield desk.act(
         f"{name} is a {thing.variable.kind}, so I show it.", "python", code=name
     )
-    return Answer(
+    return PlanAnswer(
         f"{span(name)} is a {span(thing.variable.kind)}:\n\n{quoted(result.words, 30)}",
         "The result shows it.",
     )

@@ -120,7 +120,7 @@ ABOVE = _words(
 BELOW = _words("< <= before below fewer less lighter lower most shorter smaller under younger")
 GLUE = _words(
     """
-    load loaded loading import imported file files analyse explore mainly roughly
+    load loaded loading import imported read python pandas file files analyse explore mainly roughly
     ' , ; = == a about above according across actually add again against aggregate aggregated ah
     all along alright also am among amount an and another answer any anything are as at
     available basic be been begin being below between bit both break brief broken build but by

@@ -3,7 +3,7 @@
 from collections.abc import Set
 from dataclasses import dataclass
 
-from palimpsest.model.rehearsal.prompt import Prompt
+from palimpsest.model.rehearsal.prompt import ParsedPrompt
 from palimpsest.model.rehearsal.vocabulary import (
     CHARTS,
     COLUMNS,
@@ -44,7 +44,7 @@ BACK_REFERENCE = (
 
 
 @dataclass(frozen=True)
-class Wish:
+class DataRequest:
     """What to do with data."""
 
     op: str | None
@@ -64,7 +64,7 @@ class Wish:
     """Add to the previous grouping instead of replacing it."""
 
 
-def read_wish(prompt: Prompt) -> Wish:
+def read_wish(prompt: ParsedPrompt) -> DataRequest:
     """Return what the prompt asks of data."""
     op, why = _operation(prompt)
     words = [word.stem for word in prompt.words]
@@ -74,7 +74,7 @@ def read_wish(prompt: Prompt) -> Wish:
         for word, text in zip(words, texts, strict=True)
     )
     statistics = list(dict.fromkeys(name for name in known if name))
-    return Wish(
+    return DataRequest(
         op=op,
         why=why,
         statistic=statistics[0] if len(statistics) == 1 else None,
@@ -87,7 +87,7 @@ def read_wish(prompt: Prompt) -> Wish:
     )
 
 
-def continues(prompt: Prompt) -> bool:
+def continues(prompt: ParsedPrompt) -> bool:
     """Tell whether the prompt reads like the continuation of another."""
     if prompt.matches(ALONE):
         return True
@@ -96,7 +96,7 @@ def continues(prompt: Prompt) -> bool:
     return len(prompt.words) <= 8 and bool(prompt.matches(BACK_REFERENCE))
 
 
-def _operation(prompt: Prompt) -> tuple[str | None, str]:
+def _operation(prompt: ParsedPrompt) -> tuple[str | None, str]:
     for op, words, pattern in _RULES:
         if pattern and (match := prompt.matches(pattern)):
             return op, match[0]
@@ -106,7 +106,7 @@ def _operation(prompt: Prompt) -> tuple[str | None, str]:
     return None, ""
 
 
-def _telling(prompt: Prompt) -> list[Word]:
+def _telling(prompt: ParsedPrompt) -> list[Word]:
     """Return the words without those of *what about*, which asks for nothing in particular."""
     skipped = (
         3
@@ -140,7 +140,7 @@ _RULES: tuple[tuple[str, Set[str], str], ...] = (
 )  # fmt: skip
 
 
-def _chart(prompt: Prompt) -> str | None:
+def _chart(prompt: ParsedPrompt) -> str | None:
     for word in prompt.words:
         for form in (word.text, word.stem):
             if form in CHARTS and form not in {"column", "correlation"}:
@@ -157,7 +157,7 @@ def _order(stems: list[str], texts: list[str]) -> str | None:
     return "most" if "descending" in texts else None
 
 
-def _how_many(prompt: Prompt) -> int | None:
+def _how_many(prompt: ParsedPrompt) -> int | None:
     spelled = r"\d+|two|three|four|five|six|seven|eight|nine|ten"
     match = prompt.matches(
         rf"\b(?:top|first|last|bottom|head|tail|best|worst|show|sample|random)\s+(?:the\s+)?({spelled})\b"
@@ -168,7 +168,7 @@ def _how_many(prompt: Prompt) -> int | None:
     return int(number) if number is not None and 0 < number <= 1000 else None
 
 
-def mentions_data(prompt: Prompt) -> bool:
+def mentions_data(prompt: ParsedPrompt) -> bool:
     """Tell whether the prompt speaks of data as such."""
     return prompt.has(
         *DATA, *ROWS, *(COLUMNS - {"type", "variable"}), *(HEAD - {"first", "last", "few"})

@@ -2,22 +2,24 @@
 
 import re
 
-from palimpsest.model.rehearsal.acting import Answer, Desk, Plan
+from palimpsest.model.rehearsal.acting import Plan, PlanAnswer, PlanRunner
 from palimpsest.model.rehearsal.files import closest_file, failure, is_missing
 from palimpsest.model.rehearsal.outputs import Result, span
-from palimpsest.model.rehearsal.prompt import Prompt
+from palimpsest.model.rehearsal.prompt import ParsedPrompt
 
 
-def write_plan(desk: Desk) -> Plan:
+def write_plan(desk: PlanRunner) -> Plan:
     """Create a file; an existing one is replaced only when the prompt says so."""
     path = _target(desk.prompt)
     content = _content(desk.prompt, path)
     if not path:
-        return Answer('Which file shall I write? For example: create notes.txt with "hello"')
+        return PlanAnswer('Which file shall I write? For example: create notes.txt with "hello"')
     if content is None:
-        return Answer(f"What shall stand in {span(path)}? Put it in quotes or in a block of code.")
+        return PlanAnswer(
+            f"What shall stand in {span(path)}? Put it in quotes or in a block of code."
+        )
     if not desk.can("write"):
-        return Answer(
+        return PlanAnswer(
             f"I would need the `write` tool to create {span(path)}, and it is not offered in this step."
         )
     if desk.can("glob") and not desk.prompt.matches(r"\boverwrit|\breplace\b"):
@@ -29,18 +31,18 @@ def write_plan(desk: Desk) -> Plan:
             for line in result.text.splitlines()
             if not line.startswith("No ")
         ):
-            return Answer(
+            return PlanAnswer(
                 f'{span(path)} exists already, so I left it alone. Say "overwrite {path} with ..." to replace it, or "replace A with B in {path}".'
             )
     result = yield desk.act(
         f"Rule: write a file. I create {path}.", "write", path=path, content=content
     )
     if result.failed:
-        return Answer(failure(result))
-    return Answer(f"I wrote {span(path)}. {_first_line(result)}", "The file is written.")
+        return PlanAnswer(failure(result))
+    return PlanAnswer(f"I wrote {span(path)}. {_first_line(result)}", "The file is written.")
 
 
-def _target(prompt: Prompt) -> str | None:
+def _target(prompt: ParsedPrompt) -> str | None:
     if prompt.paths:
         after = re.search(
             r"(?i)\b(?:to|into|in|as|called|named|file)\s+[`'\"]?(\S+?)[`'\"]?(?:\s|[,;:.!?]*$|[,;:])",
@@ -51,7 +53,7 @@ def _target(prompt: Prompt) -> str | None:
     return named[1].rstrip(".") if named else None
 
 
-def _content(prompt: Prompt, path: str | None) -> str | None:
+def _content(prompt: ParsedPrompt, path: str | None) -> str | None:
     """Return the text to write: a block, a quote, or what follows *with* or a colon."""
     if prompt.fences:
         return prompt.fences[0].code + "\n"
@@ -86,7 +88,7 @@ _LITERAL = (
 )
 
 
-def edit_terms(prompt: Prompt) -> tuple[str, str] | None:
+def edit_terms(prompt: ParsedPrompt) -> tuple[str, str] | None:
     """Return what to replace, and by what."""
     path = "|".join(re.escape(path) for path in prompt.paths) or r"\Z"
     end = rf"(?=\s+(?:everywhere\s+)?(?:in|inside|within)\s+(?:the\s+)?(?:file\s+)?[`'\"]?(?:{path})|\s+everywhere|[,;]\s|[.!?]?\s*\Z)"
@@ -110,16 +112,16 @@ def _without_place(old: str, path: str) -> str:
     )
 
 
-def edit_plan(desk: Desk) -> Plan:
+def edit_plan(desk: PlanRunner) -> Plan:
     """Replace text in a file."""
     path = desk.prompt.paths[-1] if desk.prompt.paths else None
     terms = edit_terms(desk.prompt)
     if path is None or terms is None:
-        return Answer(
+        return PlanAnswer(
             'I can replace text in a file when you name all three: replace "old" with "new" in notes.txt'
         )
     if not desk.can("edit"):
-        return Answer(
+        return PlanAnswer(
             f"I would need the `edit` tool to change {span(path)}, and it is not offered in this step."
         )
     old, new = terms
@@ -130,18 +132,18 @@ def edit_plan(desk: Desk) -> Plan:
         f"Rule: edit. I replace {old!r} by {new!r} in {path}.", "edit", **inputs
     )
     if re.search(r"occurs \d+ times", result.text) and "replace_all" not in inputs:
-        return Answer(
+        return PlanAnswer(
             f'{_first_line(result)}\n\nSay "replace all {old} with {new} in {path}" to change every one.'
         )
     if is_missing(result) and desk.can("glob") and "occur" not in result.text:
         other = yield from closest_file(desk, path)
         if other:
-            return Answer(
+            return PlanAnswer(
                 f"There is no {span(path)}. Did you mean {span(other)}? I changed nothing."
             )
     if result.failed or "does not occur" in result.text:
-        return Answer(failure(result))
-    return Answer(
+        return PlanAnswer(failure(result))
+    return PlanAnswer(
         f"I replaced {span(old)} by {span(new)} in {span(path)}. {_first_line(result)}",
         "The file is changed.",
     )

@@ -26,6 +26,13 @@ export function Announcements({
   const newest = useRef(transcript);
   const timer = useRef<number | null>(null);
   const [said, setSaid] = useState<readonly [number, string][]>([]);
+  const session = transcript.session?.id;
+  const [shown, setShown] = useState(session);
+  if (shown !== session) {
+    // What was said of another session is not what this one does.
+    setShown(session);
+    setSaid([]);
+  }
   useEffect(() => {
     newest.current = transcript;
     if (timer.current !== null) {
@@ -79,6 +86,11 @@ function worded(said: Said, words: IWords): string {
     case 'words':
       return said.text;
     case 'call':
+      if (said.subject === '') {
+        return said.failed
+          ? words.__('%1 failed.', said.tool)
+          : words.__('%1 is done.', said.tool);
+      }
       return said.failed
         ? words.__('%1 failed: %2.', said.tool, said.subject)
         : words.__('%1 is done: %2.', said.tool, said.subject);

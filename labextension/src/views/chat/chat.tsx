@@ -20,7 +20,7 @@ import { Composer } from './composer';
 import { chosenFor, useDrafts } from './drafts';
 import { Head } from './head';
 import { ChatProvider, type IChatActions, type IChatState } from './model';
-import { Notice } from './notice';
+import { EmptyState } from './notice';
 import { Queued } from './queued';
 import { TodoStrip } from './todo';
 import { RevertProvider, TakenBack } from './revert';
@@ -82,7 +82,7 @@ export function Chat({ state, actions }: IChatProps) {
               <Announcements transcript={transcript} />
             </>
           ) : (
-            <Notice where={where} notebook={state.notebook} />
+            <EmptyState where={where} notebook={state.notebook} />
           )}
           {failure !== '' && (
             <div className="plm-Panel-failure" role="alert">

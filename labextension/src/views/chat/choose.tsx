@@ -10,7 +10,7 @@ export interface IOption {
   about: string;
 }
 
-export interface IChooseProps {
+export interface IPickerProps {
   /** What is chosen here. */
   label: string;
   value: string;
@@ -30,7 +30,7 @@ const MANY = 8;
 const SHOWN = 60;
 
 /** Draws the chip and, while it is open, its list above it. */
-export function Choose(props: IChooseProps) {
+export function Picker(props: IPickerProps) {
   const { label, named = lastPart, options, onChoose, value } = props;
   const { Icon, words } = useHost();
   const [open, setOpen] = useState(false);
@@ -91,7 +91,7 @@ export function Choose(props: IChooseProps) {
   );
 }
 
-function List(props: IChooseProps & { id: string }) {
+function List(props: IPickerProps & { id: string }) {
   const { foot, free = false, id, label, options, onChoose, value } = props;
   const { words } = useHost();
   const [wanted, setWanted] = useState('');

@@ -3,9 +3,9 @@
  */
 import { useEffect, useId, useLayoutEffect, useRef, useState } from 'react';
 import type { KeyboardEvent } from 'react';
-import type { Choices, Session } from '../../protocol/generated';
+import type { Choices, SessionInfo } from '../../protocol/generated';
 import { useHost } from '../host';
-import { Choose } from './choose';
+import { Picker } from './choose';
 import { Completions, listed, useCompletion, wordAt } from './complete';
 import type { IDrafts } from './drafts';
 import { useChat, type SendKey } from './model';
@@ -19,7 +19,7 @@ export interface IComposerProps {
   busy: boolean;
   readOnly: boolean;
   sendKey: SendKey;
-  session?: Session;
+  session?: SessionInfo;
 }
 
 /** Draws the text field, its button, and what will answer. */
@@ -98,6 +98,7 @@ export function Composer({
       <textarea
         ref={field}
         className="plm-Field plm-Composer-field"
+        dir="auto"
         rows={2}
         aria-label={words.__('Prompt for the agent')}
         aria-describedby={hint}
@@ -215,7 +216,7 @@ function Answering({
     <>
       <Waits waits={choices?.waits ?? []} onTrusted={onTrusted} />
       <span className="plm-Composer-chips">
-        <Choose
+        <Picker
           label={words.__('Agent')}
           value={chosen.agent ?? session?.agent ?? choices?.agent ?? ''}
           options={(choices?.agents ?? []).map(({ name, description }) => ({
@@ -227,7 +228,7 @@ function Answering({
           }}
         />
         <Mode session={session} choices={choices} />
-        <Choose
+        <Picker
           label={words.__('Model')}
           value={chosen.model ?? (kept || (choices?.model ?? ''))}
           options={(choices?.models ?? []).map(({ id, window, because }) => ({

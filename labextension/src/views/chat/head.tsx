@@ -6,7 +6,8 @@ import { isBusy } from '../../state/standing';
 import type { ITranscript } from '../../state/transcript';
 import { useHost } from '../host';
 import { useChat } from './model';
-import { Sessions, titled } from './sessions';
+import { Sessions } from './sessions';
+import { titled } from './sessionWords';
 import { Standing } from './standing';
 import { Window } from './window';
 
@@ -44,7 +45,9 @@ export function Head({ transcript }: { transcript: ITranscript }) {
               setChoosing(!choosing);
             }}
           >
-            <span className="plm-Panel-name">{titled(title, words)}</span>
+            <span className="plm-Panel-name" dir="auto">
+              {titled(title, words)}
+            </span>
             <span className="plm-Fold-caret" aria-hidden="true">
               <Icon name={choosing ? 'unfold' : 'fold'} />
             </span>

@@ -3,16 +3,16 @@
  */
 import { createContext, useContext } from 'react';
 import type {
-  Allowed,
+  AllowanceRow,
   Choices,
   PromptAdmitted,
   SessionRow
 } from '../../protocol/generated';
 import type { ITranscript } from '../../state/transcript';
 import type { IActions } from '../actions';
-import type { Choose } from '../wish';
+import type { EditContext } from '../wish';
 import type { IFiles } from './files';
-import type { Revert } from './revert';
+import type { RequestRevert } from './revert';
 import type { IShare } from './share';
 
 /** The one line that a person's click runs in the kernel. */
@@ -87,9 +87,9 @@ export interface IChatActions extends IActions {
   withdraw(promptId: string): Promise<boolean>;
   stop(): void;
   /** Chooses what the model sees of a part; resolves to what hindered it, or to nothing. */
-  choose: Choose;
+  choose: EditContext;
   /** Takes back, undoes that, makes it final, or only looks. */
-  revert?: Revert;
+  revert?: RequestRevert;
   /** Makes a session a page that can be passed on, and takes it back. */
   share?: IShare;
   /** Writes a session to a file, and brings sessions in from one. */
@@ -97,7 +97,7 @@ export interface IChatActions extends IActions {
   /** Chooses how freely the agent works, from the next call on. */
   useMode(mode: string): void;
   /** Tells what is always allowed here, after taking some of it back; no numbers take back all. */
-  allowed(revoke?: readonly number[]): Promise<readonly Allowed[]>;
+  allowed(revoke?: readonly number[]): Promise<readonly AllowanceRow[]>;
   /** Believes what this project's own file says about permissions. */
   trust(): Promise<void>;
   /** Tells which models and agents there are. */

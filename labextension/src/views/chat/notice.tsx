@@ -4,26 +4,26 @@
 import { useHost } from '../host';
 import { LOAD, useChat, type Where } from './model';
 
-export interface INoticeProps {
+export interface IEmptyStateProps {
   where: Where;
   /** The notebook in front, by its file's name. */
   notebook: string;
 }
 
 /** Draws one sentence and, where one helps, one button. */
-export function Notice({ where, notebook }: INoticeProps) {
+export function EmptyState({ where, notebook }: IEmptyStateProps) {
   const { words } = useHost();
   const chat = useChat();
   switch (where) {
     case 'no-notebook':
       return (
-        <Plain>
+        <NoticeText>
           {words.__('Open a notebook, and its agent is here beside it.')}
-        </Plain>
+        </NoticeText>
       );
     case 'no-kernel':
       return (
-        <Plain
+        <NoticeText
           action={words.__('Choose a kernel…')}
           onAction={() => {
             chat.chooseKernel();
@@ -33,17 +33,19 @@ export function Notice({ where, notebook }: INoticeProps) {
             '%1 has no kernel. Choose one, and its agent is here.',
             notebook
           )}
-        </Plain>
+        </NoticeText>
       );
     case 'connecting':
-      return <Plain>{words.__('Asking the kernel…')}</Plain>;
+      return <NoticeText>{words.__('Asking the kernel…')}</NoticeText>;
     case 'starting':
-      return <Plain>{words.__('The kernel starts…')}</Plain>;
+      return <NoticeText>{words.__('The kernel starts…')}</NoticeText>;
     case 'loading':
-      return <Plain>{words.__('Loading Palimpsest in the kernel…')}</Plain>;
+      return (
+        <NoticeText>{words.__('Loading Palimpsest in the kernel…')}</NoticeText>
+      );
     case 'absent':
       return (
-        <Plain
+        <NoticeText
           action={words.__('Load it')}
           onAction={() => {
             chat.load();
@@ -54,11 +56,11 @@ export function Notice({ where, notebook }: INoticeProps) {
             notebook,
             LOAD
           )}
-        </Plain>
+        </NoticeText>
       );
     case 'dead':
       return (
-        <Plain
+        <NoticeText
           action={words.__('Restart the kernel')}
           onAction={() => {
             chat.restart();
@@ -68,7 +70,7 @@ export function Notice({ where, notebook }: INoticeProps) {
             'The kernel of %1 has died. The session is kept; restart the kernel to go on with it.',
             notebook
           )}
-        </Plain>
+        </NoticeText>
       );
     case 'ready':
       return null;
@@ -101,7 +103,7 @@ interface IPlainProps {
   onAction?: () => void;
 }
 
-function Plain({ children, action, onAction }: IPlainProps) {
+function NoticeText({ children, action, onAction }: IPlainProps) {
   return (
     <div className="plm-Panel-notice" role="status">
       <p>{children}</p>

@@ -2,10 +2,14 @@
  * How freely the agent works here: the mode, what is always allowed, what waits for trust.
  */
 import { useEffect, useId, useState } from 'react';
-import type { Allowed, Choices, Session } from '../../protocol/generated';
+import type {
+  AllowanceRow,
+  Choices,
+  SessionInfo
+} from '../../protocol/generated';
 import { useHost } from '../host';
 import { modeNamed } from '../modes';
-import { Choose } from './choose';
+import { Picker } from './choose';
 import { useChat } from './model';
 
 /** The mode in which everything that changes something asks. */
@@ -13,7 +17,7 @@ export const ASK = 'ask';
 
 /** Returns the mode of a session; before its first turn the configured one. */
 export function modeOf(
-  session: Session | undefined,
+  session: SessionInfo | undefined,
   choices: Choices | null
 ): string {
   const kept = session?.mode ?? '';
@@ -25,7 +29,7 @@ export function Mode({
   session,
   choices
 }: {
-  session: Session | undefined;
+  session: SessionInfo | undefined;
   choices: Choices | null;
 }) {
   const { words } = useHost();
@@ -33,7 +37,7 @@ export function Mode({
   const mode = modeOf(session, choices);
   return (
     <span className="plm-Mode" data-mode={mode}>
-      <Choose
+      <Picker
         label={words.__('Permission mode')}
         value={mode}
         named={value => modeNamed(value, words)}
@@ -54,7 +58,7 @@ export function Mode({
 function AlwaysAllowed() {
   const { words } = useHost();
   const chat = useChat();
-  const [found, setFound] = useState<readonly Allowed[] | null>(null);
+  const [found, setFound] = useState<readonly AllowanceRow[] | null>(null);
   const title = useId();
   useEffect(() => {
     let wanted = true;

@@ -3,6 +3,7 @@
  */
 import type { PromptAdmitted } from '../../protocol/generated';
 import { useHost } from '../host';
+import { Words } from '../words';
 import { useChat } from './model';
 
 export interface IQueuedProps {
@@ -66,7 +67,7 @@ export function Queued({ prompts, running, onEdit }: IQueuedProps) {
             </button>
           )}
         </p>
-        <div className="plm-Said-words">{text}</div>
+        <Words text={text} />
       </div>
     );
   });

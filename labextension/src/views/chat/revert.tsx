@@ -17,13 +17,13 @@ import { useHost, type IWords } from '../host';
 export type RevertAction = 'preview' | 'revert' | 'unrevert' | 'cleanup';
 
 /** Asks the kernel; resolves to what was said, or to what hindered it. */
-export type Revert = (
+export type RequestRevert = (
   action: RevertAction,
   target?: string,
   overwrite?: readonly string[]
 ) => Promise<{ error?: string; revert?: RevertPreview }>;
 
-const RevertContext = createContext<Revert | null>(null);
+const RevertContext = createContext<RequestRevert | null>(null);
 
 export const RevertProvider = RevertContext.Provider;
 
@@ -50,7 +50,7 @@ export function RevertTo({ target }: { target: string }) {
         {words.__('Revert to here…')}
       </button>
       {open && (
-        <Ask
+        <RevertDialog
           target={target}
           revert={revert}
           onClose={() => {
@@ -62,13 +62,13 @@ export function RevertTo({ target }: { target: string }) {
   );
 }
 
-interface IAskProps {
+interface IRevertDialogProps {
   target: string;
-  revert: Revert;
+  revert: RequestRevert;
   onClose: () => void;
 }
 
-function Ask({ target, revert, onClose }: IAskProps) {
+function RevertDialog({ target, revert, onClose }: IRevertDialogProps) {
   const { words } = useHost();
   const place = useRef<HTMLDialogElement>(null);
   const title = useId();

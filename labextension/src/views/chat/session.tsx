@@ -4,7 +4,7 @@
 import type { ITranscript } from '../../state/transcript';
 import { useHost } from '../host';
 import { Announcements } from './announcements';
-import { titled } from './sessions';
+import { titled } from './sessionWords';
 import { Standing } from './standing';
 import { Transcript } from './transcript';
 import { Window } from './window';

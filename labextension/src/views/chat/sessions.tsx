@@ -2,7 +2,6 @@
  * The sessions of the project: begin one, find one again, go on with it, name it, put it away.
  */
 import { useCallback, useEffect, useRef, useState } from 'react';
-import type { SessionRow } from '../../protocol/generated';
 import { useHost, type IWords } from '../host';
 import { Importing } from './files';
 import { useChat, type ISessionPage } from './model';
@@ -194,31 +193,3 @@ function counted(
     ? words.__('No session was put away.')
     : words.__('There is no session yet.');
 }
-
-/** Returns what tells sessions with the same title apart. */
-export function about(row: SessionRow, words: IWords): string {
-  const { messages } = row;
-  return [
-    moment(new Date(row.updated)),
-    words._n('%1 message', '%1 messages', messages, messages),
-    row.shared ? words.__('shared') : undefined,
-    row.notebook
-  ]
-    .filter(one => one !== undefined)
-    .join(' · ');
-}
-
-/** Says when: the time of a moment of today, else the day. */
-function moment(when: Date): string {
-  return when.toDateString() === new Date().toDateString()
-    ? when.toLocaleTimeString(undefined, { timeStyle: 'short' })
-    : when.toLocaleDateString(undefined, { dateStyle: 'medium' });
-}
-
-/** Returns a session's title; one that nobody named yet is called new. */
-export function titled(title: string, words: IWords): string {
-  return title === '' || UNNAMED.test(title) ? words.__('New session') : title;
-}
-
-/** The title that the kernel gives before the first prompt. */
-const UNNAMED = /^New session - \d{4}-[^ ]*$/;

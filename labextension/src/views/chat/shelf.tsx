@@ -6,7 +6,7 @@ import type { SessionRow } from '../../protocol/generated';
 import { useHost } from '../host';
 import { Exporting } from './files';
 import { useChat } from './model';
-import { about, titled } from './sessions';
+import { about, titled } from './sessionWords';
 import { Sharing } from './share';
 
 interface ISessionItemProps {

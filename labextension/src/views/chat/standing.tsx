@@ -38,7 +38,10 @@ function named(state: State, left: number, words: IWords): string {
       return words.__('waiting for you');
     case 'pending':
       return words.__('tries again in %1 s', left);
-    default:
+    case 'completed':
+    case 'error':
+    case 'running':
+    case 'stopped':
       return words.__('running');
   }
 }

@@ -25,10 +25,11 @@ import {
 import { isBusy, strayAsks } from '../../state/standing';
 import type { ITranscript } from '../../state/transcript';
 import { turns, type ITurn } from '../../state/turns';
-import { File } from '../file';
 import { useHost, type IWords } from '../host';
-import { Question } from '../question';
+import { Plain } from '../plain';
+import { PermissionPrompt } from '../question';
 import { Segment } from '../segment';
+import { Words } from '../words';
 import { Wished } from '../wish';
 import { Begin } from './notice';
 import { ForkHere } from './fork';
@@ -90,7 +91,7 @@ export function Transcript({
           ))}
           {strayAsks(transcript).map(ask => (
             <div key={ask.id} className="plm-Stray">
-              <Question ask={ask} />
+              <PermissionPrompt ask={ask} />
             </div>
           ))}
           {children}
@@ -172,9 +173,9 @@ const Turn = memo(
                 </span>
               )}
             </div>
-            <div className="plm-Said-words">{turn.prompt}</div>
-            {turn.files.map(file => (
-              <File key={file.id} file={file} />
+            <Words text={turn.prompt} />
+            {turn.attached.map(part => (
+              <Plain key={part.id} part={part} />
             ))}
             <Wished
               target={turn.key}

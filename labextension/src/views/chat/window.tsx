@@ -4,7 +4,7 @@
 import { useId, useState } from 'react';
 import { count, dollars, short } from '../../state/format';
 import { filled, type IFilled } from '../../state/standing';
-import type { Session } from '../../protocol/generated';
+import type { SessionInfo } from '../../protocol/generated';
 import { spending } from '../../state/spending';
 import type { ITranscript } from '../../state/transcript';
 import { Gauge, KINDS, type Kind } from '../gauge';
@@ -71,7 +71,7 @@ export function Window({ transcript }: { transcript: ITranscript }) {
 }
 
 /** Says what was spent and, where there is a limit, how much may be. */
-function spent(session: Session | undefined, words: IWords): string {
+function spent(session: SessionInfo | undefined, words: IWords): string {
   const { cost, limit, tokens, unpriced, usd } = spending(session);
   const known =
     cost === undefined

@@ -1,0 +1,31 @@
+# The public names with their types, for type checkers and editors: at run time they are imported on first use,
+# which a type checker takes for Any. A test compares the two.
+
+from palimpsest.app import App as App
+from palimpsest.app import tool as tool
+from palimpsest.boot import current_session as current_session
+from palimpsest.boot import load_ipython_extension as load_ipython_extension
+from palimpsest.boot import unload_ipython_extension as unload_ipython_extension
+from palimpsest.frontends.cell_failure import AgentTurnFailed as AgentTurnFailed
+from palimpsest.project import agents as agents
+from palimpsest.project import commands as commands
+from palimpsest.project import config as config
+from palimpsest.project import distrust as distrust
+from palimpsest.project import import_session as import_session
+from palimpsest.project import models as models
+from palimpsest.project import new_session as new_session
+from palimpsest.project import problems as problems
+from palimpsest.project import prune as prune
+from palimpsest.project import sessions as sessions
+from palimpsest.project import skills as skills
+from palimpsest.project import storage as storage
+from palimpsest.project import trust as trust
+from palimpsest.public import Session as Session
+from palimpsest.public import open_session as open_session
+from palimpsest.session.hooks import hook as hook
+from palimpsest.session.hooks import unhook as unhook
+from palimpsest.transcript.hooks import Compacting as Compacting
+from palimpsest.transcript.hooks import Refuse as Refuse
+
+__version__: str
+__all__: list[str]

@@ -1,0 +1,231 @@
+"""Read what a server said in the body of a refusal: a sentence for a person, and a code.
+
+Pure. Every kind of server has a shape of its own, several wrap another server's refusal as text, and
+what stands between often answers with a web page. Neither HTML nor the text of a Python value is
+returned as the sentence.
+"""
+
+import ast
+import html
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+LONGEST_SENTENCE = 700
+"""Characters of a refusal that a person is shown; some servers send the whole request back."""
+DEEPEST = 6
+"""How many refusals may be wrapped in each other."""
+
+MESSAGES = ("message", "Message", "error_message", "errorMessage", "msg", "detail", "details")
+"""Where a sentence stands, the surest first."""
+MORE_MESSAGES = ("error_description", "faultstring", "reason", "title", "error", "errors")
+CODES = ("code", "type", "__type", "error_type", "errorcode", "status", "error")
+VAGUE = re.compile(
+    r"^(?:provider returned error|upstream (?:request failed|error)|error|bad request"
+    r"|internal server error|request failed.{0,30})\.?$",
+    re.IGNORECASE,
+)
+"""Sentences of a gateway that only say that the server behind it refused."""
+
+PAGE = re.compile(
+    r"^\s*(?:<!--.*?-->\s*)?<(?:!doctype|html|head|body|\?xml|center|h1|pre)\b",
+    re.IGNORECASE | re.DOTALL,
+)
+TITLE = re.compile(r"<(title|h1|h2)\b[^>]*>(.*?)</\1>", re.IGNORECASE | re.DOTALL)
+UNSEEN = re.compile(r"<(script|style|head)\b.*?</\1>|<!--.*?-->", re.IGNORECASE | re.DOTALL)
+TAG = re.compile(r"<[/!?]?[A-Za-z][^<>]{0,2000}>")
+XML_SENTENCE = re.compile(r"<Message>(.*?)</Message>", re.IGNORECASE | re.DOTALL)
+
+CLASS_PREFIX = re.compile(r"^(?:(?:litellm\.)?[A-Z]\w*(?:Error|Timeout|Exception)\s*:\s*)+")
+PROVIDER_PREFIX = re.compile(r"^[A-Za-z]\w*Exception\s*-\s*")
+STATUS_PREFIX = re.compile(r"^Error code: \d+ - ")
+ADVICE = re.compile(
+    r"\.? Handle with `litellm\.\w+`\.?|\.? ?Received Model Group=.*|\n?Available Model Group Fallbacks=.*"
+    r"|\s*LiteLLM Retried: \d+ times.*",
+    re.DOTALL,
+)
+BYTES = re.compile(r"^b(['\"])(.*)\1$", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorBody:
+    """What a body says."""
+
+    message: str
+    """A sentence, or nothing where the body holds none."""
+    code: str | None = None
+    page: bool = False
+    """It was a web page, so another kind of server answered."""
+    value: dict[str, Any] | None = None
+
+
+def read_body(text: str) -> ErrorBody:
+    """Read a body as it came, or the text of an exception that holds one.
+
+    >>> read_body('{"error": {"message": "No such model.", "code": "model_not_found"}}').message
+    'No such model.'
+    >>> read_body("<html><title>502 Bad Gateway</title></html>").message
+    'a web page with the title "502 Bad Gateway"'
+    """
+    found = _read(text, 0)
+    if not found.message and not found.page and parsed(text) is not None:
+        # Nothing in it is a sentence, so it is shown as it came.
+        return replace(found, message=_short(text.strip()))
+    return found
+
+
+def _read(text: str, depth: int) -> ErrorBody:
+    # What is JSON is read before anything is cut off it.
+    whole = parsed(text) if text.lstrip().startswith(("{", "[")) else None
+    if whole is not None and depth <= DEEPEST:
+        return _from_value(whole, depth)
+    text = unwrapped(text)
+    if depth > DEEPEST:
+        return ErrorBody(_short(text))
+    if PAGE.search(text):
+        return _page(text)
+    value = parsed(text)
+    if value is not None:
+        return _from_value(value, depth)
+    return ErrorBody(_short(TAG.sub(" ", text)))
+
+
+def unwrapped(text: str) -> str:
+    """Take off what litellm and SDKs put around a server's own words."""
+    text = text.strip()
+    for prefix in (CLASS_PREFIX, PROVIDER_PREFIX, CLASS_PREFIX, STATUS_PREFIX):
+        text = prefix.sub("", text)
+    text = ADVICE.sub("", text).strip()
+    found = BYTES.match(text)
+    if found:
+        try:
+            text = ast.literal_eval(text).decode("utf-8", "replace")
+        except (ValueError, SyntaxError, AttributeError):
+            text = found[2]
+    return text.strip()
+
+
+def parsed(text: str) -> dict[str, Any] | None:
+    """Return the object in a text: JSON, a line of a stream, or what Python printed of one."""
+    for start in _starts(text):
+        value: Any = None
+        try:
+            value, _ = json.JSONDecoder().raw_decode(text, start)
+        except (ValueError, RecursionError):
+            try:
+                value = ast.literal_eval(text[start:].strip())
+            except (ValueError, SyntaxError, MemoryError, RecursionError):
+                continue
+        if isinstance(value, list):
+            value = next((one for one in value if isinstance(one, dict)), None)
+        if isinstance(value, dict):
+            return value
+    return None
+
+
+def _starts(text: str) -> Iterator[int]:
+    places = [place for place in (text.find("{"), text.find("[{")) if place >= 0]
+    yield from sorted(set(places))
+
+
+def _from_value(value: dict[str, Any], depth: int) -> ErrorBody:
+    inner = value.get("error", value.get("fault"))
+    if isinstance(inner, list):
+        inner = next((one for one in inner if isinstance(one, dict)), inner)
+    if isinstance(inner, dict) and inner:
+        found = _from_object(inner, depth)
+        outer = _code(value)
+        return (
+            found
+            if found.code or outer == "error"
+            else ErrorBody(found.message, outer, value=found.value)
+        )
+    return _from_object(value, depth)
+
+
+def _from_object(value: dict[str, Any], depth: int) -> ErrorBody:
+    code = _code(value)
+    message = _sentence(value, depth)
+    behind = _behind(value, depth)
+    if behind is not None and behind.message and (not message or VAGUE.match(message)):
+        return ErrorBody(behind.message, behind.code or code, value=behind.value or value)
+    message = unwrapped(message)
+    nested = parsed(message) if message.startswith(("{", "[{")) else None
+    if nested is not None and depth < DEEPEST:
+        found = _from_value(nested, depth + 1)
+        return ErrorBody(found.message or message, found.code or code, value=value)
+    if PAGE.search(message):
+        return ErrorBody(_page(message).message, code, value=value)
+    return ErrorBody(_short(message), code, value=value)
+
+
+def _behind(value: dict[str, Any], depth: int) -> ErrorBody | None:
+    """Return the refusal of the server behind a gateway, which OpenRouter keeps as text."""
+    metadata = value.get("metadata")
+    raw = metadata.get("raw") if isinstance(metadata, dict) else None
+    return _read(raw, depth + 1) if isinstance(raw, str) and raw.strip() else None
+
+
+def _sentence(value: dict[str, Any], depth: int) -> str:
+    for name in (*MESSAGES, *MORE_MESSAGES):
+        said = _words(value.get(name), depth)
+        if said:
+            return said
+    return ""
+
+
+def _words(value: Any, depth: int) -> str:
+    """Return the words of a field, which may be a list of what is wrong with each field."""
+    if isinstance(value, str):
+        return value.strip()
+    if depth > DEEPEST:
+        return ""
+    if isinstance(value, dict):
+        return _located(value, _sentence(value, depth + 1))
+    if isinstance(value, list):
+        found = [_words(one, depth + 1) for one in value[:3]]
+        return "; ".join(one for one in found if one)
+    return ""
+
+
+def _located(value: dict[str, Any], said: str) -> str:
+    """Name the field that a sentence of a validator is about."""
+    place = value.get("loc")
+    if not said or not isinstance(place, list):
+        return said
+    return f"{'.'.join(str(step) for step in place)}: {said}"
+
+
+def _code(value: dict[str, Any]) -> str | None:
+    details = value.get("details")
+    for detail in details if isinstance(details, list) else ():
+        # Google's code says no more than the status; the reason stands apart.
+        if isinstance(detail, dict) and isinstance(detail.get("reason"), str):
+            return str(detail["reason"])
+    for name in CODES:
+        code = value.get(name)
+        if isinstance(code, str) and code and not code.isdigit() and not re.search(r"\s", code):
+            return code.rpartition("#")[2]
+    return None
+
+
+def _page(text: str) -> ErrorBody:
+    sentence = XML_SENTENCE.search(text)
+    if sentence:
+        return ErrorBody(_short(html.unescape(sentence[1])))
+    title = next((plain for _, inside in TITLE.findall(text) if (plain := _plain(inside))), "")
+    if title:
+        return ErrorBody(f'a web page with the title "{_short(title, 120)}"', page=True)
+    shown = _short(_plain(UNSEEN.sub(" ", text)), 120)
+    return ErrorBody(f'a web page that says "{shown}"' if shown else "an empty web page", page=True)
+
+
+def _plain(text: str) -> str:
+    return " ".join(html.unescape(TAG.sub(" ", text)).split())
+
+
+def _short(text: str, longest: int = LONGEST_SENTENCE) -> str:
+    text = text.strip()
+    return text if len(text) <= longest else f"{text[: longest - 1].rstrip()}…"

@@ -1,0 +1,94 @@
+"""Say in one sentence which address was asked, what it answered, and in another what to do about it.
+
+Pure; ``errors`` decides what kind of failure it is.
+"""
+
+from urllib.parse import urlsplit, urlunsplit
+
+from palimpsest.model.providers import credentials
+from palimpsest.model.retry import NO_CREDIT, SERVER_ERROR
+
+FORBIDDEN, BUSY = 403, 429
+UNKNOWN_MODEL_CODES = frozenset(
+    {"model_not_found", "not_found_error", "DeploymentNotFound", "unknown_model", "NotFoundError"}
+)
+SENTENCE_ENDS = (".", "!", "?", "…", ")")
+
+
+def address(url: str | None) -> str | None:
+    """Return an address without what may hold a key: who asks, and the query.
+
+    >>> address("http://me:secret@host:1/v1/chat?key=x")
+    'http://host:1/v1/chat'
+    """
+    if not url:
+        return None
+    parts = urlsplit(url)
+    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
+
+
+def place(provider: str, url: str | None) -> str:
+    """Return what a sentence calls the server."""
+    return address(url) or f"The provider {provider!r}"
+
+
+def sentence(text: str) -> str:
+    """End a text as a sentence ends."""
+    text = text.strip()
+    return text if not text or text.endswith(SENTENCE_ENDS) else f"{text}."
+
+
+def refused(where: str, status: int | None, said: str, code: str | None, *, page: bool) -> str:
+    """Say that a server refused a request, and what to do."""
+    heading = f"{where} answered {status}" if status is not None else f"{where} answered"
+    return (
+        f"{sentence(f'{heading}: {said}' if said else heading)} {advice(status, code, page=page)}"
+    )
+
+
+def advice(status: int | None, code: str | None, *, page: bool) -> str:
+    """Return the one thing to do about a refusal."""
+    busy = status is not None and (status == BUSY or status >= SERVER_ERROR)
+    if page and not busy and status != FORBIDDEN:
+        return "Check the address in api_base, which ends in /v1 for most servers: no model server answers there."
+    if code in UNKNOWN_MODEL_CODES:
+        return UNKNOWN_MODEL
+    match status:
+        case 404:
+            return f"{UNKNOWN_MODEL[:-1]}, and the address in api_base, which ends in /v1 for most servers."
+        case 405 | 301 | 302 | 303 | 307 | 308:
+            return "Check the address in api_base: requests for a chat belong to another one."
+        case 403:
+            return "Ask who runs the server to let your key use this model, or choose another model with --model."
+        case _ if busy:
+            return "Wait a while, or choose another model with --model."
+        case _:
+            return "Change what it names in your settings, or choose another model with --model."
+
+
+UNKNOWN_MODEL = "Check the model's name: %agent models lists what can be used."
+
+
+def auth_sentence(provider: str, detail: str = "", where: str | None = None) -> str:
+    """Say which environment variables hold what a provider wants to know of us."""
+    said = f" ({where or provider} said: {detail})" if detail else ""
+    return f"The provider {provider!r} wants {credentials(provider)} before the kernel starts, and restart the kernel.{said}"
+
+
+def money_sentence(provider: str, where: str, said: str, code: str | None) -> str:
+    """Say that an account has nothing left."""
+    if code == NO_CREDIT:
+        return (
+            f"The account at {provider!r} has no credit left. Add some there, or choose another model"
+            f" with --model. ({where} said: {said})"
+        )
+    return (
+        f"The account at {provider!r} has no quota left. Raise it there, or choose another model with --model. "
+        f"({where} said: {said})"
+    )
+
+
+def silent_sentence(provider: str, where: str) -> str:
+    """Say that nothing came for too long."""
+    named = where if "://" in where else f"The provider {provider!r}"
+    return f"{named} said nothing for too long, so the request was given up. Wait a while, or choose another model with --model."

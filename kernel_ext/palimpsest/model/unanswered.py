@@ -1,0 +1,153 @@
+"""Tell why a server gave no answer: by the classes of the exceptions, not by their words.
+
+Clients wrap what went wrong several times; the operating system's or the protocol's own exception is
+at the bottom. Names of the HTTP client's classes are compared as text, since nothing here imports it.
+"""
+
+import errno
+import socket
+import ssl
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from palimpsest.model.providers import HOW_TO_START, is_loopback
+
+NO_NETWORK = frozenset({errno.ENETUNREACH, errno.EHOSTUNREACH, errno.ENETDOWN, errno.EHOSTDOWN})
+CLOSED_CLASSES = frozenset(
+    {
+        "RemoteProtocolError",
+        "ServerDisconnectedError",
+        "ClientOSError",
+        "ReadError",
+        "WriteError",
+        "CloseError",
+    }
+)
+TLS_RECORD = r"bytearray(b'\x15\x03"
+"""What the HTTP client quotes of a server's TLS alert."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unanswered:
+    """Why no answer came."""
+
+    code: str
+    message: str
+    passing: bool
+    """The same request may be answered later."""
+    begun: bool = False
+    """It may have happened in the middle of an answer."""
+
+
+def inside(exception: BaseException) -> Iterator[BaseException]:
+    """Yield an exception and all that it was made of, the outermost first."""
+    seen: set[int] = set()
+    waiting: list[BaseException | None] = [exception]
+    while waiting:
+        current = waiting.pop(0)
+        if current is None or id(current) in seen:
+            continue
+        seen.add(id(current))
+        yield current
+        inner = getattr(current, "original_exception", None)
+        waiting.append(inner if isinstance(inner, BaseException) else None)
+        waiting += [current.__cause__, current.__context__]
+        if isinstance(current, BaseExceptionGroup):
+            waiting += current.exceptions
+
+
+def unanswered(
+    causes: Sequence[BaseException], where: str, base: str | None, url: str | None
+) -> Unanswered | None:
+    """Say why no answer came; None where something else failed.
+
+    ``where`` is the address as sentences name it, ``base`` the one that a person set.
+    """
+    names = {base.__name__ for one in causes for base in type(one).__mro__}
+    reason = _tls(causes, names, where, url) or _address(names, base or where)
+    if reason is not None:
+        return reason
+    if any(isinstance(one, socket.gaierror) for one in causes):
+        host = urlsplit(url or "").hostname
+        message = (
+            f"The server {host or where!r} of {where} was not found. Check the network, and the address "
+            "for a slip of the pen."
+        )
+        return Unanswered("unknown_host", message, passing=True)
+    if any(isinstance(one, ConnectionRefusedError) for one in causes):
+        return _refused(base or where, url)
+    if any(isinstance(one, OSError) and one.errno in NO_NETWORK for one in causes):
+        message = (
+            f"There is no way to {where} from here. Check the network, or a VPN that it needs."
+        )
+        return Unanswered("no_network", message, passing=True)
+    if "ProxyError" in names:
+        message = f"The proxy that the environment names does not let {where} through. Check HTTPS_PROXY and NO_PROXY."
+        return Unanswered("proxy", message, passing=False)
+    return _closed(causes, names, where)
+
+
+def _tls(
+    causes: Sequence[BaseException], names: set[str], where: str, url: str | None
+) -> Unanswered | None:
+    failed = next((one for one in causes if isinstance(one, ssl.SSLCertVerificationError)), None)
+    if failed is not None:
+        message = (
+            f"The certificate of {where} is not trusted ({failed.verify_message}). Set SSL_CERT_FILE to the file "
+            "of your organisation's certificates before the kernel starts."
+        )
+        return Unanswered("certificate", message, passing=False)
+    waits = (ssl.SSLWantReadError, ssl.SSLWantWriteError, ssl.SSLEOFError, ssl.SSLZeroReturnError)
+    broken = any(isinstance(one, ssl.SSLError) and not isinstance(one, waits) for one in causes)
+    hung = "ConnectTimeout" in names and any(
+        isinstance(one, ssl.SSLWantReadError) for one in causes
+    )
+    cut = (url or "").startswith("https:") and any(
+        isinstance(one, ssl.SSLEOFError) for one in causes
+    )
+    if broken or hung or cut:
+        message = f"{where} did not answer in TLS. Write its address with http:// if it speaks plain HTTP."
+        return Unanswered("tls", message, passing=False)
+    return None
+
+
+def _address(names: set[str], where: str) -> Unanswered | None:
+    if names & {"UnsupportedProtocol", "InvalidURL", "InvalidUrlClientError"}:
+        message = (
+            f"{where} is no address of a server. Write it with http:// or https:// before it, such as "
+            "http://localhost:8000/v1."
+        )
+        return Unanswered("no_address", message, passing=False)
+    if "TooManyRedirects" in names:
+        message = f"{where} leads from one address to another without end. Set the server's final address as api_base."
+        return Unanswered("redirects", message, passing=False)
+    return None
+
+
+def _refused(where: str, url: str | None) -> Unanswered:
+    if is_loopback(url):
+        message = (
+            f"The model server at {where} is not running. Start it ({HOW_TO_START}), or choose "
+            "another model."
+        )
+        return Unanswered("not_running", message, passing=False)
+    message = f"{where} refuses connections. Check its address and port, and that the server runs."
+    return Unanswered("refused", message, passing=True)
+
+
+def _closed(causes: Sequence[BaseException], names: set[str], where: str) -> Unanswered | None:
+    if "ConnectTimeout" in names:
+        message = f"{where} did not take the connection in time. Check the network, and its address and port."
+        return Unanswered("connect_timeout", message, passing=True)
+    reset = any(isinstance(one, ConnectionError) for one in causes)
+    if not reset and not names & CLOSED_CLASSES:
+        return None
+    if any(TLS_RECORD in str(one) for one in causes):
+        message = f"{where} speaks TLS. Write its address with https://."
+        return Unanswered("tls", message, passing=False)
+    message = (
+        f"{where} closed the connection without an answer. Look at the server's own log; if it speaks TLS, write its "
+        "address with https://."
+    )
+    return Unanswered("closed", message, passing=True, begun=True)

@@ -1,0 +1,94 @@
+"""What recorded requests of a session were made of, read from its log and its blobs once."""
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from palimpsest.context.basis import projected, recorded
+from palimpsest.context.estimate import Count
+from palimpsest.context.projection import PROJECTION_VERSION, Projection
+from palimpsest.context.view import View
+from palimpsest.review.other import Asking
+from palimpsest.review.requests import policy_of
+from palimpsest.review.shared import Flattened, Weighed
+from palimpsest.store.state import State
+from palimpsest.store.store import Store
+from palimpsest.transcript.decisions import StepRequest
+from palimpsest.transcript.policies import Policy
+from palimpsest.transcript.values import ToolSpec
+
+
+class Recordings:
+    """Knows the requests of one session.
+
+    Responsibilities: the policy of each; its model, system prompt and tools; how it was projected.
+    """
+
+    def __init__(
+        self, store: Store, session_id: str, policy: Policy | None, counter: Callable[[str], Count]
+    ) -> None:
+        """Take the session; ``policy`` is the one that it is replayed under, None for each request's own."""
+        self._store = store
+        self._session_id = session_id
+        self._policy = policy
+        self._counter = counter
+        self._blobs: dict[str, bytes] = {}
+        self._policies: dict[str, Policy] = {}
+        self._given: dict[tuple[str, str], tuple[tuple[str, ...], tuple[ToolSpec, ...]]] = {}
+        """System prompts and tools by their hashes."""
+        self._flattened = Flattened()
+
+    def read(self, sha256: str) -> bytes:
+        """Return a blob by its hash."""
+        if sha256 not in self._blobs:
+            self._blobs[sha256] = self._store.get_blob(sha256)
+        return self._blobs[sha256]
+
+    def policy(self, request: StepRequest) -> Policy:
+        """Return the policy that a request was made under."""
+        key = request.policy_blob.sha256 if request.policy_blob is not None else request.id
+        if key not in self._policies:
+            self._policies[key] = policy_of(self._store, request)
+        return self._policies[key]
+
+    def replayed(self, request: StepRequest) -> Policy:
+        """Return the policy that a request is replayed under."""
+        return self._policy or self.policy(request)
+
+    def asking(self, request: StepRequest) -> Asking:
+        """Return what a request was made of, under the policy that it is replayed under."""
+        key = (request.system.sha256, request.tools.sha256)
+        if key not in self._given:
+            system: list[str] = json.loads(self.read(key[0]))
+            tools = json.loads(self.read(key[1]))
+            self._given[key] = (
+                tuple(system),
+                tuple(ToolSpec.model_validate(spec) for spec in tools),
+            )
+        system_words, tool_specs = self._given[key]
+        return Asking(
+            model=request.model,
+            system=system_words,
+            tools=tool_specs,
+            policy=self.replayed(request),
+            now=request.facts.now,
+            without=request.message_id,
+            # Another policy is asked of the software of today; the own one gave what that version gave.
+            version=PROJECTION_VERSION if self._policy is not None else request.projection,
+        )
+
+    def projection(
+        self, request: StepRequest, state: State, estimator: str, weighed: Weighed
+    ) -> Projection:
+        """Return what a request was projected to, weighed by any counter; ``state`` is that of its record."""
+        view = View.of(state.messages(), state.decisions, self.read)
+        basis = recorded(request, view, self.read, self._counter, self._session_id)
+        held = replace(basis, count=self._counter(estimator))
+        return projected(held, flatten=self._flattened, weigh=weighed.message)
+
+    def hook_wrote(self, request: StepRequest) -> list[dict[str, Any]]:
+        """Return the messages of a request that a hook wrote."""
+        assert request.opaque is not None
+        found: list[dict[str, Any]] = json.loads(self.read(request.opaque.sha256))
+        return found

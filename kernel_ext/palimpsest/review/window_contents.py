@@ -1,0 +1,123 @@
+"""What a model's context window holds, item by item, and what is gone from it: the values.
+
+Border: ``review/weighing.py`` fills them, ``review/sheet.py`` words them. Tokens are calibrated as
+the live loop does it, and the items add up to the request, exactly.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Literal
+
+from palimpsest.render.figures import KINDS
+
+Shown = Literal["whole", "truncated", "cleared"]
+Way = Literal["truncate", "clear", "drop", "summarise", "limit", "exclude", "fail"]
+
+
+@dataclass(frozen=True, slots=True)
+class ReportItem:
+    """Something in the window: a section of the system prompt, a tool, or one block of a message."""
+
+    kind: str
+    """One of ``render.figures.KINDS``."""
+    name: str
+    """What it is called: a tool, a file, a speaker."""
+    words: str
+    """Its first line, or what the call works on."""
+    tokens: int
+    message_id: str | None = None
+    part_id: str | None = None
+    shown: Shown = "whole"
+    pinned: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """When something was decided."""
+
+    time: int
+    """Milliseconds since 1970."""
+    turn: int
+    step: int | None
+    """The first step of the turn that it holds for; None when it was decided after the turn's last."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reduction:
+    """Something that the model no longer sees, or not whole."""
+
+    way: Way
+    name: str
+    words: str
+    rule: str
+    reason: str
+    """A sentence for a learner, made of the rule's numbers."""
+    numbers: Mapping[str, Any] = field(default_factory=dict)
+    tokens_before: int | None = None
+    """As estimated when it was decided; None where nobody counted."""
+    tokens_after: int | None = None
+    since: Moment | None = None
+    """None for what a policy does at every request."""
+    message_id: str | None = None
+    part_id: str | None = None
+
+    @property
+    def saved(self) -> int:
+        """Tokens that it saves; nought where nobody counted."""
+        return (self.tokens_before or 0) - (self.tokens_after or 0)
+
+
+@dataclass(frozen=True)
+class WindowContents:
+    """A context window: what fills it, what is free, and what is gone."""
+
+    session_id: str
+    request_id: str
+    """The recorded request; empty for the one that would be sent now."""
+    model: str
+    policy: str
+    """Its name, and how many of its numbers somebody changed."""
+    window: int
+    window_assumed: bool
+    """Nobody knows the model, so the window is our default."""
+    reserve: int
+    """Tokens kept free for the answer."""
+    estimator: str
+    calibration: float
+    """Real over estimated tokens, from what the provider reported."""
+    reported: int | None
+    """Tokens of the newest request that the provider counted; None when it told nothing."""
+    items: tuple[ReportItem, ...]
+    """In the order in which they are sent."""
+    gone: tuple[Reduction, ...] = ()
+    opaque_by: str = ""
+    """The rule of the hook that wrote the whole request: nothing tells where its words came from."""
+
+    @cached_property
+    def kinds(self) -> dict[str, int]:
+        """Tokens by kind, in the order of every gauge."""
+        found = dict.fromkeys(KINDS, 0)
+        for item in self.items:
+            found[item.kind] += item.tokens
+        return {kind: tokens for kind, tokens in found.items() if tokens}
+
+    @cached_property
+    def used(self) -> int:
+        """Tokens of the request: the sum of its items."""
+        return sum(item.tokens for item in self.items)
+
+    @property
+    def budget(self) -> int:
+        """Tokens that a request may take."""
+        return max(self.window - self.reserve, 0)
+
+    @property
+    def free(self) -> int:
+        """Tokens of the budget that nothing takes yet."""
+        return max(self.budget - self.used, 0)
+
+    @property
+    def over(self) -> int:
+        """Tokens that do not fit the budget."""
+        return max(self.used - self.budget, 0)

@@ -1,0 +1,27 @@
+"""Whose streaming format a request has, by the address it was sent to."""
+
+import re
+from typing import Any, Literal
+
+Dialect = Literal["openai", "anthropic", "gemini", "mistral"]
+
+GEMINI_PATH = re.compile(r".*/models/([^/:]+):(?:streamGenerateContent|generateContent)")
+MISTRAL_ROOT = "/mistral"
+"""Mistral's addresses are OpenAI's, so the fault server gives it a root of its own."""
+
+
+def dialect_of(path: str) -> Dialect:
+    """Return whose format a request has that was sent to this path."""
+    if path.endswith("/messages"):
+        return "anthropic"
+    if GEMINI_PATH.fullmatch(path):
+        return "gemini"
+    return "mistral" if path.startswith(f"{MISTRAL_ROOT}/") else "openai"
+
+
+def model_of(path: str, body: Any) -> str:
+    """Return the model that is asked: it stands in the body, and with Gemini in the path."""
+    found = GEMINI_PATH.fullmatch(path)
+    if found:
+        return found[1]
+    return str(body.get("model", "")) if isinstance(body, dict) else ""

@@ -1,0 +1,143 @@
+"""The HTTP of the fault server: requests read, bodies and streams sent, hang-ups noticed.
+
+Just as much of HTTP/1.1 as model clients speak; every connection serves one request.
+"""
+
+import asyncio
+import json
+import time
+from collections.abc import AsyncIterator, Iterable
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+from palimpsest.model.script import Disconnect, EndEarly, Pause
+from palimpsest.testing.openai_anthropic_wire import Frame
+
+SECRET_HEADERS = frozenset({"authorization", "x-api-key", "api-key", "x-goog-api-key", "cookie"})
+
+
+@dataclass(slots=True)
+class ReceivedRequest:
+    """One request as it arrived."""
+
+    path: str
+    headers: dict[str, str]
+    """Lower-case names; headers that carry keys are left out."""
+    body: dict[str, Any]
+    at: float
+    """Seconds of the monotonic clock."""
+    closed_after: float | None = None
+    """Seconds after which the client hung up before the answer was complete."""
+    first_byte_at: float | None = None
+    completed: bool = False
+    had_key: bool = False
+    problems: list[str] = field(default_factory=list)
+    """What the server refused in it, one sentence each."""
+    raw: bytes = field(default=b"", repr=False)
+
+
+@asynccontextmanager
+async def hang_up_noticed(
+    reader: asyncio.StreamReader, request: ReceivedRequest
+) -> AsyncIterator[None]:
+    """Cancel the answer when the client closes its side, and note when."""
+    answering = asyncio.current_task()
+    assert answering is not None
+
+    async def watch() -> None:
+        with suppress(ConnectionError):
+            while await reader.read(1024):
+                pass
+        request.closed_after = time.monotonic() - request.at
+        answering.cancel()
+
+    watcher = asyncio.create_task(watch())
+    try:
+        yield
+    except ConnectionError:
+        request.closed_after = time.monotonic() - request.at
+        raise
+    finally:
+        watcher.cancel()
+        with suppress(asyncio.CancelledError):
+            await watcher
+
+
+async def read_request(reader: asyncio.StreamReader) -> ReceivedRequest | None:
+    """Read one request; headers that carry keys are left out."""
+    head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
+    first, *lines = head.split("\r\n")
+    pairs = (line.split(":", 1) for line in lines if ":" in line)
+    headers = {name.strip().lower(): value.strip() for name, value in pairs}
+    raw = await reader.readexactly(int(headers.get("content-length", "0")))
+    public = {name: value for name, value in headers.items() if name not in SECRET_HEADERS}
+    body, found = _parsed(raw)
+    return ReceivedRequest(
+        path=first.split(" ")[1].partition("?")[0],
+        headers=public,
+        body=body,
+        at=time.monotonic(),
+        had_key=len(public) < len(headers),
+        problems=found,
+        raw=raw,
+    )
+
+
+def _parsed(raw: bytes) -> tuple[dict[str, Any], list[str]]:
+    """Return the body, and what keeps it from being one: every provider refuses that."""
+    try:
+        body = json.loads(raw) if raw else {}
+    except ValueError:
+        return {}, ["The body is no JSON in UTF-8."]
+    return (body, []) if isinstance(body, dict) else ({}, ["The body must be an object."])
+
+
+async def send_json(
+    writer: asyncio.StreamWriter, status: int, body: bytes, headers: dict[str, str] | None = None
+) -> None:
+    """Send a whole body."""
+    extra = "".join(f"{name}: {value}\r\n" for name, value in (headers or {}).items())
+    head = (
+        f"HTTP/1.1 {status} Scripted\r\ncontent-type: application/json\r\n"
+        f"content-length: {len(body)}\r\nconnection: close\r\n{extra}\r\n"
+    )
+    writer.write(head.encode() + body)
+    await writer.drain()
+
+
+async def send_stream(
+    writer: asyncio.StreamWriter,
+    frames: Iterable[Frame],
+    drip_seconds: float,
+    request: ReceivedRequest,
+) -> None:
+    """Send frames as chunks, and perform what stands between them."""
+    head = (
+        "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n"
+        "transfer-encoding: chunked\r\nconnection: close\r\n\r\n"
+    )
+    writer.write(head.encode())
+    for frame in frames:
+        match frame:
+            case bytes():
+                request.first_byte_at = request.first_byte_at or time.monotonic()
+                writer.write(f"{len(frame):x}\r\n".encode() + frame + b"\r\n")
+                await writer.drain()
+                if drip_seconds:
+                    await asyncio.sleep(drip_seconds)
+            case Pause():
+                await (
+                    asyncio.Event().wait()
+                    if frame.seconds is None
+                    else asyncio.sleep(frame.seconds)
+                )
+            case Disconnect():
+                # The client must have read what was sent: a reset may overtake it.
+                await asyncio.sleep(0.02)
+                writer.transport.abort()
+                return
+            case EndEarly():
+                break
+    writer.write(b"0\r\n\r\n")
+    await writer.drain()

@@ -1,0 +1,262 @@
+"""A model server on loopback that answers as scripted, faults included.
+
+It speaks the streaming formats of OpenAI (``/v1/chat/completions``), Anthropic (``/v1/messages``),
+Gemini (``:streamGenerateContent``) and Mistral, so tests and lessons meet real bytes, real sockets
+and real mistakes of real servers without a key or a network:
+
+    with FaultServer(fails(429, retry_after=2), says("Hello.")) as server: ...
+
+It records every request without its keys, and notices when a client hangs up.
+"""
+
+import asyncio
+import threading
+import time
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from types import TracebackType
+from typing import Any, Self
+
+from palimpsest.model.script import Failure, ModelAnswer, fails
+from palimpsest.testing.dialects import MISTRAL_ROOT, Dialect, dialect_of, model_of
+from palimpsest.testing.fault_http import (
+    ReceivedRequest,
+    hang_up_noticed,
+    read_request,
+    send_json,
+    send_stream,
+)
+from palimpsest.testing.gemini_wire import gemini_error, gemini_frames
+from palimpsest.testing.openai_anthropic_wire import (
+    Frame,
+    anthropic_error,
+    anthropic_frames,
+    mistral_error,
+    openai_error,
+    openai_frames,
+)
+
+NO_ANSWER_STATUS = 400
+REFUSED_STATUS = 400
+
+ERRORS: dict[Dialect, Callable[[Failure], bytes]] = {
+    "openai": openai_error,
+    "anthropic": anthropic_error,
+    "gemini": gemini_error,
+    "mistral": mistral_error,
+}
+FRAMES: dict[Dialect, Callable[[ModelAnswer, str, int, int], Iterable[Frame]]] = {
+    "openai": openai_frames,
+    "anthropic": anthropic_frames,
+    "gemini": gemini_frames,
+    "mistral": openai_frames,
+}
+
+ServedAnswer = ModelAnswer | Callable[[ReceivedRequest], ModelAnswer]
+"""An answer, or a function that makes it when the request is there."""
+
+Check = Callable[[str, Any], list[str]]
+"""Returns what is wrong in a request, by its path and body: one sentence each, none when it is good."""
+
+
+class FaultServer:
+    """Answers each request with the next scripted answer.
+
+    Use it as a context manager, plain (it then lives on a thread of its own) or ``async with``
+    (it then lives on the running loop). ``port`` 0 takes a free one. A request in which ``check``
+    finds something gets status 400 with its sentences, in the provider's shape, and the script goes
+    on with the next one; so does a request after the last answer.
+    """
+
+    def __init__(self, *answers: ServedAnswer, port: int = 0, check: Check | None = None) -> None:
+        self.requests: list[ReceivedRequest] = []
+        """What arrived, in order; questions for the list of models are left out."""
+        self.open_connections = 0
+        """How many clients are being answered now."""
+        self._answers: list[ServedAnswer] = list(answers)
+        self._port = port
+        self._check = check
+        self._calls = 0
+        self._server: asyncio.Server | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._thread: threading.Thread | None = None
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    @property
+    def url(self) -> str:
+        """The server's root, such as ``http://127.0.0.1:41234``."""
+        return f"http://127.0.0.1:{self._port}"
+
+    @property
+    def openai_base(self) -> str:
+        """The ``api_base`` of OpenAI-compatible clients."""
+        return f"{self.url}/v1"
+
+    @property
+    def anthropic_base(self) -> str:
+        """The ``api_base`` of Anthropic clients."""
+        return self.url
+
+    @property
+    def gemini_base(self) -> str:
+        """The ``api_base`` of Gemini clients."""
+        return f"{self.url}/v1beta"
+
+    @property
+    def mistral_base(self) -> str:
+        """The ``api_base`` of Mistral clients."""
+        return f"{self.url}{MISTRAL_ROOT}/v1"
+
+    def base(self, dialect: Dialect) -> str:
+        """Return the ``api_base`` of a format."""
+        bases: dict[Dialect, str] = {
+            "openai": self.openai_base,
+            "anthropic": self.anthropic_base,
+            "gemini": self.gemini_base,
+            "mistral": self.mistral_base,
+        }
+        return bases[dialect]
+
+    def settings(self, dialect: Dialect = "openai") -> dict[str, Any]:
+        """Return the settings with which a session asks this server, in the provider's format.
+
+        The model is called ``<dialect>/scripted``, has a window of 200,000 tokens, answers with at
+        most 8,000, and costs nothing.
+        """
+        model = f"{dialect}/scripted"
+        facts = {
+            "api_base": self.base(dialect),
+            "window": 200_000,
+            "output": 8_000,
+            "price": {"input": 0, "output": 0},
+        }
+        return {"model": model, "models": {model: facts}}
+
+    @property
+    def bodies(self) -> list[dict[str, Any]]:
+        """The bodies of all requests, in order."""
+        return [request.body for request in self.requests]
+
+    def script(self, *answers: ServedAnswer) -> Self:
+        """Add answers for the requests to come."""
+        self._answers.extend(answers)
+        return self
+
+    def wait_until(self, ready: Callable[[], bool], seconds: float = 5.0) -> bool:
+        """Wait, on the caller's thread, until something holds; False when time ran out."""
+        deadline = time.monotonic() + seconds
+        while not ready():
+            if time.monotonic() > deadline:
+                return False
+            time.sleep(0.005)
+        return True
+
+    def start(self) -> Self:
+        """Serve on a thread of its own."""
+        loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=loop.run_forever, name="fault-server", daemon=True)
+        self._thread.start()
+        asyncio.run_coroutine_threadsafe(self._listen(), loop).result(5)
+        self._loop = loop
+        return self
+
+    def stop(self) -> None:
+        """Close everything."""
+        if self._loop is None or self._thread is None:
+            return
+        asyncio.run_coroutine_threadsafe(self._close(), self._loop).result(5)
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join(5)
+        self._loop.close()
+        self._loop = self._thread = None
+
+    def __enter__(self) -> Self:
+        return self.start()
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.stop()
+
+    async def __aenter__(self) -> Self:
+        await self._listen()
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self._close()
+
+    async def _listen(self) -> None:
+        self._server = await asyncio.start_server(self._connected, "127.0.0.1", self._port)
+        self._port = self._server.sockets[0].getsockname()[1]
+
+    async def _close(self) -> None:
+        if self._server is not None:
+            self._server.close()
+        for task in list(self._tasks):
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        if self._server is not None:
+            await self._server.wait_closed()
+            self._server = None
+
+    async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        self._tasks.add(task)
+        self.open_connections += 1
+        try:
+            await self._serve(reader, writer)
+        except (ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
+            pass
+        finally:
+            self.open_connections -= 1
+            self._tasks.discard(task)
+            writer.close()
+            with suppress(ConnectionError):
+                await writer.wait_closed()
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        request = await read_request(reader)
+        if request is None:
+            return
+        if request.path.endswith("/models"):
+            await send_json(writer, 200, b'{"object":"list","data":[{"id":"scripted"}]}')
+            return
+        self.requests.append(request)
+        async with hang_up_noticed(reader, request):
+            await self._answer(request, writer)
+            request.completed = True
+
+    async def _answer(self, request: ReceivedRequest, writer: asyncio.StreamWriter) -> None:
+        dialect = dialect_of(request.path)
+        if self._check is not None:
+            request.problems += self._check(request.path, request.body)
+        answer = self._next(request) if not request.problems else _refusal(request.problems)
+        if answer.failure is not None:
+            body = ERRORS[dialect](answer.failure)
+            await send_json(writer, answer.failure.status, body, answer.failure.headers)
+            return
+        frames = FRAMES[dialect](
+            answer, model_of(request.path, request.body), len(request.raw), self._calls + 1
+        )
+        self._calls += len(answer.actions)
+        await send_stream(writer, frames, answer.drip_seconds, request)
+
+    def _next(self, request: ReceivedRequest) -> ModelAnswer:
+        if not self._answers:
+            count = len(self.requests)
+            return fails(NO_ANSWER_STATUS, f"The script has no answer for request {count}.")
+        scripted = self._answers.pop(0)
+        return scripted if isinstance(scripted, ModelAnswer) else scripted(request)
+
+
+def _refusal(found: list[str]) -> ModelAnswer:
+    return fails(REFUSED_STATUS, " ".join(found))

@@ -1,0 +1,116 @@
+"""Turn a scripted answer into the bytes that Gemini puts on the wire.
+
+Pure, like ``fault_wire``. Gemini streams whole parts: words, thoughts and function calls, each
+in a response of its own; the finish and the usage stand in the last one.
+"""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from palimpsest.model.script import (
+    Action,
+    Disconnect,
+    EndEarly,
+    Failure,
+    Malformed,
+    ModelAnswer,
+    Say,
+    ScriptedCall,
+    StreamError,
+    Think,
+)
+from palimpsest.testing.openai_anthropic_wire import Frame
+from palimpsest.transcript.values import Usage
+
+STATUS_NAMES = {
+    400: "INVALID_ARGUMENT",
+    401: "UNAUTHENTICATED",
+    403: "PERMISSION_DENIED",
+    404: "NOT_FOUND",
+    429: "RESOURCE_EXHAUSTED",
+    500: "INTERNAL",
+    503: "UNAVAILABLE",
+}
+
+
+def gemini_error(failure: Failure) -> bytes:
+    """Return the body of a refusal in Gemini's shape."""
+    error = {
+        "code": failure.status,
+        "message": failure.message,
+        "status": failure.code or STATUS_NAMES.get(failure.status, "UNKNOWN"),
+    }
+    return json.dumps({"error": error}).encode()
+
+
+def gemini_frames(
+    answer: ModelAnswer, model: str, prompt_chars: int, _start: int = 1
+) -> Iterator[Frame]:
+    """Yield the frames of a stream of contents."""
+    for action in answer.actions:
+        yield from _frames(answer, action, model)
+        if isinstance(action, Disconnect | EndEarly):
+            return
+    usage = answer.natural_usage(prompt_chars)
+    yield _sse([], model, finish=answer.finish or "STOP", usage=_usage(usage))
+
+
+def _frames(answer: ModelAnswer, action: Action, model: str) -> Iterator[Frame]:
+    match action:
+        case Say():
+            yield from (_sse([{"text": piece}], model) for piece in answer.pieces(action.text))
+        case Think():
+            for piece in answer.pieces(action.text):
+                yield _sse([{"text": piece, "thought": True}], model)
+        case ScriptedCall():
+            yield _sse([_call(action, answer)], model)
+        case Malformed():
+            yield f"{action.line}\n\n".encode()
+        case StreamError():
+            failure = Failure(500, action.message)
+            yield b"data: " + gemini_error(failure) + b"\n\n"
+        case _:
+            yield action
+
+
+def _call(call: ScriptedCall, answer: ModelAnswer) -> dict[str, Any]:
+    try:
+        arguments = json.loads(call.raw)
+    except ValueError:
+        # Gemini sends objects and never text, so half an input can only be no input.
+        arguments = {}
+    called: dict[str, Any] = {"name": call.tool, "args": arguments}
+    if call.id:
+        called["id"] = call.id
+    thoughts = [one for one in answer.actions if isinstance(one, Think) and one.signature]
+    first = next(one for one in answer.actions if isinstance(one, ScriptedCall))
+    part: dict[str, Any] = {"functionCall": called}
+    if thoughts and call is first:
+        part["thoughtSignature"] = thoughts[-1].signature
+    return part
+
+
+def _usage(usage: Usage) -> dict[str, Any]:
+    return {
+        "promptTokenCount": usage.prompt,
+        "candidatesTokenCount": usage.output,
+        "thoughtsTokenCount": usage.reasoning,
+        "cachedContentTokenCount": usage.cache_read,
+        "totalTokenCount": usage.prompt + usage.output + usage.reasoning,
+    }
+
+
+def _sse(
+    parts: list[dict[str, Any]],
+    model: str,
+    finish: str | None = None,
+    usage: dict[str, Any] | None = None,
+) -> bytes:
+    candidate: dict[str, Any] = {"content": {"role": "model", "parts": parts}, "index": 0}
+    if finish is not None:
+        candidate["finishReason"] = finish
+    value: dict[str, Any] = {"candidates": [candidate], "modelVersion": model}
+    if usage is not None:
+        value["usageMetadata"] = usage
+    return f"data: {json.dumps(value)}\n\n".encode()

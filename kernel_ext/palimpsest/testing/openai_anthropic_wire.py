@@ -1,0 +1,258 @@
+"""Turn a scripted answer into the bytes that OpenAI and Anthropic put on the wire.
+
+Pure: frames are bytes to send or an action to perform between them (pause, break, end); the
+server decides when. The shapes follow the providers' public streaming formats.
+"""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from palimpsest.model.script import (
+    Action,
+    Disconnect,
+    EndEarly,
+    Failure,
+    Malformed,
+    ModelAnswer,
+    Pause,
+    Say,
+    ScriptedCall,
+    StreamError,
+    Think,
+)
+from palimpsest.transcript.values import Usage
+
+Frame = bytes | Pause | Disconnect | EndEarly
+
+ANTHROPIC_ERROR_TYPES = {
+    400: "invalid_request_error",
+    401: "authentication_error",
+    403: "permission_error",
+    404: "not_found_error",
+    413: "request_too_large",
+    429: "rate_limit_error",
+    500: "api_error",
+    529: "overloaded_error",
+}
+
+
+def openai_error(failure: Failure) -> bytes:
+    """Return the body of a refusal in OpenAI's shape."""
+    error = {"message": failure.message, "type": failure.type, "param": None, "code": failure.code}
+    return json.dumps({"error": error}).encode()
+
+
+def anthropic_error(failure: Failure) -> bytes:
+    """Return the body of a refusal in Anthropic's shape."""
+    kind = failure.type or ANTHROPIC_ERROR_TYPES.get(failure.status, "api_error")
+    return json.dumps(
+        {"type": "error", "error": {"type": kind, "message": failure.message}}
+    ).encode()
+
+
+def mistral_error(failure: Failure) -> bytes:
+    """Return the body of a refusal in Mistral's shape."""
+    kind = failure.type or ("invalid_request_error" if failure.status < 500 else "server_error")
+    error = {"object": "error", "message": failure.message, "type": kind, "code": failure.code}
+    return json.dumps({**error, "param": None}).encode()
+
+
+def _sse(value: Any, event: str | None = None) -> bytes:
+    head = f"event: {event}\n" if event else ""
+    return f"{head}data: {json.dumps(value)}\n\n".encode()
+
+
+def _natural_finish(answer: ModelAnswer, called: str, stopped: str) -> str:
+    if answer.finish is not None:
+        return answer.finish
+    return called if any(isinstance(action, ScriptedCall) for action in answer.actions) else stopped
+
+
+def openai_frames(
+    answer: ModelAnswer, model: str, prompt_chars: int, start: int = 1
+) -> Iterator[Frame]:
+    """Yield the frames of a chat completion stream; calls without an id count from ``start``."""
+    writer = _OpenAI(answer, model, start)
+    yield writer.chunk({"role": "assistant", "content": ""})
+    for action in answer.actions:
+        yield from writer.frames(action)
+        if isinstance(action, Disconnect | EndEarly):
+            return
+    yield writer.chunk({}, finish=_natural_finish(answer, "tool_calls", "stop"))
+    if answer.usage != "none":
+        usage = answer.natural_usage(prompt_chars)
+        yield writer.chunk(None, usage=openai_usage(usage))
+    yield b"data: [DONE]\n\n"
+
+
+def openai_usage(usage: Usage) -> dict[str, Any]:
+    """Return usage in OpenAI's shape: the prompt includes what was cached, the answer the thinking."""
+    completion = usage.output + usage.reasoning
+    return {
+        "prompt_tokens": usage.prompt,
+        "completion_tokens": completion,
+        "total_tokens": usage.prompt + completion,
+        "prompt_tokens_details": {"cached_tokens": usage.cache_read},
+        "completion_tokens_details": {"reasoning_tokens": usage.reasoning},
+    }
+
+
+class _OpenAI:
+    """Writes chunks of one completion."""
+
+    def __init__(self, answer: ModelAnswer, model: str, start: int) -> None:
+        self._answer = answer
+        self._model = model
+        self._calls = 0
+        self._start = start
+
+    def chunk(
+        self,
+        delta: dict[str, Any] | None,
+        finish: str | None = None,
+        usage: dict[str, Any] | None = None,
+    ) -> bytes:
+        choices = (
+            []
+            if delta is None
+            else [{"index": 0, "delta": delta, "finish_reason": finish, "logprobs": None}]
+        )
+        body: dict[str, Any] = {
+            "id": "chatcmpl-1",
+            "object": "chat.completion.chunk",
+            "created": 1,
+            "model": self._model,
+            "choices": choices,
+        }
+        if usage is not None:
+            body["usage"] = usage
+        return _sse(body)
+
+    def frames(self, action: Action) -> Iterator[Frame]:
+        match action:
+            case Say():
+                for piece in self._answer.pieces(action.text):
+                    yield self.chunk({"content": piece})
+            case Think():
+                for piece in self._answer.pieces(action.text):
+                    yield self.chunk({"reasoning_content": piece})
+            case ScriptedCall():
+                yield from self._call(action)
+            case Malformed():
+                yield f"{action.line}\n\n".encode()
+            case StreamError():
+                yield _sse({"error": {"message": action.message, "code": action.code}})
+            case _:
+                yield action
+
+    def _call(self, call: ScriptedCall) -> Iterator[Frame]:
+        index, self._calls = self._calls, self._calls + 1
+        identifier = call.id or f"call_{self._start + index}"
+        first = {"name": call.tool, "arguments": ""}
+        head = {"index": index, "id": identifier, "type": "function", "function": first}
+        yield self.chunk({"tool_calls": [head]})
+        for piece in self._answer.pieces(call.raw):
+            part = {"index": index, "function": {"arguments": piece}}
+            yield self.chunk({"tool_calls": [part]})
+
+
+def anthropic_frames(
+    answer: ModelAnswer, model: str, prompt_chars: int, start: int = 1
+) -> Iterator[Frame]:
+    """Yield the frames of a messages stream; calls without an id count from ``start``."""
+    usage = answer.natural_usage(prompt_chars)
+    writer = _Anthropic(answer, start)
+    first = {
+        "input_tokens": usage.input,
+        "cache_read_input_tokens": usage.cache_read,
+        "cache_creation_input_tokens": usage.cache_write,
+        "output_tokens": 1,
+    }
+    message: dict[str, Any] = {
+        "id": "msg_1",
+        "type": "message",
+        "role": "assistant",
+        "model": model,
+        "content": [],
+        "stop_reason": None,
+        "stop_sequence": None,
+        "usage": first,
+    }
+    yield _sse({"type": "message_start", "message": message}, "message_start")
+    for action in answer.actions:
+        yield from writer.frames(action)
+        if isinstance(action, Disconnect | EndEarly):
+            return
+    yield _sse(
+        {
+            "type": "message_delta",
+            "delta": {
+                "stop_reason": _natural_finish(answer, "tool_use", "end_turn"),
+                "stop_sequence": None,
+            },
+            "usage": {"output_tokens": usage.output + usage.reasoning},
+        },
+        "message_delta",
+    )
+    yield _sse({"type": "message_stop"}, "message_stop")
+
+
+class _Anthropic:
+    """Writes content blocks of one message."""
+
+    def __init__(self, answer: ModelAnswer, start: int) -> None:
+        self._answer = answer
+        self._block = -1
+        self._calls = start - 1
+
+    def _start(self, block: dict[str, Any]) -> bytes:
+        self._block += 1
+        value = {"type": "content_block_start", "index": self._block, "content_block": block}
+        return _sse(value, "content_block_start")
+
+    def _delta(self, delta: dict[str, Any]) -> bytes:
+        value = {"type": "content_block_delta", "index": self._block, "delta": delta}
+        return _sse(value, "content_block_delta")
+
+    def _stop(self) -> bytes:
+        return _sse({"type": "content_block_stop", "index": self._block}, "content_block_stop")
+
+    def frames(self, action: Action) -> Iterator[Frame]:
+        match action:
+            case Say():
+                yield self._start({"type": "text", "text": ""})
+                for piece in self._answer.pieces(action.text):
+                    yield self._delta({"type": "text_delta", "text": piece})
+                yield self._stop()
+            case Think():
+                yield from self._think(action)
+            case ScriptedCall():
+                yield from self._call(action)
+            case Malformed():
+                yield f"{action.line}\n\n".encode()
+            case StreamError():
+                error = {"type": action.code, "message": action.message}
+                yield _sse({"type": "error", "error": error}, "error")
+            case _:
+                yield action
+
+    def _think(self, think: Think) -> Iterator[Frame]:
+        if think.redacted is not None:
+            yield self._start({"type": "redacted_thinking", "data": think.redacted})
+            yield self._stop()
+            return
+        yield self._start({"type": "thinking", "thinking": "", "signature": ""})
+        for piece in self._answer.pieces(think.text):
+            yield self._delta({"type": "thinking_delta", "thinking": piece})
+        if think.signature:
+            yield self._delta({"type": "signature_delta", "signature": think.signature})
+        yield self._stop()
+
+    def _call(self, call: ScriptedCall) -> Iterator[Frame]:
+        self._calls += 1
+        identifier = call.id or f"toolu_{self._calls}"
+        yield self._start({"type": "tool_use", "id": identifier, "name": call.tool, "input": {}})
+        for piece in self._answer.pieces(call.raw):
+            yield self._delta({"type": "input_json_delta", "partial_json": piece})
+        yield self._stop()

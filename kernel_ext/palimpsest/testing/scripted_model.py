@@ -1,0 +1,189 @@
+"""A model that answers as scripted, without HTTP: the one fake of the model's boundary.
+
+It keeps what it was asked, since the request a model receives is the strongest thing a test
+can look at. Answers are those of ``model.script``; a function of the request may stand in for
+an answer that depends on it.
+"""
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable, Iterator
+from types import SimpleNamespace
+
+from palimpsest.model import usage
+from palimpsest.model.error_sentences import auth_sentence
+from palimpsest.model.errors import ended_early, overflow_error, refusal_code
+from palimpsest.model.joining import Joiner
+from palimpsest.model.model import ModelRequest, StepFinished, StepStarted, StreamEvent
+from palimpsest.model.overflow import is_overflow
+from palimpsest.model.retry import HOPELESS_CODES
+from palimpsest.model.script import (
+    Action,
+    Disconnect,
+    EndEarly,
+    Failure,
+    Malformed,
+    ModelAnswer,
+    Pause,
+    Say,
+    ScriptedCall,
+    StreamError,
+    Think,
+)
+from palimpsest.model.wire import prompt_text
+from palimpsest.transcript.errors import (
+    ApiError,
+    AuthError,
+    ErrorValue,
+    ModelFailed,
+    UnknownError,
+)
+from palimpsest.transcript.policies import Refusals
+from palimpsest.transcript.provider import family
+from palimpsest.transcript.provider_rows import Family
+from palimpsest.transcript.values import Usage
+
+ScriptedAnswer = ModelAnswer | Callable[[ModelRequest], ModelAnswer]
+"""An answer, or a function that makes it of the request."""
+
+RETRYABLE_STATUS = frozenset({408, 409, 429})
+SERVER_ERROR = 500
+UNAUTHORIZED = 401
+
+
+class ScriptedModel:
+    """Plays answers in order, one for each request, whatever model the request names.
+
+    A failure in an answer, and a request after the last one, is raised as ``ModelFailed`` with the error
+    that the adapter would make of a provider's; a session turns it into ``answer.error``.
+    """
+
+    def __init__(self, *answers: ScriptedAnswer) -> None:
+        self.requests: list[ModelRequest] = []
+        """What it was asked, in order: ``messages`` in OpenAI's shape, ``tools``, ``model``, ``parameters``."""
+        self.closed = 0
+        """How many answers were closed before their end."""
+        self._answers: list[ScriptedAnswer] = list(answers)
+        self._calls = 0
+
+    def script(self, *answers: ScriptedAnswer) -> "ScriptedModel":
+        """Add answers for the requests to come; returns itself."""
+        self._answers.extend(answers)
+        return self
+
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[StreamEvent, None]:
+        """Play the next answer."""
+        self.requests.append(request)
+        answer = self._next(request)
+        if answer.failure is not None:
+            raise ModelFailed(
+                error_of(answer.failure, request.model.ref.provider, request.refusals)
+            )
+        try:
+            async for event in self._play(answer, request):
+                yield event
+        except (GeneratorExit, asyncio.CancelledError):
+            self.closed += 1
+            raise
+
+    async def _play(
+        self, answer: ModelAnswer, request: ModelRequest
+    ) -> AsyncGenerator[StreamEvent, None]:
+        joiner = Joiner(family(request.model.ref))
+        yield StepStarted()
+        for action in answer.actions:
+            if isinstance(action, Pause):
+                await (asyncio.Event().wait() if action.seconds is None else _sleep(action.seconds))
+            for delta in self._deltas(answer, action, family(request.model.ref)):
+                await _sleep(answer.drip_seconds)
+                for event in joiner.delta(delta):
+                    yield event
+        for event in joiner.end():
+            yield event
+        finish = answer.finish or "stop"
+        used = self._usage(answer, joiner, request)
+        yield StepFinished(joiner.reason(finish), used, usage.cost(used, request.model.price))
+
+    def _usage(self, answer: ModelAnswer, joiner: Joiner, request: ModelRequest) -> Usage:
+        prompt = prompt_text(request.messages, request.tools)
+        if answer.usage == "none":
+            return usage.estimate(
+                prompt, joiner.written, "".join(joiner.reasoning), lambda text: len(text) // 4
+            )
+        return answer.natural_usage(len(prompt))
+
+    def _next(self, request: ModelRequest) -> ModelAnswer:
+        if not self._answers:
+            message = f"The script has no answer for request {len(self.requests)}."
+            raise ModelFailed(UnknownError(message=message))
+        scripted = self._answers.pop(0)
+        return scripted if isinstance(scripted, ModelAnswer) else scripted(request)
+
+    def _deltas(self, answer: ModelAnswer, action: Action, target: Family) -> list[SimpleNamespace]:
+        match action:
+            case Say():
+                return [SimpleNamespace(content=piece) for piece in answer.pieces(action.text)]
+            case Think():
+                return list(_thinking(answer, action, signed=target == "anthropic"))
+            case ScriptedCall():
+                return self._call(answer, action)
+            case Disconnect() | Malformed():
+                message = "The connection broke in the middle of the answer."
+                raise ModelFailed(ApiError(message=message, retryable=True))
+            case EndEarly():
+                raise ModelFailed(ended_early())
+            case StreamError():
+                raise ModelFailed(ApiError(message=action.message, retryable=True))
+            case Pause():
+                return []
+
+    def _call(self, answer: ModelAnswer, call: ScriptedCall) -> list[SimpleNamespace]:
+        self._calls += 1
+        index = self._calls
+        head = SimpleNamespace(name=call.tool, arguments="")
+        identifier = call.id or f"call_{index}"
+        deltas = [SimpleNamespace(index=index, id=identifier, function=head)]
+        for piece in answer.pieces(call.raw):
+            more = SimpleNamespace(name=None, arguments=piece)
+            deltas.append(SimpleNamespace(index=index, id=None, function=more))
+        return [SimpleNamespace(tool_calls=[delta]) for delta in deltas]
+
+
+def error_of(failure: Failure, provider: str, refusals: Refusals = "union") -> ErrorValue:
+    """Return the error value that the adapter would make of this refusal."""
+    if failure.status == UNAUTHORIZED:
+        return AuthError(provider=provider, message=auth_sentence(provider, failure.message))
+    if is_overflow(failure.message, failure.code, failure.status, refusals):
+        return overflow_error(failure.message, refusals)
+    code = refusal_code(failure.message, failure.code, refusals)
+    hopeless = code in HOPELESS_CODES
+    return ApiError(
+        message=failure.message,
+        status=failure.status,
+        retryable=not hopeless
+        and (failure.status in RETRYABLE_STATUS or failure.status >= SERVER_ERROR),
+        headers=dict(failure.headers) or None,
+        metadata={"code": code} if code else None,
+    )
+
+
+def _thinking(answer: ModelAnswer, think: Think, *, signed: bool) -> Iterator[SimpleNamespace]:
+    """Yield thinking as the provider does: only Anthropic seals it."""
+    if not signed:
+        for piece in answer.pieces(think.text):
+            yield SimpleNamespace(reasoning_content=piece)
+        return
+    if think.redacted is not None:
+        sealed = {"type": "redacted_thinking", "data": think.redacted}
+        yield SimpleNamespace(thinking_blocks=[sealed])
+        return
+    for piece in answer.pieces(think.text):
+        block = {"type": "thinking", "thinking": piece}
+        yield SimpleNamespace(reasoning_content=piece, thinking_blocks=[block])
+    if think.signature:
+        seal = {"type": "thinking", "thinking": "", "signature": think.signature}
+        yield SimpleNamespace(thinking_blocks=[seal])
+
+
+async def _sleep(seconds: float) -> None:
+    if seconds:
+        await asyncio.sleep(seconds)

@@ -1,0 +1,64 @@
+"""Put numbers into words: counts, durations, and what a decision noted of a text that was cut.
+
+Border: pure. Numbers of a log are data: where one is missing, or is none that a rule could have
+counted, nothing is said of it.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+MOST = 10**15
+"""A larger number, or none at all, is nothing that a rule could have counted."""
+
+Numbers = Mapping[str, Any]
+"""What a decision noted, by name."""
+
+
+def count(amount: int) -> str:
+    """Return a number with thousands separated."""
+    return f"{amount:,}"
+
+
+def duration(seconds: float) -> str:
+    """Return a duration as people say it: ``0.2 s``, ``3 min 5 s``, ``2 h 1 min``."""
+    if seconds < 59.95:
+        return f"{max(seconds, 0):.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    if minutes < 60:
+        return f"{minutes} min {rest} s" if rest else f"{minutes} min"
+    return f"{minutes // 60} h {minutes % 60} min"
+
+
+def quantity(numbers: Numbers, name: str) -> float | None:
+    """Return a number that a log holds; None where it holds none."""
+    value = numbers.get(name)
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return value if abs(value) < MOST else None
+
+
+def number(numbers: Numbers, name: str) -> str:
+    """Return a number in words; empty where the log has none."""
+    value = quantity(numbers, name)
+    return "" if value is None else count(round(value))
+
+
+def joined(*sentences: str) -> str:
+    """Return sentences as one text, without the empty ones."""
+    return " ".join(sentence for sentence in sentences if sentence)
+
+
+def ends(numbers: Numbers) -> str:
+    """Say what of a text is left."""
+    head, tail = number(numbers, "head_chars"), number(numbers, "tail_chars")
+    shown = [
+        f"the {end} {chars} characters"
+        for end, chars in (("first", head), ("last", tail))
+        if chars not in ("", "0")
+    ]
+    if not shown:
+        return ""
+    omitted = number(numbers, "omitted")
+    unit = str(numbers.get("unit", ""))
+    left_out = f"; {omitted} {unit} are left out" if omitted not in ("", "0") and unit else ""
+    return f"Shown: {' and '.join(shown)}{left_out}."

@@ -1,0 +1,184 @@
+"""Know what a model's provider accepts: one profile for each model reference.
+
+Border: pure, no I/O. Two judge a request: the server it is sent to (the *wire*), and the template of
+the model behind it (the *family*), which a gateway may or may not spare us. So a profile is the row of
+the wire overlaid by the row of the family: what one of them demands holds, what one of them refuses
+is not sent. Whoever asks what kind of provider a model has asks here; nobody else looks at names.
+"""
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+
+from palimpsest.transcript.provider_recorded import RecordedRules, recorded_rules
+from palimpsest.transcript.provider_rows import (
+    FAMILIES,
+    GUIDANCE,
+    NAMES,
+    OWN_WORD,
+    PROVIDERS,
+    SERVED,
+    WIRES,
+    CacheMarks,
+    Family,
+    Guidance,
+    LeadingRole,
+    MediaInResults,
+    SchemaSubset,
+    TurnOrder,
+    Wire,
+)
+from palimpsest.transcript.tool_call_ids import IdRule, stricter
+from palimpsest.transcript.values import ModelRef
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProviderProfile:
+    """What holds for requests to one model."""
+
+    wire: Wire
+    family: Family
+    id_rule: IdRule
+    turn_order: TurnOrder
+    leading_role: LeadingRole
+    media_in_results: MediaInResults
+    thinking_field: str | None
+    """The field beside the words in which the server wants an answer's thinking back."""
+    keeps_signatures: bool
+    """Thinking that was signed goes back with its signatures; else none does."""
+    cache_marks: CacheMarks
+    max_tools: int | None
+    """A request that offers more tools is refused; None where nobody says so."""
+    schema_subset: SchemaSubset
+    guidance: Guidance
+    """Which paragraph of the system prompt is for this model."""
+    answers_results: bool
+    """A user may not speak right after a result: the assistant says something between them."""
+    thinks_before_calls: bool
+    """It cannot be asked to think while calls are answered that came without thinking."""
+    letter_first: bool
+    """A tool's name begins with a letter or an underscore."""
+    pictures: frozenset[str]
+    documents: frozenset[str]
+    """Types of files that may stand in a user's message."""
+    results_named: bool
+    """A result carries the name of its tool."""
+    results_parsed: bool
+    """The adapter reads JSON and ``data:`` urls in a result's text as values on the way."""
+    equal_calls_once: bool
+    """Equal calls of one answer arrive as one call, so they are asked one after the other."""
+    ids_sign: bool
+    """A call's id holds the signature of the thinking before it, and goes back whole."""
+    openai_client: bool
+    """The adapter uses OpenAI's client library."""
+    caches_by_session: bool
+    """A key sends the requests of a session to where its beginning is cached."""
+    window_asked: bool
+    """The server cuts a prompt silently unless the request says how large the window is."""
+    limits_apart: bool
+    """The table of models gives what OpenAI leaves of a window for input, not the window."""
+    recorded: RecordedRules
+    """What the recorded agents would do, for the presets that follow them."""
+
+    @property
+    def merges_answers(self) -> bool:
+        """Two answers in a row become one, and a user opens the conversation."""
+        return self.turn_order != "any"
+
+    @property
+    def user_last(self) -> bool:
+        """A user or a result comes last."""
+        return self.turn_order in {"user_last", "alternating"}
+
+    @property
+    def merges_questions(self) -> bool:
+        """Two questions in a row become one.
+
+        Not where it is not demanded: a merged message would not keep a cached prefix.
+        """
+        return self.turn_order == "alternating"
+
+
+TURN_ORDERS: tuple[TurnOrder, ...] = ("any", "user_first", "user_last", "alternating")
+MEDIA: tuple[MediaInResults, ...] = ("none", "images", "all")
+
+
+GEMINI_VERSION = re.compile(r"gemini-(\d+)")
+
+
+def profile(ref: ModelRef) -> ProviderProfile:
+    """Return the profile of a model, whoever serves it under whatever name."""
+    return _profile(ref.provider, ref.name)
+
+
+@lru_cache(maxsize=1_024)
+def _profile(provider: str, name: str) -> ProviderProfile:
+    whose = _family(provider, name)
+    wire = _wire(provider, whose)
+    row, template = WIRES[wire], FAMILIES[whose]
+    several = row.leading_role == template.leading_role == "systems"
+    return ProviderProfile(
+        wire=wire,
+        family=whose,
+        id_rule=stricter(row.id_rule, template.id_rule),
+        turn_order=max(row.turn_order, template.turn_order, key=TURN_ORDERS.index),
+        leading_role="systems" if several else "system",
+        media_in_results=min(row.media_in_results, template.media_in_results, key=MEDIA.index),
+        thinking_field=row.thinking_field,
+        keeps_signatures=whose in row.signed_by,
+        cache_marks="none" if template.cache_marks == "none" else row.cache_marks,
+        max_tools=row.max_tools,
+        schema_subset="json_schema" if row.translates_schemas else template.schema_subset,
+        guidance=guidance_of(f"{provider}/{name}"),
+        answers_results=row.answers_results or template.answers_results,
+        thinks_before_calls=template.thinks_before_calls,
+        letter_first=row.letter_first or template.letter_first,
+        pictures=row.pictures & template.pictures,
+        documents=row.documents & template.documents,
+        results_named=row.results_named,
+        results_parsed=row.results_parsed,
+        equal_calls_once=row.once_before is not None and _version(name) < row.once_before,
+        ids_sign=row.ids_sign,
+        openai_client=row.openai_client,
+        caches_by_session=row.caches_by_session,
+        window_asked=row.window_asked,
+        limits_apart=row.limits_apart,
+        recorded=recorded_rules(provider, name),
+    )
+
+
+def family(ref: ModelRef) -> Family:
+    """Return whose model it is."""
+    return profile(ref).family
+
+
+def guidance_of(model_id: str) -> Guidance:
+    """Return which guidance a model is given, by its full id."""
+    name = model_id.lower()
+    pieces = frozenset(name.replace("/", "-").split("-"))
+    for piece, found in GUIDANCE:
+        if piece in (pieces if piece in OWN_WORD else name):
+            return found
+    return "other"
+
+
+def _family(provider: str, name: str) -> Family:
+    """Return whose model it is: as its name says, else as its provider's others are."""
+    known = next((whose for piece, whose in NAMES if piece in name.lower()), None)
+    return known or PROVIDERS.get(_plain(provider), ("chat", "other"))[1]
+
+
+def _wire(provider: str, whose: Family) -> Wire:
+    plain = _plain(provider)
+    return SERVED.get((plain, whose)) or PROVIDERS.get(plain, ("chat", "other"))[0]
+
+
+def _plain(provider: str) -> str:
+    """Return a provider's prefix; the table of models knows one by a name for each family, too."""
+    name = provider.lower()
+    return "vertex_ai" if name.startswith("vertex_ai") else name
+
+
+def _version(name: str) -> int:
+    found = GEMINI_VERSION.search(name.lower())
+    return int(found[1]) if found else 0

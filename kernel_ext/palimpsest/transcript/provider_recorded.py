@@ -1,0 +1,151 @@
+"""How the recorded agents tell providers apart: their rules as data, for the presets that follow them.
+
+Border: pure. A preset is only worth comparing with if it decides as its agent did, also where the
+profile knows better; golden data holds every table here. Nothing else reads them.
+"""
+
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+ProviderFamily = Literal["openai", "anthropic", "google", "mistral", "compatible"]
+"""Whose order of turns holds for OpenClaw; everybody unknown is ``compatible``."""
+
+OPENCLAW_NAMES: tuple[tuple[str, ProviderFamily], ...] = (
+    ("claude", "anthropic"),
+    ("gemini", "google"),
+    *(
+        (name, "mistral")
+        for name in ("mistral", "mixtral", "codestral", "pixtral", "devstral", "ministral")
+    ),
+)  # fmt: skip
+OPENCLAW_PROVIDERS: dict[str, ProviderFamily] = {
+    "anthropic": "anthropic",
+    "gemini": "google",
+    "google": "google",
+    "vertex_ai": "google",
+    "mistral": "mistral",
+    "openai": "openai",
+    "azure": "openai",
+}
+OLD_CLAUDE = re.compile(r"claude-(instant|v?[123])(?!\d)")
+"""Before the fourth generation."""
+
+OPENCLAW_ALIASES = {
+    "z.ai": "zai",
+    "z-ai": "zai",
+    "bedrock": "amazon-bedrock",
+    "aws-bedrock": "amazon-bedrock",
+    "modelstudio": "qwen",
+    "qwencloud": "qwen",
+    "opencode-zen": "opencode",
+    "kimi-code": "kimi",
+    "kimi-coding": "kimi",
+    "bytedance": "volcengine",
+    "doubao": "volcengine",
+}
+"""Providers that go by several names in its configuration."""
+
+OPENCODE_BEDROCK_PICTURES = ("anthropic.", "nova", "llama4")
+"""Models on Bedrock that take images in results."""
+OPENCODE_SIGNED_BY = "anthropic"
+"""Key in the metadata of thinking under which it keeps a signature."""
+
+
+@dataclass(frozen=True, slots=True)
+class OpenclawTarget:
+    """What OpenClaw does for one family of providers (spec/context-stability.md 1.4)."""
+
+    ids: Literal["strict", "strict9"] | None = None
+    merges_answers: bool = False
+    merges_questions: bool = False
+    user_first: bool = False
+    keep_native: bool = False
+    """Ids as Anthropic gives them stay, and so do answers that it signed."""
+
+
+OPENCLAW_2026_2: dict[ProviderFamily, OpenclawTarget] = {
+    "google": OpenclawTarget(ids="strict", merges_answers=True, user_first=True),
+    "anthropic": OpenclawTarget(ids="strict", merges_questions=True),
+    "mistral": OpenclawTarget(ids="strict9"),
+    "openai": OpenclawTarget(),
+    "compatible": OpenclawTarget(merges_questions=True),
+}
+OPENCLAW_2026_9: dict[ProviderFamily, OpenclawTarget] = {
+    "google": OpenclawTarget(ids="strict", merges_answers=True, user_first=True),
+    "anthropic": OpenclawTarget(ids="strict", merges_questions=True, keep_native=True),
+    "mistral": OpenclawTarget(ids="strict9"),
+    "openai": OpenclawTarget(ids="strict"),
+    "compatible": OpenclawTarget(
+        ids="strict", merges_answers=True, merges_questions=True, user_first=True
+    ),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedRules:
+    """What the recorded agents would do for one model."""
+
+    openclaw_2026_2: OpenclawTarget
+    openclaw_2026_9: OpenclawTarget
+    openclaw_drops_thinking: Literal["never", "newest", "always"]
+    """Whether the model is given none of its thoughts: only by the newest rules, or by all."""
+    opencode_refuses_empty: bool
+    """Empty texts and unsigned empty thoughts are left out."""
+    opencode_ids: Literal["any", "words", "nine"]
+    opencode_answers_results: bool
+    opencode_media_in_results: Literal["none", "images", "all"]
+
+
+def recorded_rules(provider: str, name: str) -> RecordedRules:
+    """Return what the recorded agents would do for a model."""
+    where, what = provider.lower(), name.lower()
+    claude, mistral = "claude" in what, "mistral" in f"{where}/{what}"
+    whose = openclaw_family(where, what)
+    return RecordedRules(
+        openclaw_2026_2=OPENCLAW_2026_2[whose],
+        openclaw_2026_9=OPENCLAW_2026_9[whose],
+        openclaw_drops_thinking=_drops_thinking(where, what),
+        opencode_refuses_empty=where in {"anthropic", "bedrock"}
+        or (where == "vertex_ai" and claude),
+        opencode_ids="nine" if mistral else "words" if claude else "any",
+        opencode_answers_results=mistral,
+        opencode_media_in_results=_media_in_results(where, what),
+    )
+
+
+def openclaw_family(provider: str, name: str) -> ProviderFamily:
+    """Return whose rules hold for OpenClaw, which asks in the order of its families."""
+    by_provider = OPENCLAW_PROVIDERS.get(provider, "compatible")
+    by_name = {whose for piece, whose in OPENCLAW_NAMES if piece in name}
+    order: tuple[ProviderFamily, ...] = ("anthropic", "google", "mistral", "openai")
+    return next((one for one in order if one == by_provider or one in by_name), "compatible")
+
+
+def openclaw_provider(name: str) -> str:
+    """Return the one name of a provider that has several."""
+    plain = name.strip().lower()
+    return OPENCLAW_ALIASES.get(plain, plain)
+
+
+def _drops_thinking(provider: str, name: str) -> Literal["never", "newest", "always"]:
+    if provider == "github_copilot" and "claude" in name:
+        return "always"
+    return "newest" if OLD_CLAUDE.search(name) else "never"
+
+
+def _media_in_results(provider: str, name: str) -> Literal["none", "images", "all"]:
+    match provider:
+        case "anthropic" | "openai":
+            return "all"
+        case "vertex_ai":
+            return "all" if "claude" in name else "none"
+        case "bedrock":
+            takes = any(one in name for one in OPENCODE_BEDROCK_PICTURES)
+            return "images" if takes else "none"
+        case "xai":
+            return "images"
+        case "gemini":
+            return "all" if "gemini-3" in name and "gemini-2" not in name else "none"
+        case _:
+            return "none"

@@ -1,0 +1,245 @@
+"""What servers and models' templates accept, as rows of a table: the only place that names providers.
+
+Border: pure data, read by ``provider`` alone, which overlays a wire's row with a family's. A row says
+what is documented, or what is known from requests that were refused; who is unknown is ``chat``.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from palimpsest.transcript.tool_call_ids import IdRule
+
+Family = Literal["anthropic", "gemini", "mistral", "openai", "other"]
+"""Whose model it is. Written into recorded thinking, so a name is never changed."""
+Wire = Literal[
+    "openai", "azure", "anthropic", "gemini", "vertex", "mistral", "bedrock", "deepseek",
+    "gateway", "copilot", "proxy", "ollama", "chat",
+]  # fmt: skip
+"""Whose server takes the request; ``chat`` is anybody's with OpenAI's interface."""
+TurnOrder = Literal["any", "user_first", "user_last", "alternating"]
+"""``user_first``: a user opens, no answer follows an answer; ``user_last``: and a user or a result
+comes last; ``alternating``: and no question follows a question. Each one holds all before it."""
+LeadingRole = Literal["system", "systems"]
+"""One system message, or several, each with a cache mark of its own."""
+MediaInResults = Literal["none", "images", "all"]
+CacheMarks = Literal["none", "cache_control", "copilot_cache_control"]
+"""The name of the field that marks where a prompt cache ends."""
+SchemaSubset = Literal["json_schema", "openapi"]
+"""``openapi``: only the fields of a schema that OpenAPI 3.0 knows, and enumerations of words."""
+Guidance = Literal["reasoning", "gpt", "gemini", "claude", "other"]
+
+PDF = "application/pdf"
+USUAL_PICTURES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
+GEMINI_PICTURES = frozenset({"image/png", "image/jpeg", "image/webp", "image/heic", "image/heif"})
+ALL_PICTURES = USUAL_PICTURES | GEMINI_PICTURES
+OPENAI_TOOLS = 128
+"""The most functions that OpenAI documents for one request."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """What a wire, or a family, demands and takes."""
+
+    id_rule: IdRule = "any"
+    turn_order: TurnOrder = "any"
+    leading_role: LeadingRole = "system"
+    media_in_results: MediaInResults = "none"
+    cache_marks: CacheMarks = "none"
+    max_tools: int | None = None
+    schema_subset: SchemaSubset = "json_schema"
+    answers_results: bool = False
+    letter_first: bool = False
+    pictures: frozenset[str] = USUAL_PICTURES
+    documents: frozenset[str] = frozenset({PDF})
+    thinks_before_calls: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class WireRow(Row):
+    """What only a server, or the adapter on the way to it, has a say in."""
+
+    signed_by: frozenset[Family] = frozenset()
+    """Whose signatures the server takes back."""
+    thinking_field: str | None = None
+    translates_schemas: bool = False
+    """The adapter writes schemas in the subset itself."""
+    results_named: bool = False
+    results_parsed: bool = False
+    once_before: int | None = None
+    """Before this version of the model, equal calls of one answer arrive as one."""
+    ids_sign: bool = False
+    openai_client: bool = False
+    caches_by_session: bool = False
+    window_asked: bool = False
+    limits_apart: bool = False
+
+
+WIRES: dict[Wire, WireRow] = {
+    "openai": WireRow(
+        id_rule="short",
+        max_tools=OPENAI_TOOLS,
+        openai_client=True,
+        caches_by_session=True,
+        limits_apart=True,
+    ),
+    "azure": WireRow(
+        id_rule="short", max_tools=OPENAI_TOOLS, openai_client=True, limits_apart=True
+    ),
+    "anthropic": WireRow(
+        id_rule="words",
+        turn_order="user_last",
+        leading_role="systems",
+        media_in_results="all",
+        signed_by=frozenset({"anthropic"}),
+        cache_marks="cache_control",
+    ),
+    "gemini": WireRow(
+        turn_order="alternating",
+        signed_by=frozenset({"gemini"}),
+        pictures=GEMINI_PICTURES,
+        letter_first=True,
+        translates_schemas=True,
+        results_named=True,
+        results_parsed=True,
+        # Gemini before version 3 knows no ids of calls, and litellm sends equal ones once.
+        once_before=3,
+        ids_sign=True,
+    ),
+    # Models of others on Vertex; its own and Claude have a wire each.
+    "vertex": WireRow(id_rule="short", turn_order="alternating", openai_client=True),
+    "mistral": WireRow(
+        id_rule="nine",
+        turn_order="user_last",
+        answers_results=True,
+        documents=frozenset(),
+        results_named=True,
+    ),
+    # Converse: ids of at most 64 such characters, the user opens and ends (spec/session-engine.md 1.11).
+    "bedrock": WireRow(
+        id_rule="short_words",
+        turn_order="user_last",
+        leading_role="systems",
+        media_in_results="images",
+        signed_by=frozenset({"anthropic"}),
+        cache_marks="cache_control",
+    ),
+    "deepseek": WireRow(
+        id_rule="short", turn_order="user_first", thinking_field="reasoning_content"
+    ),
+    # OpenAI's interface, with cache marks in the blocks of a message as their documentation says.
+    "gateway": WireRow(
+        id_rule="short",
+        turn_order="user_first",
+        leading_role="systems",
+        cache_marks="cache_control",
+        openai_client=True,
+    ),
+    "copilot": WireRow(
+        id_rule="short",
+        turn_order="user_first",
+        leading_role="systems",
+        cache_marks="copilot_cache_control",
+        openai_client=True,
+    ),
+    # A server of litellm takes what the adapter would: it translates there instead of here.
+    "proxy": WireRow(
+        id_rule="short",
+        turn_order="user_first",
+        leading_role="systems",
+        media_in_results="all",
+        signed_by=frozenset({"anthropic"}),
+        cache_marks="cache_control",
+        openai_client=True,
+    ),
+    "ollama": WireRow(
+        id_rule="short", turn_order="user_first", openai_client=True, window_asked=True
+    ),
+    "chat": WireRow(id_rule="short", turn_order="user_first", openai_client=True),
+}
+
+FAMILIES: dict[Family, Row] = {
+    "anthropic": Row(
+        id_rule="words",
+        turn_order="user_last",
+        leading_role="systems",
+        media_in_results="all",
+        cache_marks="cache_control",
+        thinks_before_calls=True,
+    ),
+    "gemini": Row(
+        turn_order="alternating",
+        schema_subset="openapi",
+        letter_first=True,
+        pictures=GEMINI_PICTURES,
+    ),
+    "mistral": Row(
+        id_rule="nine",
+        turn_order="user_last",
+        answers_results=True,
+        # It takes documents from the web or its own store only.
+        documents=frozenset(),
+    ),
+    "openai": Row(),
+    "other": Row(),
+}
+
+NAMES: tuple[tuple[str, Family], ...] = (
+    ("claude", "anthropic"),
+    ("gemini", "gemini"),
+    *(
+        (name, "mistral")
+        for name in (
+            "mistral", "mixtral", "codestral", "pixtral", "devstral", "ministral", "magistral",
+            "voxtral", "mathstral", "leanstral",
+        )
+    ),
+    ("gpt", "openai"),
+    ("codex", "openai"),
+)  # fmt: skip
+"""Pieces of a model's name and whose model that is; the first that fits counts."""
+
+PROVIDERS: dict[str, tuple[Wire, Family]] = {
+    "openai": ("openai", "openai"),
+    "azure": ("azure", "openai"),
+    "anthropic": ("anthropic", "anthropic"),
+    "gemini": ("gemini", "gemini"),
+    "google": ("gemini", "gemini"),
+    "mistral": ("mistral", "mistral"),
+    "codestral": ("mistral", "mistral"),
+    "bedrock": ("bedrock", "other"),
+    "bedrock_converse": ("bedrock", "other"),
+    "deepseek": ("deepseek", "other"),
+    "moonshot": ("deepseek", "other"),
+    "openrouter": ("gateway", "other"),
+    "databricks": ("gateway", "other"),
+    "github_copilot": ("copilot", "other"),
+    "litellm_proxy": ("proxy", "other"),
+    "ollama": ("ollama", "other"),
+    "ollama_chat": ("ollama", "other"),
+    "vertex_ai": ("vertex", "other"),
+}
+"""The server that a provider's prefix stands for, and whose models those are that do not say."""
+
+SERVED: dict[tuple[str, Family], Wire] = {
+    ("vertex_ai", "anthropic"): "anthropic",
+    ("vertex_ai", "gemini"): "gemini",
+    ("azure_ai", "anthropic"): "anthropic",
+}
+"""Where a provider speaks another interface for one family of models."""
+
+GUIDANCE: tuple[tuple[str, Guidance], ...] = (
+    ("gpt-5", "reasoning"),
+    ("gpt-6", "reasoning"),
+    ("gpt-oss", "reasoning"),
+    ("codex", "reasoning"),
+    ("gpt-", "gpt"),
+    ("o1", "gpt"),
+    ("o3", "gpt"),
+    ("o4", "gpt"),
+    ("gemini-", "gemini"),
+    ("claude", "claude"),
+)
+"""Pieces of names and which guidance they are given; the first that fits counts."""
+
+OWN_WORD = frozenset({"o1", "o3", "o4"})
+"""Too short to be looked for inside other words, such as in ``llama-pro1``."""

@@ -1,0 +1,53 @@
+"""Return the profile that a request of an older projection was written by, so that it is rebuilt alike.
+
+Until projection 2 two tables told providers apart: one for the order of turns, one for how messages
+are written. They disagreed about gateways, and what was sent by them is not sent any more.
+"""
+
+from dataclasses import replace
+
+from palimpsest.transcript.provider import ProviderProfile, profile
+from palimpsest.transcript.provider_recorded import (
+    ProviderFamily,
+    openclaw_family,
+    recorded_rules,
+)
+from palimpsest.transcript.provider_rows import TurnOrder
+from palimpsest.transcript.values import ModelRef
+
+ONE_TABLE_SINCE = 3
+
+TURN_ORDERS: dict[ProviderFamily, TurnOrder] = {
+    "openai": "any",
+    "compatible": "user_first",
+    "anthropic": "user_last",
+    "mistral": "user_last",
+    "google": "alternating",
+}
+
+
+def profile_at(ref: ModelRef, projection: int) -> ProviderProfile:
+    """Return the profile of a model in a request of this projection."""
+    if projection >= ONE_TABLE_SINCE:
+        return profile(ref)
+    order = TURN_ORDERS[openclaw_family(ref.provider.lower(), ref.name.lower())]
+    return replace(
+        profile(_written_like(ref)),
+        turn_order=order,
+        recorded=recorded_rules(ref.provider, ref.name),
+    )
+
+
+def _written_like(ref: ModelRef) -> ModelRef:
+    """Return a model that is written for as this one was."""
+    name = ref.name.lower()
+    if ref.provider == "anthropic" or "claude" in name:
+        return ModelRef(provider="anthropic", name="claude")
+    if ref.provider == "gemini" or (ref.provider == "vertex_ai" and "gemini" in name):
+        # The version in its name says whether it knows ids.
+        return ModelRef(provider="gemini", name=ref.name)
+    if ref.provider == "mistral":
+        return ModelRef(provider="mistral", name="mistral")
+    if ref.provider in {"deepseek", "moonshot"}:
+        return ModelRef(provider="deepseek", name="deepseek")
+    return ModelRef(provider="openai", name="gpt")

@@ -1,0 +1,73 @@
+"""Make text that can be written and sent: halves of a character are joined, or replaced.
+
+Border: pure. Servers that count in UTF-16 cut an emoji in two, and a tool may print one half only.
+Python keeps such a half in a text, and fails where the text is encoded: in a file, in a message to
+a page, in a request. So a text is made whole where it comes in.
+"""
+
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass, replace
+from typing import Any, TypeVar
+
+from pydantic import BaseModel
+
+FIRST_HALVES = ("\ud800", "\udbff")
+"""The first and the last code unit that begins a pair."""
+
+T = TypeVar("T")
+
+
+def whole(text: str) -> str:
+    """Return the text with halves of a character joined, or replaced where the other is missing."""
+    if text.isascii():
+        return text
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text
+
+
+def first_half(text: str) -> str:
+    """Return the first half of a character that a text ends with, which the next piece may complete."""
+    first, last = FIRST_HALVES
+    return text[-1] if text and first <= text[-1] <= last else ""
+
+
+def whole_values(value: T) -> T:
+    """Return a value in which every text is whole; the same object where each one was."""
+    found: Any = _whole(value)
+    return found  # type: ignore[no-any-return]
+
+
+def _whole(value: Any) -> Any:
+    match value:
+        case str():
+            return whole(value)
+        case BaseModel():
+            held = {**value.__dict__, **(value.__pydantic_extra__ or {})}
+            return value.model_copy(update=changed) if (changed := _changed(held)) else value
+        case Mapping():
+            return _mapping(value)
+        case list() | tuple():
+            items = [_whole(one) for one in value]
+            same = all(new is old for new, old in zip(items, value, strict=True))
+            return value if same else type(value)(items)
+        case _ if is_dataclass(value) and not isinstance(value, type):
+            held = {one.name: getattr(value, one.name) for one in fields(value)}
+            return replace(value, **changed) if (changed := _changed(held)) else value
+        case _:
+            return value
+
+
+def _changed(held: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what is not the same object any more."""
+    return {name: new for name, one in held.items() if (new := _whole(one)) is not one}
+
+
+def _mapping(value: Mapping[Any, Any]) -> Mapping[Any, Any]:
+    names = {name: _whole(name) for name in value}
+    if any(new is not old for old, new in names.items()):
+        return {names[name]: _whole(one) for name, one in value.items()}
+    changed = _changed(value)
+    return {**value, **changed} if changed else value

@@ -1,0 +1,33 @@
+/**
+ * What a session is called, and what tells it from others, in words.
+ */
+import type { SessionRow } from '../../protocol/generated';
+import type { IWords } from '../host';
+
+/** Returns what tells sessions with the same title apart. */
+export function about(row: SessionRow, words: IWords): string {
+  const { messages } = row;
+  return [
+    moment(new Date(row.updated)),
+    words._n('%1 message', '%1 messages', messages, messages),
+    row.shared ? words.__('shared') : undefined,
+    row.notebook
+  ]
+    .filter(one => one !== undefined)
+    .join(' · ');
+}
+
+/** Says when: the time of a moment of today, else the day. */
+function moment(when: Date): string {
+  return when.toDateString() === new Date().toDateString()
+    ? when.toLocaleTimeString(undefined, { timeStyle: 'short' })
+    : when.toLocaleDateString(undefined, { dateStyle: 'medium' });
+}
+
+/** Returns a session's title; one that nobody named yet is called new. */
+export function titled(title: string, words: IWords): string {
+  return title === '' || UNNAMED.test(title) ? words.__('New session') : title;
+}
+
+/** The title that the kernel gives before the first prompt. */
+const UNNAMED = /^New session - \d{4}-[^ ]*$/;

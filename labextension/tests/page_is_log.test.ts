@@ -1,0 +1,126 @@
+/** What a page shows is what the log says, after every reload, reconnect and second page. */
+import { describe, expect, it } from 'vitest';
+import { chance, fold, Kernel, log, Page } from './told_pages';
+
+const SIZES = [100_000, 1_000_000, 10_000_000];
+/** The small ones with several orders of arrival. */
+const TRIED = SIZES.flatMap(size =>
+  (size < 500_000 ? [1, 2, 3, 4] : [1]).map(seed => [size, seed] as const)
+);
+
+/** Compares as words: a difference in ten million characters is not worth printing whole. */
+function expectLog(page: Page, kernel: Kernel) {
+  const shown = page.transcript;
+  const said = fold(kernel.written);
+  expect(shown?.places.map(({ id }) => id)).toEqual(
+    said.places.map(({ id }) => id)
+  );
+  expect(JSON.stringify(shown?.places) === JSON.stringify(said.places)).toBe(
+    true
+  );
+  expect(shown?.seq).toBe(said.seq);
+}
+
+describe('a page shows what the log says', { timeout: 60_000 }, () => {
+  it.each(TRIED)('after a reload, at %i characters (%i)', (size, seed) => {
+    const random = chance(seed);
+    const all = log(size, random);
+    const kernel = new Kernel(all);
+    kernel.write(Math.floor(all.length * 0.7));
+    // A connection and its clone, which speaks until the kernel has answered the page.
+    const page = new Page(kernel, 2, random);
+    page.greet();
+    page.reads(3);
+    kernel.write(25);
+    page.reads();
+    expectLog(page, kernel);
+
+    kernel.write(Infinity);
+    page.reads();
+    expectLog(page, kernel);
+  });
+
+  it.each(TRIED)('after a reconnect, at %i characters (%i)', (size, seed) => {
+    const random = chance(seed);
+    const kernel = new Kernel(log(size, random));
+    const page = new Page(kernel, 2, random);
+    kernel.write(30);
+    page.greet();
+    page.reads();
+    kernel.write(Infinity);
+    page.reads(2);
+    page.loses();
+    page.greet();
+    page.reads();
+
+    expectLog(page, kernel);
+  });
+
+  it.each(TRIED)(
+    'beside a second page, at %i characters (%i)',
+    (size, seed) => {
+      const random = chance(seed);
+      const kernel = new Kernel(log(size, random));
+      const first = new Page(kernel, 1, random);
+      kernel.write(30);
+      first.greet();
+      first.reads();
+      kernel.write(100);
+      first.loses();
+      // The second page asks for all; the first lacks what lies between, and hears the answers.
+      const second = new Page(kernel, 2, random);
+      second.greet();
+      kernel.write(40);
+      second.reads(2);
+      second.loses();
+      second.greet();
+      first.reads(1);
+      first.greet();
+      kernel.write(Infinity);
+      for (let turn = 0; turn < 4; turn += 1) {
+        first.reads(5);
+        second.reads(5);
+      }
+      [first, second].forEach(page => {
+        page.reads();
+        // What an answer of long ago left open, the next watch asks for.
+        page.greet();
+        page.reads();
+        page.greet();
+        page.reads();
+      });
+
+      expectLog(first, kernel);
+      expectLog(second, kernel);
+    }
+  );
+
+  it('of a kernel that gives its pieces no numbers', () => {
+    const random = chance(4);
+    const kernel = new Kernel(log(2_000_000, random), false);
+    kernel.write(Infinity);
+    const page = new Page(kernel, 2, random);
+    page.greet();
+    page.reads();
+
+    expectLog(page, kernel);
+  });
+
+  it('when a page hears what another one missed', () => {
+    const random = chance(5);
+    const kernel = new Kernel(log(100_000, random));
+    const behind = new Page(kernel, 1, random);
+    kernel.write(10);
+    behind.greet();
+    behind.reads();
+    kernel.write(40);
+    behind.loses();
+    // Another page knows forty records, and asks for those after them.
+    kernel.write(10);
+    behind.loses();
+    kernel.answer(50);
+    behind.reads();
+
+    expectLog(behind, kernel);
+  });
+});

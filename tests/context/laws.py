@@ -1,0 +1,145 @@
+"""The laws of a valid context, each with a way to find what breaks it.
+
+They hold after the projection of the default policy; tests check them there and on generated
+transcripts. A finding is a sentence, so that a law can explain itself to a learner.
+"""
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import Protocol
+
+from palimpsest.transcript.flat import CallBlock, FlatMessages, ResultBlock
+from palimpsest.transcript.provider_recorded import ProviderFamily
+
+
+class Law(Protocol):
+    """Contract: ``broken`` is pure and returns one sentence for each place that breaks the law."""
+
+    def broken(self, messages: FlatMessages) -> list[str]:
+        """Return what breaks the law."""
+        ...
+
+
+class CallsHaveResults:
+    """Every tool call is followed by exactly one result, before anybody else speaks."""
+
+    def broken(self, messages: FlatMessages) -> list[str]:
+        """Return what breaks the law."""
+        found = []
+        for position, message in enumerate(messages):
+            calls = [b.call_id for b in message.blocks if isinstance(b, CallBlock)]
+            following = messages[position + 1] if position + 1 < len(messages) else None
+            given = (
+                [b.call_id for b in following.blocks if isinstance(b, ResultBlock)]
+                if following is not None and following.role == "tool"
+                else []
+            )
+            if calls != given and (calls or message.role == "assistant"):
+                found.append(f"Message {position} calls {calls} and is answered by {given}.")
+        return found
+
+
+class NoOrphans:
+    """A result answers a call that the message before it made."""
+
+    def broken(self, messages: FlatMessages) -> list[str]:
+        """Return what breaks the law."""
+        found: list[str] = []
+        for position, message in enumerate(messages):
+            if message.role != "tool":
+                continue
+            before = messages[position - 1] if position else None
+            calls = (
+                {b.call_id for b in before.blocks if isinstance(b, CallBlock)} if before else set()
+            )
+            found.extend(
+                f"Result {block.call_id} in message {position} answers no call."
+                for block in message.blocks
+                if isinstance(block, ResultBlock) and block.call_id not in calls
+            )
+        return found
+
+
+class NothingEmpty:
+    """No message is empty."""
+
+    def broken(self, messages: FlatMessages) -> list[str]:
+        """Return what breaks the law."""
+        return [
+            f"Message {i} is empty." for i, message in enumerate(messages) if not message.blocks
+        ]
+
+
+class SystemFirst:
+    """System messages come before all others."""
+
+    def broken(self, messages: FlatMessages) -> list[str]:
+        """Return what breaks the law."""
+        roles = [message.role for message in messages]
+        first_other = next((i for i, role in enumerate(roles) if role != "system"), len(roles))
+        return [
+            f"System message {i} stands after message {first_other}."
+            for i, role in enumerate(roles)
+            if role == "system" and i > first_other
+        ]
+
+
+class OwnIds:
+    """No two calls have the same id."""
+
+    def broken(self, messages: FlatMessages) -> list[str]:
+        """Return what breaks the law."""
+        uses = Counter(
+            block.call_id
+            for message in messages
+            for block in message.blocks
+            if isinstance(block, CallBlock)
+        )
+        return [
+            f"Id {name!r} stands for {count} calls." for name, count in uses.items() if count > 1
+        ]
+
+
+@dataclass(frozen=True, slots=True)
+class TurnOrder:
+    """Turns stand in the order that the provider takes.
+
+    OpenAI takes any order. For all others a user speaks first and no answer follows an answer.
+    Anthropic, Google and Mistral do not go on in an answer, so it is not the last; and Google
+    takes no question after a question.
+    """
+
+    family: ProviderFamily
+
+    def broken(self, messages: FlatMessages) -> list[str]:
+        """Return what breaks the law."""
+        roles = [message.role for message in messages if message.role != "system"]
+        if self.family == "openai" or not roles:
+            return []
+        found = [
+            f"Turn {at} is another one of the {role}'s."
+            for at, role in enumerate(roles)
+            if at and role == roles[at - 1] and role in self._once()
+        ]
+        if roles[0] != "user":
+            found.append(f"The {roles[0]} opens the conversation.")
+        if roles[-1] == "assistant" and self.family != "compatible":
+            found.append("The assistant speaks last.")
+        return found
+
+    def _once(self) -> frozenset[str]:
+        return frozenset({"assistant", "user"} if self.family == "google" else {"assistant"})
+
+
+LAWS: tuple[Law, ...] = (
+    CallsHaveResults(),
+    NoOrphans(),
+    OwnIds(),
+    NothingEmpty(),
+    SystemFirst(),
+)
+
+
+def laws(family: ProviderFamily) -> tuple[Law, ...]:
+    """Return the laws that hold for requests to a family of providers."""
+    return (*LAWS, TurnOrder(family))

@@ -1,0 +1,196 @@
+"""Room is made in one order: reminders, old outputs, a summary, shorter results, and what is left is said."""
+
+from itertools import count as counter
+
+from tests.builders import INFO, Builder
+
+from palimpsest.context.changes import changed
+from palimpsest.context.fit import (
+    Decided,
+    Fit,
+    FittedRequest,
+    Inputs,
+    Outcome,
+    Shortened,
+    Summarise,
+    Tries,
+    Yielded,
+    fit,
+    prune_after_turn,
+)
+from palimpsest.context.policy import policy
+from palimpsest.context.presets import PRESETS
+from palimpsest.context.projection import project
+from palimpsest.context.view import View
+from palimpsest.transcript.decisions import Facts
+from palimpsest.transcript.policies import Policy
+
+OURS = changed(policy("palimpsest"), {"prune.rule": "none"})
+PRUNES = changed(policy("palimpsest"), {"prune.protect_tokens": 1_000, "prune.minimum_tokens": 500})
+WINDOW = 12_800
+FACTS = Facts(now=7, estimator="one per character", window=WINDOW, reserve=800, used_tokens=5)
+
+
+def session(outputs: int, chars: int = 2_500) -> View:
+    build = Builder()
+    answers = (build.assistant(build.ran("bash", "x" * chars)) for _ in range(outputs))
+    return View((build.user("go"), *answers))
+
+
+def inputs(chosen: Policy = OURS) -> Inputs:
+    numbers = counter()
+    return Inputs(
+        policy=chosen,
+        facts=FACTS,
+        count=len,
+        project=lambda view: project(
+            view, system=(), tools=(), model=INFO, policy=chosen, count=len
+        ),
+        new_id=lambda: f"dec_{next(numbers)}",
+    )
+
+
+def step(running: Fit, outcome: Outcome | None = None) -> Yielded | FittedRequest | None:
+    """Go one yield further; the end is what it returned."""
+    try:
+        return running.send(outcome)
+    except StopIteration as ended:
+        value: FittedRequest | None = ended.value
+        return value
+
+
+def test_leaves_a_small_session_alone() -> None:
+    view, tries = session(2), Tries()
+
+    found = step(fit(view, inputs(), tries))
+
+    assert isinstance(found, FittedRequest)
+    assert found.view is view
+    assert found.route.fits
+    assert found.facts == FACTS.model_copy(update={"used_tokens": found.projection.total})
+    assert tries == Tries()
+
+
+def test_clears_old_outputs_before_it_asks_for_anything() -> None:
+    running = fit(session(6), inputs(PRUNES), Tries())
+
+    decided = step(running)
+    assert isinstance(decided, Decided)
+    assert {one.rule for one in decided.decisions} == {"prune/batch"}
+    assert decided.facts.used_tokens is not None
+    assert decided.facts.used_tokens > WINDOW
+    found = step(running)
+
+    assert isinstance(found, FittedRequest)
+    assert found.view.decisions == decided.decisions
+    assert found.projection.total < decided.facts.used_tokens
+
+
+def test_asks_for_a_summary_and_goes_on_with_what_it_is_sent() -> None:
+    tries = Tries()
+    running = fit(session(6), inputs(), tries)
+
+    assert step(running) == Summarise(overflow=False)
+    assert tries.compactions == 1
+    small = session(1)
+    found = step(running, Outcome(small, inputs()))
+
+    assert isinstance(found, FittedRequest)
+    assert found.view is small
+
+
+def test_cuts_results_where_a_summary_failed_and_asks_that_it_be_said() -> None:
+    small = changed(OURS, {"recovery.result_cap": 1_000})
+    view, tries = session(6), Tries()
+    running = fit(view, inputs(small), tries)
+    assert step(running) == Summarise(overflow=False)
+
+    decided = step(running, Outcome(view, inputs(small), failed=True))
+    assert isinstance(decided, Decided)
+    assert {one.rule for one in decided.decisions} == {"recover/oversized"}
+    assert step(running) == Shortened()
+    assert tries.truncations == 1
+    found = step(running, Outcome(view.decided(*decided.decisions), inputs(small)))
+
+    assert isinstance(found, FittedRequest)
+    assert found.route.fits
+
+
+def test_gives_up_where_a_summary_failed_and_nothing_is_long_enough_to_cut() -> None:
+    view = session(6, chars=2_500)
+    running = fit(view, inputs(), Tries())
+    step(running)
+
+    assert step(running, Outcome(view, inputs(), failed=True)) is None
+
+
+def test_a_request_that_nothing_helps_is_returned_as_one_that_does_not_fit() -> None:
+    once = changed(OURS, {"compact.max_attempts": 1})
+    view = session(6)
+    running = fit(view, inputs(once), Tries())
+    step(running)
+
+    found = step(running, Outcome(view, inputs(once)))
+
+    assert isinstance(found, FittedRequest)
+    assert not found.route.fits
+
+
+def test_a_refusal_is_answered_by_as_many_summaries_as_the_policy_says() -> None:
+    once = changed(OURS, {"recovery.compactions": 1})
+    view, tries = session(2), Tries()
+
+    first = step(fit(view, inputs(once), tries, "refused"))
+    second = step(fit(view, inputs(once), tries, "refused"))
+
+    assert first == Summarise(overflow=True)
+    assert second is None
+    assert tries == Tries(compactions=1, refused=1, truncations=1)
+
+
+def test_a_full_window_asks_for_a_summary_only_while_tries_last() -> None:
+    once = changed(OURS, {"compact.max_attempts": 1})
+    view, tries = session(2), Tries()
+
+    first = step(fit(view, inputs(once), tries, "full"))
+    second = step(fit(view, inputs(once), tries, "full"))
+
+    assert first == Summarise(overflow=False)
+    assert isinstance(second, FittedRequest)
+
+
+def test_a_prompt_alone_is_not_summarised() -> None:
+    view = View((Builder().user("word " * 4_000),))
+
+    found = step(fit(view, inputs(), Tries()))
+
+    assert isinstance(found, FittedRequest)
+    assert not found.route.fits
+
+
+def test_the_same_inputs_give_the_same_yields_and_change_nothing() -> None:
+    view = session(6)
+    before = view.decisions
+
+    once, again = (list(fit(view, inputs(PRUNES), Tries())) for _ in range(2))
+
+    assert once == again
+    assert once
+    assert view.decisions == before
+
+
+def test_prunes_after_a_turn_only_where_the_policy_does_that_then() -> None:
+    build = Builder()
+    turns = []
+    for number in range(4):
+        turns.append(build.user(f"Turn {number}"))
+        turns += [build.assistant(build.ran("bash", "x" * 30_000)) for _ in range(2)]
+    view = View(tuple(turns))
+
+    ours = list(prune_after_turn(view, inputs(PRUNES)))
+    [theirs] = prune_after_turn(view, inputs(PRESETS["opencode-1.1"]))
+
+    assert ours == []
+    assert isinstance(theirs, Decided)
+    assert {one.rule for one in theirs.decisions} == {"prune/opencode"}
+    assert theirs.facts == FACTS

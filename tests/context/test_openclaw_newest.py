@@ -1,0 +1,130 @@
+"""What the newest recorded OpenClaw does, and the one before it does not, where no recording of ours shows it."""
+
+from typing import Any
+
+import pytest
+
+from palimpsest.context.hygiene import with_tool_ids, without_thinking
+from palimpsest.context.policy import POLICIES
+from palimpsest.context.projection import Projection
+from palimpsest.context.view import View
+from palimpsest.context.ways import routed
+from palimpsest.model.overflow import is_overflow
+from palimpsest.model.retry import retryable
+from palimpsest.transcript.decisions import Facts
+from palimpsest.transcript.errors import ApiError, UnknownError
+from palimpsest.transcript.flat import (
+    CallBlock,
+    FlatMessage,
+    ReasoningBlock,
+    ResultBlock,
+    TextBlock,
+)
+from palimpsest.transcript.policies import HygieneRule
+
+NEWEST = POLICIES["openclaw-2026.9"]
+SIGNED: dict[str, Any] = {
+    "thinking_blocks": [{"type": "thinking", "thinking": "Hm.", "signature": "sig"}]
+}
+SEALED: dict[str, Any] = {"thinking_blocks": [{"type": "redacted_thinking", "data": "abc"}]}
+
+
+def calling(identifier: str, metadata: dict[str, Any] | None = None) -> FlatMessage:
+    thought = (ReasoningBlock(text="Hm.", metadata=metadata),) if metadata else ()
+    call = CallBlock(call_id=identifier, tool="read", input={})
+    return FlatMessage(role="assistant", blocks=(*thought, call))
+
+
+def result(identifier: str) -> FlatMessage:
+    block = ResultBlock(call_id=identifier, tool="read", text="ok")
+    return FlatMessage(role="tool", blocks=(block,))
+
+
+def ids(messages: tuple[FlatMessage, ...]) -> list[str]:
+    blocks = [block for one in messages for block in one.blocks]
+    return [one.call_id for one in blocks if isinstance(one, CallBlock | ResultBlock)]
+
+
+def test_ids_of_signed_thinking_turns_stay_and_are_nobody_elses() -> None:
+    messages = (
+        calling("call_1"),
+        result("call_1"),
+        calling("call1", SIGNED),
+        result("call1"),
+        calling("toolu_9|x", SIGNED),
+        result("toolu_9|x"),
+    )
+
+    kept = ids(with_tool_ids(messages, "strict", "openclaw-2026.9", keep_signed=True))
+
+    assert kept[2:] == ["call1", "call1", "toolu_9|x", "toolu_9|x"]
+    assert kept[0] == kept[1] != "call1"
+    assert ids(with_tool_ids(messages, "strict", "openclaw-2026.9"))[4] == "toolu9x"
+
+
+def test_an_id_that_an_earlier_turn_used_is_written_anew() -> None:
+    messages = (calling("a_1"), result("a_1"), calling("a_1", SIGNED), result("a_1"))
+
+    kept = ids(with_tool_ids(messages, "strict", "openclaw-2026.9", keep_signed=True))
+
+    assert len(set(kept)) == 2
+    assert "a_1" not in kept
+
+
+@pytest.mark.parametrize(
+    ("rule", "sealed"), [("openclaw-2026.2", [SEALED]), ("openclaw-2026.9", [])]
+)
+def test_only_the_older_one_leaves_thinking_that_its_provider_sealed(
+    rule: HygieneRule, sealed: list[dict[str, Any]]
+) -> None:
+    answer = FlatMessage(
+        role="assistant",
+        blocks=(
+            ReasoningBlock(text="Hm.", metadata=SIGNED),
+            ReasoningBlock(text="", metadata=SEALED),
+            TextBlock(text="Well."),
+        ),
+    )
+    messages = (
+        answer,
+        FlatMessage(role="user", blocks=(TextBlock(text="Go on."),)),
+        FlatMessage(role="assistant", blocks=(TextBlock(text="Yes."),)),
+    )
+
+    left = without_thinking(messages, rule)[0].blocks
+
+    thoughts = [one for one in left if isinstance(one, ReasoningBlock)]
+    assert [one.metadata for one in thoughts] == sealed
+
+
+def test_what_a_provider_measured_takes_the_place_of_the_estimate() -> None:
+    message = FlatMessage(role="user", blocks=(TextBlock(text="word " * 8_000),))
+    projection = Projection((message,), (8_000,), 0)
+    view = View.of((), (), lambda _: b"")
+    facts = Facts(now=0, estimator="chars/4", window=32_000, reserve=1_000)
+
+    estimated = routed(view, projection, NEWEST, facts)[1]
+    measured = routed(view, projection, NEWEST, facts.model_copy(update={"calibration": 0.75}))[1]
+    older = routed(
+        view,
+        projection,
+        NEWEST.model_copy(
+            update={"overflow": NEWEST.overflow.model_copy(update={"measured": False})}
+        ),
+        facts.model_copy(update={"calibration": 0.75}),
+    )[1]
+
+    assert estimated.tokens > 8_000
+    assert measured.tokens == 6_000
+    assert older.tokens == estimated.tokens
+
+
+def test_words_of_a_refusal_that_the_newest_one_knows() -> None:
+    words = "tokens in request more than max tokens allowed"
+    assert is_overflow(words, refusals="openclaw-2026.9")
+
+
+def test_a_timeout_of_unknown_origin_is_tried_again() -> None:
+    assert retryable(UnknownError(message="timeout"))
+    assert not retryable(UnknownError(message="Give a smaller timeout.", explained=True))
+    assert not retryable(ApiError(message="timeout: must be a number", status=400))

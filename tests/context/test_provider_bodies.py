@@ -1,0 +1,139 @@
+"""Whoever serves a model under whatever name, its requests are taken by the server and by the template.
+
+Over every chat model of litellm's table and over chains of prefixes: requests made by the whole road are
+judged by the strict validators, once for each distinct profile.
+"""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from tests.context.provider_judges import (
+    info_of,
+    judged,
+    ref_of,
+    schema_problems,
+    written_history,
+    written_session,
+)
+from tests.context.wild_histories import flat_history
+from tests.context.wild_sessions import session
+
+from palimpsest.model import table
+from palimpsest.model.litellm_model import wait
+from palimpsest.model.tool_schema import in_subset
+from palimpsest.tools.registry import Registry, builtin_tools
+from palimpsest.transcript.provider import ProviderProfile, profile
+from palimpsest.transcript.values import ModelRef
+
+SEEDS = range(12)
+MOST_PROFILES = 80
+"""Distinct sets of rules; each one more is a row that somebody has to have wanted."""
+PREFIXES = (
+    "openrouter", "vertex_ai", "vertex_ai_beta", "bedrock", "bedrock/converse", "bedrock/us-east-1",
+    "bedrock_converse", "azure", "azure_ai", "ollama", "ollama_chat", "github", "github_copilot",
+    "litellm_proxy", "openai", "somebody", "somebody/else",
+)  # fmt: skip
+
+GATEWAYS = (
+    # The two tables of before disagreed about these.
+    ("openrouter/mistralai/mistral-large", "openai", "mistral"),
+    ("vertex_ai/mistral-large", "openai", "mistral"),
+    ("azure_ai/mistral-large-2407", "openai", "mistral"),
+    ("azure/mistral-large", "openai", "mistral"),
+    ("bedrock/mistral.mistral-large-2402-v1:0", "openai", "mistral"),
+    ("bedrock/us-east-1/mistral.mixtral-8x7b-instruct-v0:1", "openai", "mistral"),
+    ("github/mistral-large", "openai", "mistral"),
+    ("ollama/mistral:7b", "openai", "mistral"),
+    ("somebody/devstral-small", "openai", "mistral"),
+    ("openai/mistral-large", "openai", "mistral"),
+    ("openrouter/google/gemini-3-pro-preview", "openai", "gemini"),
+    ("openrouter/anthropic/claude-sonnet-4.5", "openai", "anthropic"),
+    ("github_copilot/claude-sonnet-4.5", "openai", "anthropic"),
+    ("somebody/claude-sonnet-4-5", "openai", "anthropic"),
+)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def litellm() -> None:
+    """Wait for litellm, which translates what is no chat completion."""
+    wait(60)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("model_id", "wire", "family"), GATEWAYS, ids=lambda one: str(one))
+def test_a_gateway_and_the_model_behind_it_both_take_a_request(
+    model_id: str, wire: str, family: str
+) -> None:
+    ref = ref_of(model_id)
+
+    assert refusals(ref, wire, family) == {}
+
+
+def test_every_chat_model_and_every_chain_of_prefixes_is_taken() -> None:
+    models = [*chat_models(), *chained()]
+
+    distinct = {rules(profile(ref)): ref for ref in models}
+
+    assert len(models) > 50_000
+    assert len(distinct) < MOST_PROFILES
+    refused = {
+        ref.id: found
+        for ref in distinct.values()
+        if (found := refusals(ref, profile(ref).wire, profile(ref).family))
+    }
+    assert refused == {}
+
+
+def test_tools_are_described_in_the_subset_that_the_model_knows() -> None:
+    registry = Registry(builtin_tools())
+    specs = [registry.spec(tool) for tool in registry.offered()]
+    written = [in_subset(spec.parameters, "openapi") for spec in specs]
+
+    assert {spec.name: schema_problems(one) for spec, one in zip(specs, written, strict=True)} == {
+        spec.name: [] for spec in specs
+    }
+    assert any(schema_problems(spec.parameters) for spec in specs)
+    assert profile(ref_of("openrouter/google/gemini-3-pro")).schema_subset == "openapi"
+    # On the way to its own interface the adapter translates.
+    assert profile(ref_of("gemini/gemini-3-pro")).schema_subset == "json_schema"
+
+
+def refusals(ref: ModelRef, wire: str, family: str) -> dict[str, list[str]]:
+    """Return what is refused, by the history or session that shows it."""
+    model = info_of(ref)
+    asked = {f"flat {seed}": written_history(flat_history(seed), model) for seed in SEEDS}
+    asked |= {f"session {seed}": written_session(session(seed), model) for seed in SEEDS}
+    return {
+        named: found
+        for named, messages in asked.items()
+        if (found := judged(messages, wire, family, ref.name))
+    }
+
+
+def rules(target: ProviderProfile) -> tuple[Any, ...]:
+    """Return all of a profile that changes a body: guidance is words, recorded rules are presets'."""
+    left_out = {"guidance", "recorded"}
+    return tuple(
+        getattr(target, name) for name in target.__dataclass_fields__ if name not in left_out
+    )
+
+
+def chat_models() -> Iterator[ModelRef]:
+    """Yield every chat model of litellm's table, as a user would name it and as it is listed."""
+    path = table.path()
+    assert path is not None
+    for key, found in json.loads(path.read_text(encoding="utf-8")).items():
+        if found.get("mode") not in {"chat", "responses"}:
+            continue
+        yield ModelRef(provider=found["litellm_provider"], name=key)
+        if "/" in key:
+            yield ref_of(key)
+
+
+def chained() -> Iterator[ModelRef]:
+    """Yield every chat model behind every chain of prefixes."""
+    for ref in chat_models():
+        for prefix in PREFIXES:
+            yield ref_of(f"{prefix}/{ref.name}")

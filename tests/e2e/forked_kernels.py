@@ -1,0 +1,152 @@
+"""Kernels that are forked from one process which has imported what they would import.
+
+A kernel with the package imports for one second, and for four when its model needs litellm; a
+hundred tests begin one each. A fork shares modules with the others and nothing else: the
+application, the shell and every connection are made in it. Tests about starting use ordinary kernels.
+
+What Jupyter starts is ``forked_kernels.py start``: it asks the process that waits to fork, passes
+signals on, and ends as the kernel ended. When it is killed, so is the kernel.
+"""
+
+import json
+import os
+import selectors
+import signal
+import socket
+import sys
+from contextlib import suppress
+from importlib import import_module
+from pathlib import Path
+
+IMPORTED = (
+    "ipykernel.kernelapp",
+    "ipykernel.zmqshell",
+    "palimpsest.app",
+    "palimpsest.frontends.front",
+    "palimpsest.frontends.pump",
+    "palimpsest.model.rehearsal.handler",
+    "palimpsest.testing.scripted_model",
+    "palimpsest.session.engine",
+)
+STARTED = "started"
+"""Name of the kernel that Jupyter starts as it does everywhere."""
+SIZE_BYTES = 8
+"""How long the length before a request is."""
+
+
+def start(address: str, connection_file: str) -> None:
+    """Be the process that Jupyter knows, until the kernel ends."""
+    wanted = json.dumps(
+        {"file": connection_file, "folder": os.getcwd(), "environment": dict(os.environ)}  # noqa: PTH109
+    ).encode()
+    with socket.socket(socket.AF_UNIX) as line:
+        line.connect(address)
+        socket.send_fds(line, [b"%8d" % len(wanted)], [1, 2])
+        line.sendall(wanted)
+        kernel = int(line.recv(16))
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, lambda number, _frame: os.killpg(kernel, number))
+        ended = int(line.recv(16) or b"1")
+    if ended < 0:
+        signal.signal(-ended, signal.SIG_DFL)
+        os.kill(os.getpid(), -ended)
+    sys.exit(ended)
+
+
+def serve(address: str) -> None:
+    """Fork a kernel for whoever asks, until standard input ends; returns in a kernel only."""
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(address)
+        listener.listen(32)
+        _import()
+        waits = selectors.DefaultSelector()
+        waits.register(sys.stdin, selectors.EVENT_READ)
+        waits.register(listener, selectors.EVENT_READ)
+        while True:
+            for key, _ in waits.select():
+                if key.fileobj is sys.stdin:
+                    sys.exit()
+                elif key.fileobj is listener:
+                    line, _ = listener.accept()
+                    kernel = _fork(line)
+                    if kernel == 0:
+                        waits.close()
+                        return
+                    ends = os.pidfd_open(kernel)
+                    waits.register(ends, selectors.EVENT_READ, (kernel, line))
+                    waits.register(line, selectors.EVENT_READ, kernel)
+                elif isinstance(key.data, tuple):
+                    kernel, line = key.data
+                    ended = os.waitstatus_to_exitcode(os.waitpid(kernel, 0)[1])
+                    with suppress(OSError):
+                        line.sendall(b"%d" % ended)
+                    waits.unregister(key.fd)
+                    os.close(key.fd)
+                    with suppress(KeyError):
+                        waits.unregister(line)
+                    line.close()
+                else:  # nobody waits for this kernel any more
+                    with suppress(ProcessLookupError):
+                        os.killpg(key.data, signal.SIGKILL)
+                    waits.unregister(key.fileobj)
+
+
+def _import() -> None:
+    """Import what kernels of these tests import."""
+    for name in IMPORTED:
+        import_module(name)
+    litellm_model = import_module("palimpsest.model.litellm_model")
+    litellm_model.wait()
+    for name in litellm_model.LATE_IMPORTS:
+        with suppress(ImportError):
+            import_module(name)
+
+
+def _fork(line: socket.socket) -> int:
+    """Fork, and become in the fork what was asked for; returns the process of the kernel, there 0."""
+    size, files, _, _ = socket.recv_fds(line, SIZE_BYTES, 2)
+    wanted = b""
+    while len(wanted) < int(size):
+        wanted += line.recv(1 << 20)
+    if kernel := os.fork():
+        for file in files:
+            os.close(file)
+        return kernel
+    os.setsid()
+    line.sendall(b"%d" % os.getpid())
+    with open(os.devnull) as nothing:  # noqa: PTH123
+        os.dup2(nothing.fileno(), 0)
+    for number, file in enumerate(files, start=1):
+        os.dup2(file, number)
+        os.close(file)
+    asked = json.loads(wanted)
+    os.environ.clear()
+    os.environ.update(asked["environment"])
+    os.chdir(asked["folder"])
+    sys.argv[1:] = ["-f", asked["file"]]
+    return 0
+
+
+def kernel_specs(share: Path, address: Path | None) -> None:
+    """Let Jupyter fork where it would start this environment's Python, which it starts as ``STARTED``."""
+    real = Path(sys.prefix, "share", "jupyter", "kernels", "python3", "kernel.json")
+    ordinary = json.loads(real.read_text())
+    specs = {STARTED: ordinary}
+    if address is not None:
+        start = [sys.executable, "-IS", __file__, "start", str(address), "{connection_file}"]
+        specs["python3"] = ordinary | {"argv": start}
+    for name, spec in specs.items():
+        folder = share / "kernels" / name
+        folder.mkdir(parents=True)
+        (folder / "kernel.json").write_text(json.dumps(spec))
+
+
+if __name__ == "__main__":
+    if sys.argv[1] == "start":
+        start(*sys.argv[2:])
+    else:
+        del sys.path[0]  # this folder, as ipykernel's launcher does
+        serve(sys.argv[2])
+        from ipykernel.kernelapp import launch_new_instance
+
+        launch_new_instance()

@@ -1,0 +1,84 @@
+"""What a page is told of a session, piece by piece, is the session as its log says it."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+from tests.builders import SESSION, Builder
+
+from palimpsest.frontends.notices import NOTICE_CHARS, pictures, records_since
+from palimpsest.session.api import Snapshot
+from palimpsest.store.state import State, fold
+from palimpsest.transcript.events import MessageUpdated, PartUpdated, Record
+from palimpsest.transcript.messages import Message
+
+SIZES = (100_000, 1_000_000, 10_000_000)
+
+
+def log(characters: int) -> list[Record]:
+    """Return the records of a session that is about this long."""
+    build, records = Builder(), list[Record]()
+    for number in range(20):
+        asked = build.user(f"Look at {number}.")
+        answer = build.assistant(build.ran("python", "x" * (characters // 20)), "There.", to=asked)
+        for message in (asked, answer):
+            events: list[Any] = [MessageUpdated(info=message.info)]
+            events += [PartUpdated(part=part) for part in message.parts]
+            for event in events:
+                records.append(Record(seq=len(records) + 1, ts=1, event=event))
+    return records
+
+
+@dataclass
+class Told:
+    """What the notices read of a session."""
+
+    records: list[Record]
+    id: str = SESSION
+    read_only: bool = False
+    state: State = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.state = fold(self.records)
+
+    def snapshot(self) -> Snapshot:
+        return Snapshot.of(self.state)
+
+    def decisions(self) -> tuple[()]:
+        return ()
+
+    def records_after(self, seq: int) -> list[Record]:
+        return [record for record in self.records if record.seq > seq]
+
+
+@pytest.mark.parametrize("characters", SIZES)
+def test_numbered_pieces_hold_each_message_once(characters: int) -> None:
+    session: Any = Told(log(characters))
+
+    told = list(pictures(session, "again"))
+
+    assert [one.piece for one in told] == list(range(len(told)))
+    assert {one.pieces for one in told} == {len(told)}
+    assert [one.last for one in told] == [*[False] * (len(told) - 1), True]
+    sent: list[Message] = [message for one in told for message in one.messages]
+    assert tuple(sent) == session.state.messages()
+    assert len(told) > characters // (2 * NOTICE_CHARS)
+
+
+@pytest.mark.parametrize("characters", SIZES)
+def test_each_batch_of_records_says_what_it_follows(characters: int) -> None:
+    session: Any = Told(log(characters))
+
+    told = list(records_since(session, 30, "again"))
+
+    numbers = [[record["seq"] for record in one.records] for one in told]
+    assert [seq for batch in numbers for seq in batch] == [one.seq for one in session.records[30:]]
+    assert [one.after for one in told] == [30, *(batch[-1] for batch in numbers[:-1])]
+
+
+def test_an_answer_without_records_says_what_it_follows() -> None:
+    session: Any = Told(log(1000))
+
+    [told] = records_since(session, len(session.records), "again")
+
+    assert (told.records, told.after, told.last) == ((), len(session.records), True)

@@ -1,0 +1,15 @@
+"""After every test of the loop, each of its sessions is replayed under its own policy."""
+
+from collections.abc import Iterator
+
+import pytest
+from tests.loop.studio import Studio
+from tests.review.laws import check_all
+
+
+@pytest.fixture(autouse=True)
+def _replayed_as_it_was() -> Iterator[None]:
+    Studio.opened.clear()
+    yield
+    check_all(Studio.opened)
+    Studio.opened.clear()

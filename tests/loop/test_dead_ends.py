@@ -1,0 +1,101 @@
+"""A request that fits in no way says why, and names the one command that helps."""
+
+from pathlib import Path
+
+from tests.loop.studio import ask
+from tests.loop.test_room import SUMMARY, reads, room
+
+from palimpsest.context.changes import changed
+from palimpsest.model.script import calls, fails, says
+from palimpsest.transcript.ids import short
+from palimpsest.transcript.parts import ToolPart
+from palimpsest.transcript.policies import Policy
+
+ALONE = changed(Policy(), {"overflow.auto": False})
+
+
+async def test_pins_that_fill_the_window_are_named(tmp_path: Path) -> None:
+    (tmp_path / "small.txt").write_text("a line\n" * 300)
+    small = calls("read", path="small.txt").reports_nothing()
+    studio, model = room(
+        tmp_path,
+        *reads(*range(8)),
+        small,
+        says("Well."),
+        says("Yes."),
+        window=60_000,
+        policy=ALONE,
+    )
+    session = await studio.session()
+    await ask(session, "Read the logs.")
+    outputs = [
+        part
+        for message in session.snapshot().messages
+        for part in message.parts
+        if isinstance(part, ToolPart)
+    ]
+    for part in outputs:
+        session.wish("pin", part.id)
+    wide = studio.info("scripted/model")
+    studio.narrow(wide.model_copy(update={"window": 17_000}))
+    sent = len(model.requests)
+
+    refused = await ask(session, "Sure?")
+
+    assert refused.error is not None
+    assert len(model.requests) == sent
+    assert refused.stopped_by == "window"
+    words = refused.error.message
+    assert "What is pinned takes about" in words
+    named = words.rpartition("%agent unpin ")[2].split(",")[0]
+    assert named in {short(part.id) for part in outputs[:4]}
+    session.wish("unpin", named)
+
+
+async def test_a_summariser_that_fails_is_named(tmp_path: Path) -> None:
+    policy = changed(Policy(), {"recovery.truncations": 0, "prune.rule": "none"})
+    studio, _ = room(
+        tmp_path,
+        *reads(*range(8)),
+        says("Well."),
+        fails(400, "No summaries today."),
+        policy=policy,
+        window=60_000,
+    )
+    session = await studio.session()
+    await ask(session, "Read the logs.")
+    wide = studio.info("scripted/model")
+    studio.narrow(wide.model_copy(update={"window": 17_000}))
+
+    refused = await ask(session, "Sure?")
+
+    assert refused.error is not None
+    assert "No summaries today." in refused.error.message
+    assert refused.stopped_by == "compaction"
+    assert refused.text == ""
+
+
+async def test_cut_results_that_are_not_enough_after_a_failed_summary_say_so(
+    tmp_path: Path,
+) -> None:
+    """What was cut instead of a summary made too little room."""
+    policy = changed(Policy(), {"prune.rule": "none", "compact.max_attempts": 1})
+    studio, model = room(
+        tmp_path,
+        *reads(*range(8)),
+        says("Well. " * 9_000),
+        fails(400, "No summaries today."),
+        says(SUMMARY),
+        policy=policy,
+        window=60_000,
+    )
+    session = await studio.session()
+    await ask(session, "Read the logs.")
+    wide = studio.info("scripted/model")
+    studio.narrow(wide.model_copy(update={"window": 16_500}))
+
+    refused = await ask(session, "Sure?")
+
+    assert refused.error is not None
+    assert "No summaries today." in refused.error.message
+    assert [one.purpose for one in model.requests].count("compaction") == 1

@@ -1,0 +1,64 @@
+"""Serve bytes as they are, so that a test can be any server, also one that speaks no HTTP."""
+
+import asyncio
+import re
+import ssl
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager, suppress
+
+LENGTH = re.compile(rb"content-length: *(\d+)", re.IGNORECASE)
+FIRST_TLS_BYTE = b"\x16"
+
+
+def answer(
+    body: str | bytes,
+    *,
+    status: int = 200,
+    kind: str = "application/json",
+    headers: Mapping[str, str] | None = None,
+) -> bytes:
+    """Return a whole HTTP answer."""
+    content = body.encode() if isinstance(body, str) else body
+    lines = [f"HTTP/1.1 {status} Answered", f"content-type: {kind}"]
+    lines += [f"content-length: {len(content)}", "connection: close"]
+    lines += [f"{name}: {value}" for name, value in (headers or {}).items()]
+    return "\r\n".join([*lines, "", ""]).encode() + content
+
+
+@asynccontextmanager
+async def serving(*answers: bytes, tls: ssl.SSLContext | None = None) -> AsyncIterator[str]:
+    """Answer each connection with the next bytes, the last for ever; yields ``127.0.0.1:port``."""
+    waiting = list(answers)
+    serving_now: set[asyncio.Task[None]] = set()
+
+    async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        serving_now.add(task)
+        task.add_done_callback(serving_now.discard)
+        with suppress(ConnectionError, asyncio.IncompleteReadError, ssl.SSLError):
+            if await _read(reader):
+                writer.write(waiting.pop(0) if len(waiting) > 1 else waiting[0])
+                await writer.drain()
+        writer.close()
+        with suppress(ConnectionError, ssl.SSLError):
+            await writer.wait_closed()
+
+    server = await asyncio.start_server(connected, "127.0.0.1", 0, ssl=tls)
+    try:
+        yield f"127.0.0.1:{server.sockets[0].getsockname()[1]}"
+    finally:
+        server.close()
+        await asyncio.gather(*serving_now, return_exceptions=True)
+        await server.wait_closed()
+
+
+async def _read(reader: asyncio.StreamReader) -> bool:
+    """Read a request; a client that wants TLS where none is gets what it came with."""
+    first = await reader.readexactly(1)
+    if first == FIRST_TLS_BYTE:
+        return True
+    head = first + await reader.readuntil(b"\r\n\r\n")
+    length = LENGTH.search(head)
+    await reader.readexactly(int(length[1]) if length else 0)
+    return True

@@ -1,0 +1,233 @@
+"""A rule of pruning, a tool and a type of part as somebody would add them: which files, and what in them.
+
+What CONTRIBUTING.md ("How to add ...") says is done here on a copy of the sources.
+"""
+
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+PACKAGE = "kernel_ext/palimpsest"
+
+
+@dataclass(frozen=True)
+class Change:
+    """What is written into a file: in the place of something, or as a whole new file."""
+
+    path: str
+    new: str
+    old: str = ""
+
+
+RULE = (
+    Change(
+        f"{PACKAGE}/transcript/pruning.py",
+        'PruneRule = Literal["none", "opencode", "cache-ttl", "batch", "largest"]',
+        'PruneRule = Literal["none", "opencode", "cache-ttl", "batch"]',
+    ),
+    Change(
+        f"{PACKAGE}/transcript/pruning.py",
+        '    protect_turns: int = 2\n    """The newest turns, whose outputs stay."""\n'
+        '    largest_tokens: int = 5_000\n    """``largest`` clears outputs of more tokens than this."""\n',
+        '    protect_turns: int = 2\n    """The newest turns, whose outputs stay."""\n',
+    ),
+    Change(
+        f"{PACKAGE}/transcript/pruning.py",
+        '        case "largest":\n'
+        "            return f\"Larger than {number(numbers, 'largest_tokens')} tokens.\"\n"
+        "        case _:\n            assert_never(rule)\n",
+        "        case _:\n            assert_never(rule)\n",
+    ),
+    Change(
+        f"{PACKAGE}/context/prune_largest.py",
+        '''"""Clear what is larger than a number of tokens."""
+
+from collections.abc import Callable
+
+from palimpsest.context.outputs import outputs
+from palimpsest.context.standing import pinned_parts
+from palimpsest.context.view import View
+from palimpsest.transcript.decisions import Decision, Facts
+from palimpsest.transcript.policies import Policy
+from palimpsest.transcript.pruning import PRUNE_RULE
+
+
+def prune_largest(
+    view: View,
+    policy: Policy,
+    _facts: Facts,
+    new_id: Callable[[], str],
+    count: Callable[[str], int],
+) -> tuple[Decision, ...]:
+    """Decide which outputs are too large."""
+    rule = policy.prune
+    kept = pinned_parts(view.messages, view.decisions)
+    return tuple(
+        Decision(
+            id=new_id(),
+            action="clear",
+            rule=f"{PRUNE_RULE}largest",
+            message_id=one.part.message_id,
+            part_id=one.part.id,
+            numbers={"text": rule.placeholder, "largest_tokens": rule.largest_tokens},
+            tokens_before=count(one.shown),
+            tokens_after=count(rule.placeholder),
+        )
+        for one in outputs(view, view.messages)
+        if one.part.id not in kept and count(one.shown) > rule.largest_tokens
+    )
+''',
+    ),
+    Change(
+        f"{PACKAGE}/context/prune.py",
+        "from palimpsest.context.prune_cache import prune_cache\n"
+        "from palimpsest.context.prune_largest import prune_largest\n",
+        "from palimpsest.context.prune_cache import prune_cache\n",
+    ),
+    Change(
+        f"{PACKAGE}/context/prune.py",
+        '        case "largest":\n            return Pruner(prune_largest, before_requests=True)\n'
+        "        case _:\n            assert_never(rule)\n",
+        "        case _:\n            assert_never(rule)\n",
+    ),
+)
+
+TOOL = (
+    Change(
+        f"{PACKAGE}/tools/count_words.py",
+        '''"""Count the words of a text."""
+
+from pydantic import BaseModel
+
+from palimpsest.tools.tool import ToolContext, ToolOutcome
+
+
+class CountArguments(BaseModel):
+    """Input of the count_words tool."""
+
+    text: str
+
+
+class CountWordsTool:
+    """Counts words."""
+
+    name = "count_words"
+    description = "Count the words of a text."
+    arguments: type[BaseModel] = CountArguments
+    concurrent = True
+    permission = "count_words"
+
+    async def run(self, arguments: CountArguments, context: ToolContext) -> ToolOutcome:
+        """Ask where needed, and count."""
+        await context.ask(self.permission, ["*"], title="Count words", always=["*"])
+        number = len(arguments.text.split())
+        return ToolOutcome(f"{number} words", str(number))
+''',
+    ),
+    Change(
+        f"{PACKAGE}/tools/builtin.py",
+        "from palimpsest.tools.count_words import CountWordsTool\n"
+        "from palimpsest.tools.files import EditTool, WriteTool\n",
+        "from palimpsest.tools.files import EditTool, WriteTool\n",
+    ),
+    Change(
+        f"{PACKAGE}/tools/builtin.py",
+        '    Own(CountWordsTool, "allow"),\n    Own(WebFetchTool, "ask"),\n',
+        '    Own(WebFetchTool, "ask"),\n',
+    ),
+    Change(
+        "docs/tools.md",
+        "| `count_words` | counts the words of a text | never |\n| `python` | runs",
+        "| `python` | runs",
+    ),
+    Change(
+        "docs/tools.md",
+        "| `count_words` | `text` | `count_words` | |\n| `python` | `code`",
+        "| `python` | `code`",
+    ),
+)
+
+PART = (
+    Change(
+        f"{PACKAGE}/transcript/parts.py",
+        '''class LinkPart(PartBase):
+    """A page that belongs to a message."""
+
+    type: Literal["link"] = "link"
+    title: str
+
+    def words_for_model(self, role: Role) -> str:
+        """Return what it is called."""
+        return f"[Link: {self.title}]"
+
+
+FormedPart =''',
+        "FormedPart =",
+    ),
+    Change(
+        f"{PACKAGE}/transcript/parts.py",
+        "NotedPart = (\n    LinkPart\n    | StepStartPart\n",
+        "NotedPart = (\n    StepStartPart\n",
+    ),
+    Change(
+        f"{PACKAGE}/render/story.py",
+        "    FilePart,\n    LinkPart,\n    NotedPart,\n",
+        "    FilePart,\n    NotedPart,\n",
+    ),
+    Change(
+        f"{PACKAGE}/render/story.py",
+        '            case LinkPart():\n                return [Notice("↗", self._line(part.title))]\n'
+        "            case StepStartPart() | SnapshotPart():\n",
+        "            case StepStartPart() | SnapshotPart():\n",
+    ),
+    Change(
+        "labextension/src/views/plain.tsx",
+        "    case 'link':\n      return <p className=\"plm-Muted\">{words.__('Link: %1', part.title)}</p>;\n"
+        "    default:\n      return passedOver(part, null);\n",
+        "    default:\n      return passedOver(part, null);\n",
+    ),
+)
+
+BARE = {
+    "rule": RULE[:1],
+    "part": PART[:2],
+}
+"""What names the kind, and nothing of what must follow."""
+WHOLE = {"rule": RULE, "tool": TOOL, "part": PART}
+
+
+def files(changes: tuple[Change, ...]) -> set[str]:
+    """Return the files that are written by hand."""
+    return {one.path for one in changes}
+
+
+def copied(target: Path) -> Path:
+    """Copy what the type checkers read."""
+    unread = shutil.ignore_patterns("__pycache__", "static", "labextension", "*.pyc")
+    shutil.copytree(ROOT / "kernel_ext", target / "kernel_ext", ignore=unread)
+    for name in ("setup.cfg", "pyproject.toml"):
+        shutil.copy(ROOT / name, target / name)
+    (target / "docs").mkdir()
+    shutil.copy(ROOT / "docs" / "tools.md", target / "docs" / "tools.md")
+    (target / "scripts").mkdir()
+    shutil.copy(ROOT / "scripts" / "protocol.py", target / "scripts")
+    page = target / "labextension"
+    shutil.copytree(ROOT / "labextension" / "src", page / "src")
+    shutil.copytree(ROOT / "labextension" / "scripts", page / "scripts")
+    for name in ("package.json", "tsconfig.json"):
+        shutil.copy(ROOT / "labextension" / name, page / name)
+    (page / "node_modules").symlink_to(ROOT / "labextension" / "node_modules")
+    return target
+
+
+def write(changes: tuple[Change, ...], target: Path) -> None:
+    """Make changes in a copy."""
+    for change in changes:
+        path = target / change.path
+        if not change.old:
+            path.write_text(change.new, encoding="utf-8")
+            continue
+        text = path.read_text("utf-8")
+        assert text.count(change.old) == 1, f"{change.path} holds {change.old!r} not once"
+        path.write_text(text.replace(change.old, change.new), encoding="utf-8")

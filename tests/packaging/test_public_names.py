@@ -1,0 +1,63 @@
+"""What a person's editor, type checker and ``help`` see of the package is what it gives."""
+
+import ast
+import pydoc
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import palimpsest
+
+ROOT = Path(__file__).resolve().parents[2]
+HERE = Path(palimpsest.__file__).parent
+
+SCRIPT = """\
+import palimpsest
+
+session = palimpsest.current_session()
+print(session.prompt("hello").text)
+session.promt("hello")
+palimpsest.curent_session()
+"""
+
+
+def stubbed() -> dict[str, str]:
+    """Return the names of the stub with the modules that they come from."""
+    tree = ast.parse((HERE / "__init__.pyi").read_text("utf-8"))
+    return {
+        alias.name: str(node.module)
+        for node in tree.body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+
+
+def test_the_stub_says_what_is_imported_on_first_use() -> None:
+    assert stubbed() == palimpsest._HOMES
+
+
+def test_dir_and_help_list_the_public_names() -> None:
+    names = {*palimpsest._HOMES, "__version__"}
+
+    assert set(dir(palimpsest)) == set(palimpsest.__all__) == names
+    told = pydoc.plain(pydoc.render_doc(palimpsest))
+    missing = [name for name in names - {"__version__"} if name not in told]
+    assert missing == []
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+def test_a_type_checker_finds_a_misspelt_name_in_a_persons_script(tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(SCRIPT)
+
+    # From the project's folder, whose cache of the check makes it a matter of half a second.
+    command = [sys.executable, "-m", "mypy", "--strict", str(script)]
+    checked = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False)
+
+    lines = [line for line in checked.stdout.splitlines() if ": error:" in line]
+    assert len(lines) == 2, checked
+    assert '"Session" has no attribute "promt"' in lines[0]
+    assert 'no attribute "curent_session"' in lines[1]

@@ -1,0 +1,40 @@
+"""The time that a person took is told apart from the time that calls took."""
+
+from palimpsest.processor.person_time import PersonTime
+
+
+class Clock:
+    """Milliseconds that pass when the test says so."""
+
+    def __init__(self) -> None:
+        self.now = 1_000
+
+    def __call__(self) -> int:
+        return self.now
+
+
+def test_questions_that_are_open_side_by_side_count_once() -> None:
+    clock = Clock()
+    person = PersonTime(clock)
+
+    with person.waiting("call_1"):
+        clock.now += 2_000
+        with person.waiting("call_2"):
+            clock.now += 1_000
+    with person.waiting("call_1"):
+        clock.now += 500
+
+    assert person.of("call_1") == {"waited_ms": 3_500}
+    assert person.of("call_2") == {"waited_ms": 1_000}
+    assert person.total == 3_500
+
+
+def test_what_a_rule_answered_is_no_waiting() -> None:
+    clock = Clock()
+    person = PersonTime(clock)
+
+    with person.waiting("call_1"):
+        clock.now += 3
+
+    assert person.of("call_1") == {}
+    assert person.total == 0

@@ -1,0 +1,131 @@
+"""One sentence for a decision: every rule has it, and every view says it in the same words."""
+
+import json
+from collections.abc import Callable
+from typing import Any, get_args
+
+import pytest
+from tests.render import told
+from tests.render.stories import assistant
+
+from palimpsest.context.presets import PRESETS
+from palimpsest.frontends.bundle import MIME, Frame, bundle
+from palimpsest.frontends.page_records import page_record
+from palimpsest.frontends.segments import Position, Segment
+from palimpsest.render import html, markdown, reasons, text
+from palimpsest.render.story import Notes, tell
+from palimpsest.transcript.decisions import Decision
+from palimpsest.transcript.events import DecisionMade, Record
+from palimpsest.transcript.parts import FormedPart, NotedPart
+from palimpsest.transcript.pruning import PRUNE_RULE
+
+TOLD: dict[str, Any] = json.loads(told.FIXTURE.read_text("utf-8"))
+DECISIONS = [(Decision.model_validate(one["decision"]), one["strip"]) for one in TOLD["decisions"]]
+STRIPS = [(decision, strip) for decision, strip in DECISIONS if strip]
+
+
+def named(decided: list[tuple[Decision, str]]) -> list[str]:
+    return [f"{one.rule} {one.id}" for one, _ in decided]
+
+
+def test_the_samples_that_the_page_is_tested_by_are_current() -> None:
+    assert told.FIXTURE.read_text("utf-8") == told.written(), (
+        "Run `python -m tests.render.told` and look at what changed."
+    )
+
+
+def test_there_is_a_sample_of_every_rule_and_of_every_type_of_part() -> None:
+    types = {
+        one.model_fields["type"].default for one in (*get_args(FormedPart), *get_args(NotedPart))
+    }
+
+    assert {rule for rule, _, _ in told.SAMPLES} >= set(told.RULES)
+    assert {part.type for part in told.PARTS} == types
+
+
+@pytest.mark.parametrize("rule", told.RULES)
+def test_every_rule_has_a_sentence(rule: str) -> None:
+    for decision, _ in DECISIONS:
+        if decision.rule == rule:
+            assert reasons.told(decision).endswith(".")
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_the_rule_that_a_preset_prunes_by_has_a_sentence(preset: str) -> None:
+    rule = PRESETS[preset].prune.rule
+
+    assert rule == "none" or f"{PRUNE_RULE}{rule}" in told.RULES
+
+
+@pytest.mark.parametrize(("decision", "strip"), STRIPS, ids=named(STRIPS))
+@pytest.mark.parametrize("view", [text, markdown, html], ids=lambda one: one.__name__)
+def test_every_view_shows_the_same_words(view: Any, decision: Decision, strip: str) -> None:
+    made: str = view.render_message(told.message_of(decision), notes=Notes(decisions=(decision,)))
+
+    assert told.words(made.replace("\\", "")).count(strip) == 1
+
+
+@pytest.mark.parametrize(("decision", "strip"), STRIPS, ids=named(STRIPS))
+def test_a_saved_notebook_and_a_page_are_sent_the_words(decision: Decision, strip: str) -> None:
+    bare = decision.model_copy(update={"words": None})
+    message = told.message_of(decision)
+    saved = bundle(
+        [message],
+        Segment(0, Position()),
+        Frame("ses_1", "msg_1", (1, 2)),
+        notes=Notes(decisions=(bare,)),
+        scrub=str,
+    )
+
+    assert [one["words"] for one in saved[MIME]["decisions"]] == [strip]
+    assert strip in told.words(saved["text/plain"])
+
+
+@pytest.mark.parametrize(("decision", "strip"), STRIPS, ids=named(STRIPS))
+def test_the_context_window_gives_the_same_reason(decision: Decision, strip: str) -> None:
+    by_hand = decision.rule in ("user/pin", "user/exclude")  # who did it is said with what was done
+    told_why = reasons.told(decision)
+
+    assert by_hand or told_why in strip
+    assert reasons.reason(decision) == (told_why or f"Decided by the rule {decision.rule}.")
+
+
+@pytest.mark.parametrize(("decision", "_strip"), DECISIONS, ids=named(DECISIONS))
+def test_a_page_is_told_the_words_and_the_log_keeps_none(decision: Decision, _strip: str) -> None:
+    made = decision.model_copy(update={"words": None})
+    record = Record(seq=1, ts=1, event=DecisionMade(decision=made))
+
+    assert page_record(record)["decision"].get("words", "") == (decision.words or "")
+    assert "words" not in json.loads(record.line())["decision"]
+
+
+def test_words_that_are_saved_hold_no_key() -> None:
+    decision = Decision(
+        id="dec_1",
+        action="summarise",
+        rule="compact",
+        message_id="msg_2",
+        numbers={"retention": {"identifiers": {"found": 1, "lost": 1, "names": ["sk-secret"]}}},
+    )
+    scrub: Callable[[str], str] = lambda words: words.replace("sk-secret", "[key]")  # noqa: E731
+    notes = Notes(decisions=(decision,))
+    message = told.message_of(decision)
+    saved = bundle(
+        [message], Segment(0, Position()), Frame("s", "m", (1, 2)), notes=notes, scrub=scrub
+    )
+
+    assert "sk-secret" not in json.dumps(saved)
+    assert "[key]" in saved[MIME]["decisions"][0]["words"]
+
+
+@pytest.mark.parametrize("part", told.PARTS, ids=lambda part: f"{part.type} {part.id}")
+def test_what_html_shows_of_a_part_text_and_markdown_show(part: Any) -> None:
+    [sample] = [
+        one
+        for one in TOLD["parts"]
+        if one["part"] == part.model_dump(mode="json", exclude_none=True)
+    ]
+    said = [bool(view.render_message(assistant(part)).strip()) for view in (text, markdown)]
+
+    assert said == [sample["shown"]] * 2
+    assert bool(tell([part])) == sample["shown"]

@@ -1,0 +1,102 @@
+"""A turn that is stopped says so where it is read, and so do the prompts that were taken back with it."""
+
+import asyncio
+from pathlib import Path
+
+from tests.loop.studio import Studio, ask, until
+
+from palimpsest.model.script import calls, says
+from palimpsest.render.story import told
+from palimpsest.session.live import LiveSession
+from palimpsest.testing import ScriptedModel
+from palimpsest.transcript.messages import AssistantMessage, Message
+from palimpsest.transcript.notices import notice_of
+
+
+def ends(session: LiveSession) -> list[tuple[str, str | None, str]]:
+    """Return of each message who speaks, what ended the turn there, and its error's words."""
+    found = []
+    for message in session.snapshot().messages:
+        info = message.info
+        error = info.error if isinstance(info, AssistantMessage) else None
+        stop = info.stopped_by if isinstance(info, AssistantMessage) else None
+        found.append((info.role, stop, error.message if error is not None else ""))
+    return found
+
+
+def notices(message: Message) -> list[str]:
+    return [words for part in message.parts if (words := notice_of(part)) is not None]
+
+
+async def at_its_limit(tmp_path: Path, *answers: object) -> LiveSession:
+    """Return a session whose next request asks whether to go on."""
+    model = ScriptedModel(says("One.").reports(input=3_000), *answers)  # type: ignore[arg-type]
+    session = await Studio(tmp_path, model).session()
+    await asyncio.to_thread(session.control.set_budget, tokens=2_500)
+    await ask(session, "first")
+    return session
+
+
+async def test_a_prompt_stopped_at_the_spending_limit_has_an_answer_and_a_reason(
+    tmp_path: Path,
+) -> None:
+    session = await at_its_limit(tmp_path, says("Two."))
+    second = asyncio.create_task(ask(session, "second"))
+    await until(lambda: session.snapshot().asks)
+
+    session.cancel("Stopped.")
+    answer = await second
+
+    assert (answer.stopped_by, answer.error and answer.error.message) == ("cancelled", "Stopped.")
+    assert ends(session)[-2:] == [("user", None, ""), ("assistant", "cancelled", "Stopped.")]
+    assert answer.messages == session.snapshot().messages[-1:]
+
+
+async def test_the_queue_that_goes_with_a_stop_is_named(tmp_path: Path) -> None:
+    session = await at_its_limit(tmp_path, says("Two."))
+    turns = [asyncio.create_task(ask(session, "second"))]
+    await until(lambda: session.snapshot().asks)
+    long = "word " * 20
+    turns += [asyncio.create_task(ask(session, words)) for words in ("third", long)]
+    await until(lambda: len(session.snapshot().inbox) == 2)
+
+    session.cancel("Stopped.")
+    answers = await asyncio.gather(*turns)
+
+    assert [one.stopped_by for one in answers] == ["cancelled", "withdrawn", "withdrawn"]
+    (words,) = notices(session.snapshot().messages[-1])
+    assert words == (
+        "2 prompts that waited were taken back with this stop, and were not sent: "
+        "“third”, “word word word word word word word word …”."
+    )
+    assert words in [getattr(item, "words", "") for item in told(session.snapshot().messages[-1])]
+
+
+async def test_a_stop_between_two_requests_is_said(tmp_path: Path) -> None:
+    model = ScriptedModel(calls("list").reports(input=3_000), says("Two."))
+    session = await Studio(tmp_path, model).session()
+    await asyncio.to_thread(session.control.set_budget, tokens=2_500)
+    turn = asyncio.create_task(ask(session, "first"))
+    await until(lambda: session.snapshot().asks)
+
+    session.cancel("Stopped.")
+    answer = await turn
+
+    assert answer.stopped_by == "cancelled"
+    assert [end[1:] for end in ends(session) if end[0] == "assistant"] == [
+        (None, ""),
+        ("cancelled", "Stopped."),
+    ]
+    assert len(model.requests) == 1
+
+
+async def test_what_was_stopped_goes_on_with_the_next_prompt(tmp_path: Path) -> None:
+    session = await at_its_limit(tmp_path, says("Three."))
+    turn = asyncio.create_task(ask(session, "second"))
+    await until(lambda: session.snapshot().asks)
+    session.cancel("Stopped.")
+    await turn
+    await asyncio.to_thread(session.control.set_budget, tokens=100_000)
+
+    assert (await ask(session, "third")).text == "Three."
+    assert session.control.budget.tokens == 100_000

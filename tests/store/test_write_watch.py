@@ -1,0 +1,58 @@
+"""A write that does not return is told by somebody else than who writes."""
+
+import threading
+from collections.abc import Callable
+
+from palimpsest.store.write_watch import STALL_SECONDS, Stall, WriteWatch
+
+
+def stalled(watch: WriteWatch, told: Callable[[], None]) -> Stall:
+    stall = Stall(lambda: "ses_1", watch)
+    stall.listen(told)
+    return stall
+
+
+def test_a_person_is_told_within_a_second() -> None:
+    assert STALL_SECONDS < 1
+
+
+def test_a_write_that_hangs_is_told_and_its_end_too() -> None:
+    changed = threading.Event()
+    stall = stalled(WriteWatch(0.01), changed.set)
+
+    with stall.watched():
+        assert changed.wait(30)
+        assert "The disk does not answer" in stall.words
+        assert "'ses_1'" in stall.words
+        changed.clear()
+
+    assert (changed.is_set(), stall.words) == (True, "")
+
+
+def test_a_listener_that_hangs_is_told_as_what_it_is() -> None:
+    changed = threading.Event()
+    stall = stalled(WriteWatch(0.01), changed.set)
+
+    with stall.watched():
+        stall.telling = True
+        assert changed.wait(30)
+        assert "What listens to session" in stall.words
+
+
+def test_a_write_that_returns_is_told_to_nobody() -> None:
+    told: list[None] = []
+    watch = WriteWatch(3_600)
+    stall = stalled(watch, lambda: told.append(None))
+    for _ in range(100):
+        with stall.watched():
+            pass
+
+    assert (told, stall.words, watch._running) == ([], "", {})
+
+
+def test_what_comes_after_a_write_that_hangs_is_watched_too() -> None:
+    watch = WriteWatch(0.01)
+    for _ in range(3):
+        changed = threading.Event()
+        with stalled(watch, changed.set).watched():
+            assert changed.wait(30)

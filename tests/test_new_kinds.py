@@ -1,0 +1,140 @@
+"""A new kind is a type error until it is handled everywhere, and takes three files at most.
+
+The type checkers run on a copy of the sources, to which a rule of pruning, a tool and a type of part
+are added as CONTRIBUTING.md says.
+"""
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tests import new_kinds
+
+NODE = Path(sys.prefix) / "bin" / "node"
+
+
+@pytest.mark.parametrize("kind", new_kinds.WHOLE)
+def test_it_takes_three_files_at_most_which_the_recipe_names(kind: str) -> None:
+    recipe = (new_kinds.ROOT / "CONTRIBUTING.md").read_text("utf-8")
+    touched = new_kinds.files(new_kinds.WHOLE[kind])
+
+    assert len(touched) <= 3
+    for path in touched:
+        known = (new_kinds.ROOT / path).exists()
+        assert not known or f"`{path.removeprefix('kernel_ext/palimpsest/')}`" in recipe
+
+
+def mypy(target: Path) -> set[str]:
+    """Return the files in which mypy finds something."""
+    done = subprocess.run(
+        [sys.executable, "-m", "mypy", "--cache-dir", str(target / "cache")],
+        cwd=target,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return set(re.findall(r"^kernel_ext/palimpsest/(\S+?):\d+: error", done.stdout, re.MULTILINE))
+
+
+def tsc(target: Path) -> set[str]:
+    """Write the protocol anew, and return the files in which TypeScript finds something."""
+    page = target / "labextension"
+    ours = {"PYTHONPATH": str(target / "kernel_ext"), "PATH": f"{NODE.parent}:/usr/bin:/bin"}
+    script = [sys.executable, str(target / "scripts" / "protocol.py")]
+    subprocess.run(script, cwd=target, env=ours, check=True)
+    done = subprocess.run(
+        [str(NODE), "node_modules/typescript/bin/tsc", "--noEmit"],
+        cwd=page,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return set(re.findall(r"^src/(\S+?)\(\d+,\d+\): error", done.stdout, re.MULTILINE))
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize(
+    ("kind", "python", "page"),
+    [
+        ("rule", {"context/prune.py", "transcript/pruning.py"}, set()),
+        ("part", {"render/story.py"}, {"views/plain.tsx"}),
+    ],
+)
+def test_a_kind_that_is_only_named_is_a_type_error(
+    kind: str, python: set[str], page: set[str], tmp_path: Path
+) -> None:
+    target = new_kinds.copied(tmp_path)
+    new_kinds.write(new_kinds.BARE[kind], target)
+
+    assert mypy(target) == python
+    assert tsc(target) == page
+
+
+WORKS = """
+import asyncio, json
+from palimpsest.context.prune import prune
+from palimpsest.context.view import View
+from palimpsest.context.convert import convert
+from palimpsest.render import html, text
+from palimpsest.render.reasons import mark
+from palimpsest.tools.permissions import DEFAULT_RULES, evaluate
+from palimpsest.tools.registry import Registry, builtin_tools
+from palimpsest.tools.reserved_names import is_own_name
+from palimpsest.transcript.decisions import Facts
+from palimpsest.transcript.parts import LinkPart
+from palimpsest.transcript.policies import Policy
+from tests.builders import Builder, MODEL
+
+build = Builder()
+asked = build.user("read it")
+answer = build.assistant(build.ran("read", "word " * 9000), to=asked)
+policy = Policy.model_validate({"prune": {"rule": "largest", "largest_tokens": 100}})
+facts = Facts(now=1, estimator="chars/4", window=1000, reserve=0)
+made = prune(View((asked, answer), (), {}), policy, facts, lambda: "dec_1", lambda t: len(t) // 4)
+link = LinkPart(id="prt_l", session_id="s", message_id="m", title="The data")
+said = build.user("see", link)
+print(json.dumps({
+    "mark": [mark(one) for one in made],
+    "offered": "count_words" in Registry(builtin_tools()).names,
+    "action": evaluate("count_words", "*", DEFAULT_RULES).action,
+    "own": is_own_name("count_words"),
+    "model": [block.text for one in convert((said,), MODEL) for block in one.blocks],
+    "shown": ["The data" in view.render_message(said) for view in (html, text)],
+}))
+"""
+
+
+@pytest.mark.soak
+def test_all_three_work_from_end_to_end(tmp_path: Path) -> None:
+    target = new_kinds.copied(tmp_path)
+    for changes in new_kinds.WHOLE.values():
+        new_kinds.write(changes, target)
+
+    done = subprocess.run(
+        [sys.executable, "-c", WORKS],
+        cwd=new_kinds.ROOT,
+        env={"PYTHONPATH": f"{target / 'kernel_ext'}:{new_kinds.ROOT}"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout) == {
+        "mark": [
+            (
+                "Cleared for the model: 11,250 → 8 tokens, by rule prune/largest; the whole text is "
+                "kept. Larger than 100 tokens."
+            )
+        ],
+        "offered": True,
+        "action": "allow",
+        "own": True,
+        "model": ["see", "[Link: The data]"],
+        "shown": [True, True],
+    }
+    assert mypy(target) == set()
+    assert tsc(target) == set()

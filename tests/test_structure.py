@@ -1,0 +1,145 @@
+"""No file imports in a circle, and a class name means one thing; in both languages.
+
+Every import counts, also one for types only and one inside a function: who reads one file of a
+circle has to read them all.
+"""
+
+import ast
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+PACKAGE = ROOT / "kernel_ext" / "palimpsest"
+FRONT_END = ROOT / "labextension" / "src"
+
+IMPORT = re.compile(r"""\b(?:import|export)\b[^;'"]*?["']([^'"]+)["']""")
+DEFINITION = re.compile(
+    r"^(?:export )?(?:default )?(?:abstract )?(?:class|interface|type|enum|function|const)"
+    r" ([A-Z]\w*[a-z]\w*)",
+    re.MULTILINE,
+)
+"""A class, interface, type or component; names in capitals alone are constants of their file."""
+
+Graph = dict[str, set[str]]
+
+
+def circle(graph: Mapping[str, Iterable[str]]) -> list[str]:
+    """Return files that import each other in a circle, the first one again at the end."""
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as found:
+        return list(found.args[1])
+    return []
+
+
+def python_imports(sources: Mapping[str, str]) -> Graph:
+    """Return which modules each module imports; sources are given by dotted name."""
+    graph: Graph = {}
+    for module, source in sources.items():
+        found: set[str] = set()
+        for node in ast.walk(ast.parse(source)):
+            if isinstance(node, ast.Import):
+                found |= {alias.name for alias in node.names}
+            elif isinstance(node, ast.ImportFrom) and node.module:
+                whole = {f"{node.module}.{alias.name}" for alias in node.names}
+                found |= whole if whole <= sources.keys() else {*whole, node.module}
+        graph[module] = {name for name in found if name in sources and name != module}
+    return graph
+
+
+def script_imports(sources: Mapping[Path, str]) -> Graph:
+    """Return which files each file of the front end imports; sources are given by absolute path."""
+    graph: Graph = {}
+    for path, source in sources.items():
+        bases = [
+            (path.parent / name).resolve()
+            for name in IMPORT.findall(source)
+            if name.startswith(".")
+        ]
+        found = {Path(f"{base}{ending}") for base in bases for ending in ("", ".ts", ".tsx")}
+        graph[str(path)] = {str(one) for one in found & sources.keys()}
+    return graph
+
+
+def several(defined: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
+    """Return the names that more than one place defines, with the places."""
+    places: defaultdict[str, list[str]] = defaultdict(list)
+    for name, place in defined:
+        places[name].append(place)
+    return {name: found for name, found in places.items() if len(found) > 1}
+
+
+def python_sources() -> dict[str, str]:
+    found = {}
+    for path in PACKAGE.rglob("*.py"):
+        parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
+        name = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+        found[name] = path.read_text(encoding="utf-8")
+    return found
+
+
+def script_sources() -> dict[Path, str]:
+    return {path: path.read_text(encoding="utf-8") for path in FRONT_END.rglob("*.ts*")}
+
+
+def test_no_modules_import_each_other_in_a_circle() -> None:
+    assert circle(python_imports(python_sources())) == []
+
+
+def test_no_files_of_the_front_end_import_each_other_in_a_circle() -> None:
+    assert circle(script_imports(script_sources())) == []
+
+
+def test_a_circle_through_an_import_for_types_or_inside_a_function_is_found() -> None:
+    types = "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from p.b import B\n"
+    late = "def f():\n    from p import a\n"
+    here = Path("/src")
+
+    assert circle(python_imports({"p": "", "p.a": types, "p.b": late}))
+    assert circle(
+        script_imports(
+            {
+                here / "a.ts": "import type { B } from './b';",
+                here / "b.tsx": "import {\n  a\n} from './a';",
+            }
+        )
+    )
+
+
+def test_a_class_name_means_one_thing() -> None:
+    classes = (
+        (node.name, module)
+        for module, source in python_sources().items()
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.ClassDef)
+    )
+
+    assert several(classes) == {}
+
+
+def test_a_type_or_component_of_the_front_end_has_a_name_of_its_own() -> None:
+    names = (
+        (name, path.name)
+        for path, source in script_sources().items()
+        for name in DEFINITION.findall(source)
+    )
+
+    assert several(names) == {}
+
+
+def test_no_class_reaches_into_its_inheritor() -> None:
+    """``vars(self)`` reads what another class set; a class that needs something is given it."""
+    found = [
+        module
+        for module, source in python_sources().items()
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Name)
+        and node.func.id == "vars"
+        and any(isinstance(one, ast.Name) and one.id == "self" for one in node.args)
+    ]
+
+    assert found == []

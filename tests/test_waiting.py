@@ -1,0 +1,37 @@
+"""Tests wait for what happens; a time that passes is no event."""
+
+import re
+from collections import Counter
+from pathlib import Path
+
+TESTS = Path(__file__).parent
+SLEEP = re.compile(r"\b(?:sleep|wait_for_timeout)\((?!0\))")
+"""``sleep(0)`` lets the loop go on, and takes no time."""
+
+ALLOWED = {
+    "waiting.py": 3,  # the one place that looks again until something is true
+    "test_waiting.py": 1,  # these words
+    "kill/test_restoring.py": 1,  # a process is killed at a moment drawn by lot
+    "kill/test_kernel.py": 1,  # likewise
+    "store/robbing.py": 1,  # two kernels rob each other at moments drawn by lot
+    "e2e/test_hosts.py": 1,  # code of a cell that is stopped
+    "e2e/test_saved.py": 1,  # code in a story that nobody runs
+    "e2e/test_view.py": 1,  # code of a cell that runs until a file is there
+    "e2e/test_panel.py": 1,  # likewise
+    "tools/test_bash.py": 1,  # a command is stopped at each of fifteen moments of its start
+}
+"""How often a file may let time pass, and why. What a benchmark measures is time."""
+
+
+def test_nothing_sleeps_to_wait() -> None:
+    found = Counter(
+        {
+            path.relative_to(TESTS).as_posix(): len(SLEEP.findall(path.read_text()))
+            for path in TESTS.rglob("*.py")
+            if "bench" not in path.parts
+        }
+    )
+
+    assert found - Counter(ALLOWED) == Counter(), (
+        "wait with until() or eventually() of tests.waiting"
+    )

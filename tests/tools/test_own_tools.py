@@ -1,0 +1,32 @@
+"""A tool of our own is one row: what follows from it follows everywhere, and the pages list it."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from palimpsest.session.agent_files import PERMISSION_OF
+from palimpsest.tools.builtin import OWN_TOOLS, Own
+from palimpsest.tools.permissions import DEFAULT_RULES, evaluate
+from palimpsest.tools.reserved_names import is_own_name
+
+PAGE = (Path(__file__).resolve().parents[2] / "docs" / "tools.md").read_text("utf-8")
+TOOLS = pytest.mark.parametrize("own", OWN_TOOLS, ids=lambda own: own.name)
+
+
+@TOOLS
+def test_the_page_says_what_it_does_and_when_it_asks(own: Own) -> None:
+    rows = [line for line in PAGE.splitlines() if re.match(r"\| [^|]*`" + own.name + "`", line)]
+
+    assert len(rows) == 2, "docs/tools.md has a table of tools, and one of their arguments."
+
+
+@TOOLS
+def test_its_rule_holds_where_nobody_said_otherwise(own: Own) -> None:
+    assert evaluate(own.permission, "*", DEFAULT_RULES).action == own.action
+
+
+@TOOLS
+def test_its_name_is_its_own_and_an_agent_file_may_name_it(own: Own) -> None:
+    assert is_own_name(own.name)
+    assert PERMISSION_OF[own.name] == own.permission

@@ -1,0 +1,76 @@
+"""What kind of provider a model is, is asked of its profile: no other code looks for a provider's name."""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import palimpsest
+
+PACKAGE = Path(palimpsest.__file__).parent
+NAMES = re.compile(
+    r"anthropic|claude|openai|chatgpt|\bgpt-?\d|gemini|vertex|[a-z]+stral\b|mixtral|bedrock|azure|ollama"
+    r"|openrouter|deepseek|moonshot|\bkimi|copilot|\bgroq\b|\bxai\b|\bqwen|databricks|fireworks|cohere",
+    re.IGNORECASE,
+)
+
+RULES = {
+    "transcript/provider.py": "the profile",
+    "transcript/provider_rows.py": "its rows",
+    "transcript/provider_versions.py": "the rows of requests that were recorded before there was a profile",
+    "transcript/provider_recorded.py": "what the recorded agents decide, which golden data holds",
+}
+ACCESS = {
+    "model/providers.py": "where keys and addresses are, and default models",
+    "model/catalog.py": "an error's example, and why a model is listed",
+    "model/ollama.py": "how a server on this machine is asked for its models",
+    "model/litellm_model.py": "litellm's environment, and what of it is imported early",
+}
+FORMATS = {
+    "testing/dialects.py": "the formats that the fault server speaks",
+    "testing/fault_server.py": "the same",
+    "testing/scripted_model.py": "thinking that the scripted model signs",
+    "testing/__main__.py": "the variables that lead to the fault server",
+    "model/script.py": "two wordings of one refusal, to be played",
+    "model/script_file.py": "the same, in a file",
+    "model/overflow_tables.py": "the words of a refusal",
+}
+WORDS = {
+    "context/manners.py": "the paragraphs themselves, by the profile's guidance",
+    "model/errors.py": "the form of keys, which are scrubbed, and how a server is started",
+    "transcript/secrets.py": "the form of keys, which are scrubbed",
+    "frontends/options.py": "an example of a model's name",
+    "model/rehearsal/intents.py": "what a person asks",
+    "model/rehearsal/talk.py": "which variables hold keys",
+    "session/agent_files.py": "the folder of another agent's definitions",
+    "session/command_files.py": "the same",
+    "session/folders.py": "the same",
+    "tools/instructions.py": "the name of a file with instructions",
+    "tools/protected.py": "names of protected files",
+}
+ALLOWED = RULES | ACCESS | FORMATS | WORDS
+
+
+def test_only_the_profile_knows_providers_by_name() -> None:
+    found = {
+        path.relative_to(PACKAGE).as_posix(): names
+        for path in sorted(PACKAGE.rglob("*.py"))
+        if (names := sorted(set(named_in(path))))
+    }
+
+    assert {path: names for path, names in found.items() if path not in ALLOWED} == {}
+    assert sorted(set(ALLOWED) - set(found)) == []
+
+
+def named_in(path: Path) -> Iterator[str]:
+    """Yield the texts of a file's code that name a provider; docstrings are no code."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    said = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    for node in ast.walk(tree):
+        if (
+            isinstance(node, ast.Constant)
+            and isinstance(node.value, str)
+            and id(node) not in said
+            and NAMES.search(node.value)
+        ):
+            yield node.value
