@@ -1,5 +1,6 @@
 """litellm is loaded without asking the network, and without touching what is the user's."""
 
+import os
 import subprocess
 import sys
 import textwrap
@@ -52,6 +53,8 @@ ASK = """
 def python(code: str, folder: Path) -> str:
     root = Path(__file__).parents[2]
     parts = [textwrap.dedent(part) for part in code.split("\n#--\n")]
+    # litellm leaves names in the environment of the process that runs the tests.
+    clean = {k: v for k, v in os.environ.items() if not k.startswith(("LITELLM_", "TIKTOKEN_"))}
     done = subprocess.run(
         [
             sys.executable,
@@ -60,6 +63,7 @@ def python(code: str, folder: Path) -> str:
             str(root),
         ],
         cwd=folder,
+        env=clean,
         capture_output=True,
         text=True,
         timeout=100,
