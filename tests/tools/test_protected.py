@@ -169,6 +169,15 @@ def test_names_are_compared_as_disks_compare_them(name: str) -> None:
     assert protection_of(name) == protection_of(folded(name))
 
 
+@pytest.mark.parametrize("folder", [".git ", ".git.", ".GIT. ", ".git::$INDEX_ALLOCATION"])
+@pytest.mark.parametrize("sign", ["/", "\\"])
+def test_what_a_disk_drops_at_the_end_of_a_folders_name_protects_no_less(
+    folder: str, sign: str
+) -> None:
+    assert folded(f"{folder}{sign}config") == ".git/config"
+    assert protection_of(f"{folder}{sign}config") == protection_of(".git/config") is not None
+
+
 @pytest.mark.parametrize("name", [".ENV", "credentials.json", "tls.key", ".env~", "x.tfstate"])
 async def test_tools_read_no_keys_unasked(bench: Bench, name: str) -> None:
     bench.write(name, "CANARY=1\n")

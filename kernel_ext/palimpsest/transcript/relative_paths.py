@@ -28,7 +28,8 @@ def folded_names(path: str) -> list[str]:
     else:
         text = unicodedata.normalize("NFC", unicodedata.normalize("NFC", path).casefold())
         text = IGNORED.sub("", text)
-    names = text.replace("\\", "/").split("/")
+    text = text.replace("\\", "/")
+    names = text.split("/")
     if ":" in text or ". " in text or "./" in text or text.endswith((".", " ")) or " /" in text:
         names = [_plain(name) for name in names]
     return [name for name in names if name and name != "."]
