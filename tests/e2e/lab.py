@@ -10,7 +10,7 @@ import subprocess
 import sys
 import urllib.request
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -112,11 +112,14 @@ class Lab:
         """Return the address that opens a notebook alone, without the side bars."""
         return f"{self.url}/doc/workspaces/test/tree/{notebook}?token={self.token}&reset"
 
-    def forget(self, ends: ThreadPoolExecutor) -> None:
-        """End the kernels, and forget the settings that a test chose; kernels end meanwhile."""
-        for one in self._ask("sessions"):
+    def forget(self, ends: ThreadPoolExecutor) -> list[Future[Any]]:
+        """Forget the settings that a test chose, and end the kernels; returns what to wait for."""
+        asked = [
             ends.submit(self._ask, f"sessions/{one['id']}", "DELETE")
+            for one in self._ask("sessions")
+        ]
         shutil.rmtree(self.folder.parent / "config" / "lab" / "user-settings", ignore_errors=True)
+        return asked
 
     def _ask(self, what: str, method: str = "GET") -> Any:
         """Ask the server by its own interface."""
@@ -135,6 +138,11 @@ class Classic(Lab):
     """A running Notebook 7, where every notebook is a page of its own."""
 
     START: ClassVar[tuple[str, ...]] = ("-m", "notebook", "--allow-root")
+
+    def forget(self, ends: ThreadPoolExecutor) -> list[Future[Any]]:
+        """End the kernels now: a page of Notebook 7.4 or 7.5 connects to one that just ends."""
+        wait(asked := super().forget(ends))
+        return asked
 
     def page_of(self, notebook: str) -> str:
         """Return the address that opens a notebook."""
