@@ -21,6 +21,8 @@ from playwright.sync_api import Page, sync_playwright
 from tests.bench.figure import Figure
 from tests.e2e.lab import BUILT, FLAGS, ROOT, Lab, browser_path, running
 from tests.e2e.live import Notebook, begin
+from tests.e2e.test_long import GO, NEWEST, TURNS, counts, old_sessions, worked
+from tests.e2e.test_panel import at_rest
 
 TOKENS = 20_000
 KILOBYTES = 49
@@ -116,7 +118,7 @@ def measure() -> list[Figure]:
     ):
         browser = playwright.chromium.launch(executable_path=program, args=[*FLAGS])
         try:
-            for one in (_streaming, _reload, _approval):
+            for one in (_streaming, _reload, _approval, _long):
                 with _page(browser) as page:
                     figures += one(page, lab)
         finally:
@@ -249,6 +251,54 @@ def _update_plainly(connection: Path) -> None:
             raise RuntimeError(reply["content"]["evalue"])
     finally:
         client.stop_channels()
+
+
+def _long(page: Page, lab: Lab) -> list[Figure]:
+    seconds, rate = 10, 250
+    notebook, panel = old_sessions(
+        page,
+        lab,
+        "bench-long",
+        SCRIPT,
+        WARM_UP.replace("3_000), 1_000", "2_000), 500"),
+        "use(short)",
+        GO,
+        "use(long)",
+        f"room.model = Steady(tokens(text[:{seconds * 1_000}], {seconds * rate}), {rate})",
+        GO,
+    )
+    cpu = page.context.new_cdp_session(page)
+    cpu.send("Performance.enable", {"timeDomain": "threadTicks"})
+    for cell in (1, 2, 3, 4):
+        notebook.run(cell)
+        at_rest(panel)
+    before = worked(cpu)
+    notebook.run(5)
+    page.wait_for_function(NEWEST, arg=TURNS)
+    opened = worked(cpu) - before
+    page.wait_for_function(f"document.querySelectorAll('.plm-Turn').length === {TURNS}")
+    told = counts(page)
+    notebook.run(6)
+    page.evaluate(OBSERVE)
+    notebook.run(7)
+    at_rest(panel)
+    long = [one for one in page.evaluate("window.long") if one >= LONG_MS]
+    return [
+        Figure(
+            f"page's CPU until the newest of {15 * TURNS:,} parts is drawn",
+            opened * 1000,
+            "ms",
+            target=500,
+            note=f"{told['nodes']:,} elements in the panel, {told['whole']} turns whole",
+        ),
+        Figure(
+            f"long tasks over {LONG_MS} ms while {seconds} s stream into it",
+            len(long),
+            "tasks",
+            target=0,
+            note=f"longest {max(long, default=0):.0f} ms, load {os.getloadavg()[0]:.1f}",
+        ),
+    ]
 
 
 def _reload(page: Page, lab: Lab) -> list[Figure]:

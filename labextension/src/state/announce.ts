@@ -1,10 +1,10 @@
 /**
  * What is read aloud while an answer grows: whole sentences, and what happens, each once.
  */
-import type { Message, ToolPart } from '../protocol/generated';
+import type { Part, TextPart, ToolPart } from '../protocol/generated';
 import { prose, sentenceEnd } from './prose';
 import { subject } from './subject';
-import { messages, type ITranscript } from './transcript';
+import type { ITranscript } from './transcript';
 
 export type Said =
   | { kind: 'words'; text: string }
@@ -21,6 +21,8 @@ export interface IHeard {
   /** Calls and questions that were told. */
   told: ReadonlySet<string>;
   busy: boolean;
+  /** The messages that were looked at; the same object says nothing new while the turn runs. */
+  places: ITranscript['places'];
 }
 
 /** Returns what is new since `before`; the first look at a session says nothing. */
@@ -37,9 +39,17 @@ export function hear(
   if (!fresh && busy && !before.busy) {
     found.push({ kind: 'begun' });
   }
-  for (const message of messages(transcript)) {
-    if (message.info.role === 'assistant' && !message.info.summary) {
-      found.push(...ofMessage(message, read, told, busy));
+  const known = fresh || before.busy !== busy ? [] : before.places;
+  for (const [index, place] of transcript.places.entries()) {
+    const { info, parts } = place.message;
+    if (known[index] === place || info?.role !== 'assistant' || info.summary) {
+      continue;
+    }
+    if (fresh) {
+      // What is there when a person opens the panel can be read.
+      skip(parts, read, told, busy && place === transcript.places.at(-1));
+    } else {
+      found.push(...ofParts(parts, read, told, busy));
     }
   }
   for (const ask of transcript.asks) {
@@ -58,20 +68,38 @@ export function hear(
   if (!fresh && !busy && before.busy) {
     found.push({ kind: 'over' });
   }
-  const heard = { session, read, told, busy };
-  // What is there when a person opens the panel can be read; only a question is urgent.
-  return [fresh ? found.filter(({ kind }) => kind === 'asks') : found, heard];
+  const { places } = transcript;
+  return [found, { session, read, told, busy, places }];
 }
 
-function ofMessage(
-  message: Message,
+/** Notes as heard what is there; of what is still written, the whole sentences. */
+function skip(
+  parts: readonly Part[],
+  read: Map<string, number>,
+  told: Set<string>,
+  grows: boolean
+): void {
+  for (const part of parts) {
+    if (isSpoken(part)) {
+      read.set(part.id, grows ? sentenceEnd(part.text) : part.text.length);
+    } else if (part.type === 'tool' && isOver(part)) {
+      told.add(part.id);
+    }
+  }
+}
+
+function ofParts(
+  parts: readonly Part[],
   read: Map<string, number>,
   told: Set<string>,
   busy: boolean
 ): Said[] {
-  return message.parts.flatMap((part): Said[] => {
-    if (part.type === 'text' && !part.synthetic) {
+  return parts.flatMap((part): Said[] => {
+    if (isSpoken(part)) {
       const from = read.get(part.id) ?? 0;
+      if (from >= part.text.length) {
+        return [];
+      }
       const to = busy ? sentenceEnd(part.text) : part.text.length;
       const text = prose(part.text, from, to);
       read.set(part.id, Math.max(from, to));
@@ -86,6 +114,10 @@ function ofMessage(
     }
     return [];
   });
+}
+
+function isSpoken(part: Part): part is TextPart {
+  return part.type === 'text' && !part.synthetic;
 }
 
 function isOver({ state }: ToolPart): boolean {

@@ -194,7 +194,9 @@ function known(
   id: string,
   changed: (draft: IMessageDraft) => IMessageDraft
 ): Partial<ITranscript> {
-  return now.places.some(place => place.id === id) ? at(now, id, changed) : {};
+  return now.places.findLastIndex(place => place.id === id) < 0
+    ? {}
+    : at(now, id, changed);
 }
 
 /** Changes a part that is known, or nothing. */

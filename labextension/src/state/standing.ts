@@ -1,7 +1,12 @@
 /**
  * How a session stands: how full the window is, what it cost, what waits for a person.
  */
-import type { Ask, ErrorValue, Message } from '../protocol/generated';
+import type {
+  Ask,
+  ErrorValue,
+  Message,
+  StepFinishPart
+} from '../protocol/generated';
 import type { ITranscript } from './transcript';
 import { isUndone } from './wishes';
 
@@ -83,21 +88,34 @@ function reported(
   places: ITranscript['places'],
   messageId?: string
 ): { used: number; window: number; at: number } | null {
-  for (let at = places.length - 1; at >= 0; at -= 1) {
-    const { id, message } = places[at] ?? { id: '', message: { parts: [] } };
-    for (const part of message.parts.toReversed()) {
-      if (
-        (messageId === undefined ? !isSummary(message) : messageId === id) &&
-        part.type === 'step-finish' &&
-        part.context_tokens !== undefined &&
-        part.window !== undefined
-      ) {
-        return { used: part.context_tokens, window: part.window, at };
-      }
+  const from =
+    messageId === undefined
+      ? places.length - 1
+      : places.findLastIndex(({ id }) => id === messageId);
+  // A long session is not looked through for a message that reports nothing yet.
+  const to = messageId === undefined ? 0 : Math.max(0, from);
+  for (let at = from; at >= to; at -= 1) {
+    const message = places[at]?.message;
+    if (
+      message === undefined ||
+      (messageId === undefined && isSummary(message))
+    ) {
+      continue;
+    }
+    const part = message.parts.findLast(
+      (one): one is Reporting =>
+        one.type === 'step-finish' &&
+        one.context_tokens !== undefined &&
+        one.window !== undefined
+    );
+    if (part !== undefined) {
+      return { used: part.context_tokens, window: part.window, at };
     }
   }
   return null;
 }
+
+type Reporting = StepFinishPart & { context_tokens: number; window: number };
 
 /** Tells whether sending the same again may help, and nothing else must be done first. */
 export function mayRetry(error: ErrorValue): boolean {

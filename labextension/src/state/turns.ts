@@ -23,17 +23,16 @@ export interface ITurn {
  * Groups a transcript by the words of the person.
  *
  * A turn in which nothing changed is the very turn of `before`, so that a long transcript is not
- * drawn again for every word of the newest answer.
+ * drawn again for every word of the newest answer; nor is it grouped again from its beginning.
  */
 export function turns(
-  { places }: ITranscript,
+  { places }: Pick<ITranscript, 'places'>,
   before: readonly ITurn[] = []
 ): readonly ITurn[] {
+  const told = places.filter(({ message }) => message.info !== undefined);
+  const [kept, from] = unchanged(told, before);
   const groups: IMessagePlace[][] = [];
-  for (const place of places) {
-    if (place.message.info === undefined) {
-      continue;
-    }
+  for (const place of told.slice(from)) {
     const group = groups.at(-1);
     if (group === undefined || said(place) !== null) {
       groups.push([place]);
@@ -41,12 +40,34 @@ export function turns(
       group.push(place);
     }
   }
-  return groups.map((group, index) => {
-    const known = before[index];
+  const fresh = groups.map((group, index) => {
+    const known = before[kept + index];
     return known !== undefined && same(known.places, group)
       ? known
       : turn(group);
   });
+  return [...before.slice(0, kept), ...fresh];
+}
+
+/** Returns how many turns are as they were and at which place they end. */
+function unchanged(
+  told: readonly IMessagePlace[],
+  before: readonly ITurn[]
+): [turns: number, places: number] {
+  let end = 0;
+  for (const [index, { places }] of before.entries()) {
+    const starts = end;
+    for (const place of places) {
+      if (told[end] !== place) {
+        // What follows a turn may have become a part of it: the one before is grouped again.
+        const last = before[index - 1]?.places.length ?? 0;
+        return [Math.max(0, index - 1), starts - last];
+      }
+      end += 1;
+    }
+  }
+  const last = before.at(-1)?.places.length ?? 0;
+  return [Math.max(0, before.length - 1), end - last];
 }
 
 /** Returns what a person said in a message; null when it holds no words of a person. */

@@ -79,7 +79,8 @@ export function Compaction({
   );
 }
 
-function told(
+/** Says what a compaction did, and why it was made. */
+export function told(
   state: CompactionState,
   mark: CompactionPart,
   words: IWords

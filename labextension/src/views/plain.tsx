@@ -11,25 +11,26 @@ import { useHost, type IWords } from './host';
 /** Draws one part. */
 export function Plain({ part }: { part: PlainPart }) {
   const { words } = useHost();
+  if (part.type === 'file') {
+    return <File file={part} />;
+  }
+  const told = plainWords(part, words);
+  return told === '' ? null : <p className="plm-Muted">{told}</p>;
+}
+
+/** Says what one part tells. */
+export function plainWords(part: PlainPart, words: IWords): string {
   switch (part.type) {
     case 'file':
-      return <File file={part} />;
+      return part.filename ?? part.mime;
     case 'patch':
-      return (
-        <p className="plm-Muted">
-          {words.__('Changed: %1', listed(part.files, words))}
-        </p>
-      );
+      return words.__('Changed: %1', listed(part.files, words));
     case 'agent':
-      return <p className="plm-Muted">{words.__('Agent: %1', part.name)}</p>;
+      return words.__('Agent: %1', part.name);
     case 'subtask':
-      return (
-        <p className="plm-Muted">
-          {words.__('Handed to %1: %2', part.agent, part.description)}
-        </p>
-      );
+      return words.__('Handed to %1: %2', part.agent, part.description);
     default:
-      return passedOver(part, null);
+      return passedOver(part, '');
   }
 }
 

@@ -1,15 +1,17 @@
 /**
  * A stretch of a turn: what the agent thought, said and did, in order.
  */
-import { useMemo } from 'react';
+import { memo, useMemo } from 'react';
 import type {
   Ask,
   Decision,
+  Message,
   ReasoningPart,
   Status
 } from '../protocol/generated';
 import { SEGMENT_VERSION, type ISegment } from '../protocol/segment';
 import { seconds } from '../state/format';
+import { linesHeight } from '../state/heights';
 import { lines, type Line } from '../state/lines';
 import type { Taken } from '../state/reverted';
 import { about } from '../state/wishes';
@@ -19,7 +21,9 @@ import { Failure, RetryNote, Stopped } from './error';
 import { Fold } from './fold';
 import { Foot } from './foot';
 import { useHost, type IWords } from './host';
+import { stretchWords } from './lineWords';
 import { modeNamed } from './modes';
+import { hasRoom, useNear } from './near';
 import { Plain } from './plain';
 import { PermissionPrompt } from './question';
 import { Step } from './step';
@@ -76,6 +80,7 @@ export function Segment({
   );
   const changes = segment.changes ?? [];
   const newest = drawn.findLast(line => line.kind === 'tool')?.key;
+  const ended = useMemo(() => stoppedWith(messages), [messages]);
   return (
     <section
       className="plm-Segment"
@@ -97,19 +102,18 @@ export function Segment({
           )}
         </p>
       )}
-      {drawn.map(line =>
-        // What a step changed is told by the turn as soon as it is over.
-        line.kind === 'patch' && changes.length > 0 ? null : (
-          <LineView
-            key={line.key}
-            line={line}
-            segment={segment}
-            live={live}
-            newest={line.key === newest}
-            again={again && line === drawn.at(-1)}
-          />
-        )
-      )}
+      {stretches(drawn).map((stretch, number, { length }) => (
+        <Stretch
+          key={number}
+          lines={stretch}
+          segment={segment}
+          live={live}
+          ended={ended}
+          newest={newest}
+          again={again && number === length - 1}
+          isLast={number === length - 1}
+        />
+      ))}
       {changes.length > 0 && <Changes changes={changes} />}
       {open && !live && status !== '' && (
         <div className="plm-Status">
@@ -152,7 +156,7 @@ function Moded({ mode }: { mode: string }) {
 }
 
 /** Returns the words with which the turn was stopped; empty when it was not. */
-function stoppedWith({ messages }: ISegment): string {
+function stoppedWith(messages: readonly Message[]): string {
   const errors = messages.map(({ info }) =>
     info.role === 'assistant' ? info.error : undefined
   );
@@ -165,15 +169,130 @@ function isFirst({ first_step, start }: ISegment): boolean {
   );
 }
 
+/** An answer of more lines is drawn in stretches of so many. */
+const STRETCH = 24;
+
+function stretches(drawn: readonly Line[]): (readonly Line[])[] {
+  const count = Math.ceil(drawn.length / STRETCH);
+  return Array.from({ length: count }, (_, number) =>
+    drawn.slice(number * STRETCH, (number + 1) * STRETCH)
+  );
+}
+
+interface IStretchProps extends Omit<ILineProps, 'line' | 'newest'> {
+  lines: readonly Line[];
+  /** The key of the newest call. */
+  newest: string | undefined;
+  isLast: boolean;
+}
+
+/** Draws the lines of a stretch, or where it is far only their words. */
+function Stretch({
+  lines: drawn,
+  segment,
+  live,
+  ended,
+  newest,
+  again,
+  isLast
+}: IStretchProps) {
+  const isHeld = drawn.some(line => waits(line, segment, live));
+  const { place, near } = useNear<HTMLDivElement>(
+    () => isLast && hasRoom(),
+    isHeld
+  );
+  const hasChanges = (segment.changes ?? []).length > 0;
+  return (
+    <div
+      className="plm-Stretch"
+      ref={place}
+      data-far={!near}
+      dir={near ? undefined : 'auto'}
+      style={{ containIntrinsicHeight: `auto ${linesHeight(drawn)}px` }}
+    >
+      {near ? (
+        drawn.map(line =>
+          // What a step changed is told by the turn as soon as it is over.
+          line.kind === 'patch' && hasChanges ? null : (
+            <LineView
+              key={line.key}
+              line={line}
+              segment={segment}
+              live={live}
+              ended={ended}
+              newest={line.key === newest}
+              again={again && line === drawn.at(-1)}
+            />
+          )
+        )
+      ) : (
+        <Spoken lines={drawn} />
+      )}
+    </div>
+  );
+}
+
+/** Tells whether something in a line runs, or waits for a person. */
+function waits(
+  line: Line,
+  { asks, questions = [] }: ISegment,
+  live: boolean
+): boolean {
+  if (line.kind !== 'tool') {
+    return false;
+  }
+  const { call_id, state } = line.part;
+  const runs = state.status === 'running' || state.status === 'pending';
+  return (
+    (live && runs) ||
+    [...asks, ...questions].some(one => one.call_id === call_id)
+  );
+}
+
+/** Draws the words of lines, as one text. */
+const Spoken = memo(
+  function Spoken({ lines: drawn }: { lines: readonly Line[] }) {
+    const { words } = useHost();
+    return <>{stretchWords(drawn, words)}</>;
+  },
+  ({ lines: before }, { lines: now }) =>
+    before.length === now.length &&
+    before.every((line, index) => isSame(line, now[index]))
+);
+
+/** Tells whether two lines say the same; of the same parts they are made anew each time. */
+function isSame(one: Line, other: Line | undefined): boolean {
+  const [before, now] = [made(one), other === undefined ? [] : made(other)];
+  return (
+    before.length === now.length &&
+    before.every((thing, index) => thing === now[index])
+  );
+}
+
+function made(line: Line): readonly unknown[] {
+  switch (line.kind) {
+    case 'reads':
+      return line.parts;
+    case 'error':
+      return [line.error];
+    case 'compaction':
+      return [line.part, line.state];
+    default:
+      return [line.part];
+  }
+}
+
 interface ILineProps {
   line: Line;
   segment: ISegment;
   live: boolean;
+  /** The words with which the turn was stopped; empty when it was not. */
+  ended: string;
   newest: boolean;
   again: boolean;
 }
 
-function LineView({ line, segment, live, newest, again }: ILineProps) {
+function LineView({ line, segment, live, ended, newest, again }: ILineProps) {
   const { words } = useHost();
   switch (line.kind) {
     case 'text':
@@ -222,7 +341,7 @@ function LineView({ line, segment, live, newest, again }: ILineProps) {
           over={!live && !segment.open}
           newest={newest}
           live={live}
-          ended={stoppedWith(segment)}
+          ended={ended}
         />
       );
     case 'reads':

@@ -1,39 +1,17 @@
 /**
  * The session's story, from its first prompt to the newest word.
  */
-import {
-  memo,
-  useEffect,
-  useMemo,
-  useRef,
-  useState,
-  type ReactNode
-} from 'react';
-import type {
-  Ask,
-  Decision,
-  Origin,
-  QuestionAsked
-} from '../../protocol/generated';
-import { SEGMENT_VERSION, type ISegment } from '../../protocol/segment';
-import {
-  changesOf,
-  takenBack,
-  takenOf,
-  type Taken
-} from '../../state/reverted';
+import { useEffect, useMemo, useRef, useState, type ReactNode } from 'react';
+import { pages, type IPage } from '../../state/pages';
+import { takenBack } from '../../state/reverted';
 import { isBusy, strayAsks } from '../../state/standing';
 import type { ITranscript } from '../../state/transcript';
 import { turns, type ITurn } from '../../state/turns';
-import { useHost, type IWords } from '../host';
-import { Plain } from '../plain';
+import { useHost } from '../host';
 import { PermissionPrompt } from '../question';
-import { Segment } from '../segment';
-import { Words } from '../words';
-import { Wished } from '../wish';
+import { ScrollProvider } from '../near';
 import { Begin } from './notice';
-import { ForkHere } from './fork';
-import { RevertTo } from './revert';
+import { Page, StoryProvider } from './rows';
 
 /** So near to the end, in pixels, a person is taken to look at the newest. */
 const NEAR = 40;
@@ -56,9 +34,15 @@ export function Transcript({
   children
 }: ITranscriptProps) {
   const { words } = useHost();
-  const shown = useTurns(transcript);
+  const shown = usePages(transcript);
+  const last = shown.at(-1);
+  const count = last === undefined ? 0 : last.first + last.turns.length;
   const busy = isBusy(transcript);
-  const taken = takenBack(transcript);
+  const { places, session } = transcript;
+  const taken = useMemo(
+    () => takenBack({ places, session }),
+    [places, session]
+  );
   const { place, atEnd, toEnd } = useEnd();
   return (
     <div className="plm-Transcript-frame">
@@ -67,28 +51,34 @@ export function Transcript({
         ref={place}
         role="region"
         aria-label={words.__('Transcript')}
+        data-end={atEnd}
         tabIndex={0}
       >
         <div className="plm-Transcript-turns">
-          {shown.length === 0 && empty}
-          {shown.map((turn, index) => (
-            <Turn
-              key={turn.key}
-              turn={turn}
-              live={busy && index === shown.length - 1}
-              again={!busy && !readOnly && index === shown.length - 1}
-              asks={transcript.asks}
-              questions={transcript.questions}
-              decisions={transcript.decisions}
-              replies={transcript.replies}
-              session={transcript.session?.id ?? ''}
-              isTask={transcript.session?.parent_id !== undefined}
-              taken={takenOf(
-                taken,
-                turn.places.map(({ id }) => id)
-              )}
-            />
-          ))}
+          {shown.length === 0 ? (
+            empty
+          ) : (
+            <ScrollProvider value={place}>
+              <StoryProvider transcript={transcript} count={count}>
+                <div
+                  className="plm-Transcript-feed"
+                  role="feed"
+                  aria-label={words.__('Turns')}
+                >
+                  {shown.map((page, number) => (
+                    <Page
+                      key={page.first}
+                      page={page}
+                      newest={number === shown.length - 1}
+                      live={busy && number === shown.length - 1}
+                      again={!busy && !readOnly && number === shown.length - 1}
+                      taken={taken}
+                    />
+                  ))}
+                </div>
+              </StoryProvider>
+            </ScrollProvider>
+          )}
           {strayAsks(transcript).map(ask => (
             <div key={ask.id} className="plm-Stray">
               <PermissionPrompt ask={ask} />
@@ -106,135 +96,26 @@ export function Transcript({
   );
 }
 
-interface ITurnProps {
-  turn: ITurn;
-  live: boolean;
-  again: boolean;
-  asks: readonly Ask[];
-  questions: readonly QuestionAsked[];
-  decisions: readonly Decision[];
-  replies: ITranscript['replies'];
-  session: string;
-  /** Another agent's work: the prompts are the agent's that began it. */
-  isTask: boolean;
-  taken: Taken;
+interface IKnown {
+  places: ITranscript['places'];
+  turns: readonly ITurn[];
+  pages: readonly IPage[];
 }
 
-const Turn = memo(
-  function Turn(props: ITurnProps) {
-    const {
-      turn,
-      live,
-      again,
-      asks,
-      questions,
-      decisions,
-      replies,
-      session,
-      isTask,
-      taken
-    } = props;
-    const { words } = useHost();
-    const segment = useMemo(
-      (): ISegment => ({
-        version: SEGMENT_VERSION,
-        session,
-        turn: turn.key,
-        seq: [0, 0],
-        open: live,
-        messages: turn.messages,
-        asks: [...asks],
-        questions: [...questions],
-        replies,
-        decisions: [...decisions],
-        first_step: 1,
-        status: '',
-        changes: changesOf(turn.places[0]?.message.info)
-      }),
-      [turn, live, asks, questions, decisions, replies, session]
-    );
-    const where = isTask
-      ? words.__('from the agent')
-      : from(turn.origin, words);
-    return (
-      <article className="plm-Turn" data-taken={taken}>
-        {turn.prompt !== null && (
-          <div className="plm-Said">
-            <div className="plm-Said-where">
-              <span className="plm-Hidden">
-                {isTask ? words.__('Asked') : words.__('You said')}{' '}
-              </span>
-              {where}
-              {taken === 'whole' && <strong>{words.__('Taken back')}</strong>}
-              {taken !== 'whole' && !live && (
-                <span className="plm-Said-deeds">
-                  <ForkHere session={session} target={turn.key} />
-                  <RevertTo target={turn.key} />
-                </span>
-              )}
-            </div>
-            <Words text={turn.prompt} />
-            {turn.attached.map(part => (
-              <Plain key={part.id} part={part} />
-            ))}
-            <Wished
-              target={turn.key}
-              decisions={decisions.filter(
-                ({ message_id }) => message_id === turn.key
-              )}
-            />
-          </div>
-        )}
-        {(turn.messages.length > 0 || live) && (
-          <Segment segment={segment} live={live} again={again} />
-        )}
-      </article>
-    );
-  },
-  // A question or a decision touches the turn that runs, or came with a change of the turn.
-  (before, now) =>
-    before.turn === now.turn &&
-    before.live === now.live &&
-    before.again === now.again &&
-    before.session === now.session &&
-    before.isTask === now.isTask &&
-    before.taken === now.taken &&
-    (!now.live || before.asks === now.asks) &&
-    (!now.live || before.questions === now.questions) &&
-    before.decisions === now.decisions &&
-    (!now.live || before.replies === now.replies)
-);
-
-/** Says where a prompt was written. */
-export function from(origin: Origin | undefined, words: IWords): string {
-  switch (origin?.kind) {
-    case 'cell':
-      return origin.execution_count === undefined
-        ? words.__('cell')
-        : words.__('cell [%1]', origin.execution_count);
-    case 'panel':
-      return words.__('panel');
-    case 'api':
-      return words.__('from Python');
-    case 'engine':
-      return words.__('from the agent');
-    case undefined:
-      return '';
+/** Groups a transcript into pages of turns, and keeps those in which nothing changed. */
+function usePages({ places }: ITranscript): readonly IPage[] {
+  const [known, setKnown] = useState<IKnown>({
+    places: [],
+    turns: [],
+    pages: []
+  });
+  if (known.places === places) {
+    return known.pages;
   }
-}
-
-/** Groups a transcript into turns, and keeps those in which nothing changed. */
-function useTurns(transcript: ITranscript): readonly ITurn[] {
-  const [known, setKnown] = useState<{
-    places: ITranscript['places'];
-    turns: readonly ITurn[];
-  }>({ places: [], turns: [] });
-  if (known.places === transcript.places) {
-    return known.turns;
-  }
-  const now = turns(transcript, known.turns);
-  setKnown({ places: transcript.places, turns: now });
-  return now;
+  const now = turns({ places }, known.turns);
+  const cut = pages(now, known.pages);
+  setKnown({ places, turns: now, pages: cut });
+  return cut;
 }
 
 /** So long after its size changed, a browser may still move what is in it. */
