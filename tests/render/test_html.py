@@ -14,16 +14,19 @@ from tests.render.stories import (
     T0,
     assistant,
     everywhere,
+    text,
     tool,
     user,
 )
 
 from palimpsest.render.figures import TokenShare, gauge
 from palimpsest.render.html import render_page
+from palimpsest.render.markdown import render_message as as_markdown
 from palimpsest.render.markup import to_html
 from palimpsest.render.story import Notes
-from palimpsest.transcript.errors import ContextOverflowError
-from palimpsest.transcript.parts import Attachment, Span, ToolCompleted
+from palimpsest.render.text import render_message as as_text
+from palimpsest.transcript.errors import AbortedError, ContextOverflowError
+from palimpsest.transcript.parts import Attachment, Span, ToolCompleted, ToolFailed
 
 OUR_OWN = {
     "<html>",
@@ -189,3 +192,26 @@ def test_draws_whatever_the_numbers_are(
     drawn = gauge([TokenShare(*share) for share in shares], window, reserve=reserve)
 
     assert alive(drawn) == []
+
+
+def test_that_a_turn_was_stopped_is_said_once_in_every_form() -> None:
+    state = ToolFailed(
+        input={"code": "wait()"},
+        error="Stopped.",
+        metadata={"output": "half of it", "interrupted": True},
+        time=Span(start=T0, end=T0 + 10),
+    )
+    said = assistant(tool("python", state))
+    info = said.info.model_copy(update={"error": AbortedError(message="Stopped.")})
+    stopped = said.model_copy(update={"info": info})
+
+    for made in (render_page([stopped], "S"), as_markdown(stopped), as_text(stopped)):
+        assert made.count("Stopped.") == 1
+        assert "half of it" in made
+
+
+def test_words_have_the_direction_of_their_script() -> None:
+    page = render_page([user("שלום"), assistant(text("مرحبا `code`"))], "S")
+
+    assert page.count('<div class="said" dir="auto">') == 2
+    assert "unicode-bidi: plaintext" in page

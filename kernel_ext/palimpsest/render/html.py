@@ -112,7 +112,7 @@ def _item(item: Item) -> str:
     match item:
         case Said():
             more = _muted(f"{size(item.left_out)} of text not shown here") if item.left_out else ""
-            return f'<div class="said">{to_html(item.text)}{more}</div>'
+            return f'<div class="said" dir="auto">{to_html(item.text)}{more}</div>'
         case Thought():
             return _thought(item)
         case OutlineCall():
@@ -131,7 +131,7 @@ def _thought(item: Thought) -> str:
         return _muted(head)
     return (
         f'<details class="thought"><summary>{head}</summary>'
-        f'<div class="said">{to_html(item.text)}</div></details>'
+        f'<div class="said" dir="auto">{to_html(item.text)}</div></details>'
     )
 
 

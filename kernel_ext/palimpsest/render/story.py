@@ -225,9 +225,9 @@ def told(
     first_step: int = 1,
 ) -> tuple[Item, ...]:
     """Return what a reader sees of a message; a compaction's words stand aside, like a thought."""
+    teller = _Teller(caps or Caps(), scrub, notes or Notes(), first_step, ended=_ended(message))
     if message.info.role == "user" or not message.info.summary:
-        return tell(message.parts, caps=caps, scrub=scrub, notes=notes, first_step=first_step)
-    teller = _Teller(caps or Caps(), scrub, notes or Notes(), first_step)
+        return tuple(item for part in message.parts for item in teller.items(part))
     failed = message.info.error is not None
     items = tuple(
         Thought(item.text, None, FAILED if failed else _summary_title(part))
@@ -237,6 +237,12 @@ def told(
         for item in teller.items(part)
     )
     return (*items, *teller.of_summary(message))
+
+
+def _ended(message: Message) -> str:
+    """Return the words with which an answer was stopped, which stand at its end; else nothing."""
+    error = message.info.error if message.info.role == "assistant" else None
+    return error.message if error is not None and error.type == "aborted" else ""
 
 
 def is_prompt(message: Message) -> bool:
@@ -269,6 +275,8 @@ class _Teller:
     notes: Notes
     step: int
     spent: int = field(default=0)
+    ended: str = ""
+    """Words at the end of the answer, which a call that ended with it need not repeat."""
 
     def items(self, part: Part) -> list[Item]:
         match part:
@@ -388,13 +396,20 @@ class _Teller:
         if ask and ask.diff and _is_open(part):
             text, language = ask.diff, "diff"
         given = self.scrub(clean(text))
-        came = self.scrub(clean(output_text(part)))
+        came = self.scrub(clean(self._came(part)))
         if given.strip() == self._subject(part).strip():
             given = ""
         return (
             Excerpt(given, language) if given.strip() else None,
             Excerpt(came, "text") if came.strip() else None,
         )
+
+    def _came(self, part: ToolPart) -> str:
+        match part.state:
+            case ToolFailed(error=said, metadata=told) if self.ended and said == self.ended:
+                return str(told.get("output", ""))
+            case _:
+                return output_text(part)
 
     def _strips(self, part: Part) -> tuple[str, ...]:
         """Return what the model sees of a part, where that is not the part as it is."""

@@ -43,6 +43,8 @@ section > * { margin: 0; }
 .answer + .answer { margin-top: -16px; padding-top: 12px; }
 .said > :first-child { margin-top: 0; } .said > :last-child { margin-bottom: 0; }
 .said p { margin: 8px 0; } .said p { white-space: pre-line; }
+.said :is(p, li, h3, h4, h5, h6, th, td, blockquote) { unicode-bidi: plaintext; }
+pre, code { direction: ltr; unicode-bidi: isolate; }
 pre, code, .name, .subject { font-family: ui-monospace, "SF Mono", Menlo, "DejaVu Sans Mono", monospace;
   font-size: 12px; }
 code { background: var(--code); padding: 1px 3px; border-radius: 3px; }
@@ -51,7 +53,7 @@ pre code { background: none; padding: 0; }
 a { color: var(--accent); }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
 .said table { display: block; max-width: 100%; overflow-x: auto; }
-th, td { border-bottom: 1px solid var(--line); padding: 3px 10px; text-align: left; }
+th, td { border-bottom: 1px solid var(--line); padding: 3px 10px; text-align: start; }
 th.right, td.right { text-align: right; } th.middle, td.middle { text-align: center; }
 blockquote { margin: 8px 0; padding-left: 12px; border-left: 2px solid var(--line);
   color: var(--muted); }
