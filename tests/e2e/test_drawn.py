@@ -292,6 +292,8 @@ def test_what_is_ordinary_is_drawn_as_it_was(page: Page, lab: Lab) -> None:
         panel,
         page.locator(".plm-View"),
     ):
+        # What is more than two screens away is only its words.
+        shown.locator(".plm-Segment").last.scroll_into_view_if_needed()
         for seen in (
             "h2",
             "table td",

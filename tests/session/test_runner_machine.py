@@ -11,6 +11,7 @@ import shutil
 import tempfile
 from collections import Counter
 from collections.abc import AsyncGenerator, Coroutine
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -449,7 +450,8 @@ class OnDisk(Runs):
         async def die() -> None:
             await self.session.journal.flush()
             left = Path(tempfile.mkdtemp(prefix="palimpsest-machine-"))
-            shutil.copytree(self.root / ".palimpsest", left / ".palimpsest", dirs_exist_ok=True)
+            here = (self.root / ".palimpsest", left / ".palimpsest")
+            shutil.copytree(*here, dirs_exist_ok=True, copy_function=_copied)
             await self.session.close()
             await self.studio.workspace.close()
             shutil.rmtree(self.root, ignore_errors=True)
@@ -460,6 +462,12 @@ class OnDisk(Runs):
             self.studio, self.session = await self.opened(self.session.id)
 
         self.do(self.within(die()))
+
+
+def _copied(here: str, there: str) -> None:
+    """Copy a file; one that is gone meanwhile was a draft that took its place."""
+    with suppress(FileNotFoundError):
+        shutil.copy2(here, there)
 
 
 def run_machine(machine: type[Runs], examples: int, steps: int) -> None:

@@ -71,7 +71,9 @@ def test_the_example_for_pytest_passes_in_pytest(tmp_path: Path) -> None:
     [source] = [source for _, source in EXAMPLES if source.startswith("# test_stock.py")]
     (tmp_path / "test_stock.py").write_text(source)
 
-    done = run("-m", "pytest", "-q", "-p", "no:cacheprovider", folder=tmp_path)
+    # Folders of its own: otherwise it clears away what others left, which may be much.
+    own = f"--basetemp={tmp_path / 'own'}"
+    done = run("-m", "pytest", "-q", "-p", "no:cacheprovider", own, folder=tmp_path)
 
     assert "2 passed" in done.stdout
 

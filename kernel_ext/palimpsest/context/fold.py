@@ -6,6 +6,8 @@ systems where it does. Where the compaction kept a tail, the summary comes first
 word for word, then what followed.
 """
 
+from collections.abc import Callable
+
 from palimpsest.transcript.errors import ContextOverflowError
 from palimpsest.transcript.messages import AssistantMessage, Message, Messages, UserMessage
 from palimpsest.transcript.parts import CompactionPart
@@ -22,34 +24,29 @@ def marker(message: Message) -> CompactionPart | None:
 def good_summaries(messages: Messages) -> dict[str, int]:
     """Map the id of each marker that has a good summary to the summary's position."""
     return {
-        message.info.parent_id: position
-        for position, message in enumerate(messages)
-        if isinstance(message.info, AssistantMessage)
-        and message.info.summary
-        and message.info.finish
-        and message.info.error is None
+        info.parent_id: position
+        for position, info in enumerate(message.info for message in messages)
+        if isinstance(info, AssistantMessage) and _is_good(info)
     }
+
+
+def _is_finished(info: AssistantMessage) -> bool:
+    return info.summary and bool(info.finish)
+
+
+def _is_good(info: AssistantMessage) -> bool:
+    return info.summary and bool(info.finish) and info.error is None
 
 
 def fold(messages: Messages, policy: CompactPolicy | None = None) -> Messages:
     """Return the messages that stand for the whole history."""
     cut = (policy or CompactPolicy()).cut
     if cut == "finished":
-        return messages[_newest(messages, _finished_summaries(messages)) :]
-    kept = messages[_start(messages, good_summaries(messages)) :]
+        return messages[_start(messages, _is_finished, tails=False) :]
+    kept = messages[_start(messages, _is_good, tails=True) :]
     if cut == "unfinished-tail":
         return _summary_first(kept, _first_summaries(kept), _refused(kept))
     return _summary_first(kept, good_summaries(kept))
-
-
-def _finished_summaries(messages: Messages) -> frozenset[str]:
-    return frozenset(
-        message.info.parent_id
-        for message in messages
-        if isinstance(message.info, AssistantMessage)
-        and message.info.summary
-        and message.info.finish
-    )
 
 
 def _first_summaries(messages: Messages) -> dict[str, int]:
@@ -71,28 +68,27 @@ def _refused(messages: Messages) -> frozenset[str]:
     )
 
 
-def _newest(messages: Messages, summaries: frozenset[str]) -> int:
-    """Return where the newest marker is that has a summary, or the beginning."""
-    for position in range(len(messages) - 1, -1, -1):
-        if messages[position].id in summaries and marker(messages[position]) is not None:
-            return position
-    return 0
+def _start(messages: Messages, stands: Callable[[AssistantMessage], bool], *, tails: bool) -> int:
+    """Return where the newest marker is whose summary stands, or the tail that it kept; else 0.
 
-
-def _start(messages: Messages, summaries: dict[str, int]) -> int:
+    Looks from the end, where a summary comes before its marker: of a long session only what is
+    still sent is looked at.
+    """
+    summarised: set[str] = set()
     tail_start: str | None = None
     for position in range(len(messages) - 1, -1, -1):
-        message = messages[position]
+        info = messages[position].info
         if tail_start is not None:
-            if message.id == tail_start:
+            if info.id == tail_start:
                 return position
-            continue
-        found = marker(message)
-        if found is None or message.id not in summaries:
-            continue
-        if found.tail_start_id is None:
-            return position
-        tail_start = found.tail_start_id
+        elif isinstance(info, AssistantMessage):
+            if stands(info):
+                summarised.add(info.parent_id)
+        elif info.id in summarised:
+            found = marker(messages[position])
+            if found is not None and (found.tail_start_id is None or not tails):
+                return position
+            tail_start = found.tail_start_id if found is not None else None
     return 0
 
 

@@ -79,7 +79,7 @@ def begin(
 
 def asked(messages: Messages, user: UserMessage) -> CompactionPart | None:
     """Return the marker that a user message carries."""
-    found = next((message for message in messages if message.id == user.id), None)
+    found = next((message for message in reversed(messages) if message.info.id == user.id), None)
     return marker(found) if found is not None else None
 
 

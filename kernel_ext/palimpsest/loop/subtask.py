@@ -45,14 +45,12 @@ def pending(messages: Messages) -> tuple[SubtaskPart, ...]:
     for message in reversed(messages):
         if _ends(message):
             break
-        for part in message.parts:
+        for part in reversed(message.parts):
             if isinstance(part, SubtaskPart):
                 asked.append(part)
             elif isinstance(part, ToolPart):
                 begun.add(str(getattr(part.state, "metadata", {}).get(SUBTASK, "")))
-    order = {part.id: at for at, message in enumerate(messages) for part in message.parts}
-    found = [part for part in asked if part.id not in begun]
-    return tuple(sorted(found, key=lambda part: order[part.id]))
+    return tuple(part for part in reversed(asked) if part.id not in begun)
 
 
 async def run_subtasks(

@@ -78,8 +78,12 @@ def _unsaid(by: StoppedBy) -> ErrorValue | None:
 
 def answers_after(messages: Messages, message_id: str) -> Messages:
     """Return the assistant messages behind a message."""
-    at = next((i for i, m in enumerate(messages) if m.id == message_id), len(messages))
-    return tuple(m for m in messages[at + 1 :] if isinstance(m.info, AssistantMessage))
+    # From the end: a session may be long, and what is asked for is its newest turn.
+    for place in range(len(messages) - 1, -1, -1):
+        if messages[place].info.id == message_id:
+            later = messages[place + 1 :]
+            return tuple(m for m in later if isinstance(m.info, AssistantMessage))
+    return ()
 
 
 def is_summary(message: Message) -> bool:

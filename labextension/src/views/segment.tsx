@@ -226,7 +226,7 @@ function Stretch({
           )
         )
       ) : (
-        <Spoken lines={drawn} />
+        <StretchWords lines={drawn} />
       )}
     </div>
   );
@@ -250,8 +250,8 @@ function waits(
 }
 
 /** Draws the words of lines, as one text. */
-const Spoken = memo(
-  function Spoken({ lines: drawn }: { lines: readonly Line[] }) {
+const StretchWords = memo(
+  function StretchWords({ lines: drawn }: { lines: readonly Line[] }) {
     const { words } = useHost();
     return <>{stretchWords(drawn, words)}</>;
   },

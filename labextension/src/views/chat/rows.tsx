@@ -145,13 +145,13 @@ const Row = memo(function Row(props: IRowProps) {
       aria-setsize={-1}
       style={{ containIntrinsicHeight: `auto ${turnHeight(turn)}px` }}
     >
-      {near ? <Whole {...props} row={place} /> : <Spoken turn={turn} />}
+      {near ? <Whole {...props} row={place} /> : <TurnWords turn={turn} />}
     </article>
   );
 });
 
 /** Draws the words of a turn, as one text. */
-function Spoken({ turn }: { turn: ITurn }) {
+function TurnWords({ turn }: { turn: ITurn }) {
   const { words } = useHost();
   return <>{useMemo(() => turnWords(turn, words), [turn, words])}</>;
 }

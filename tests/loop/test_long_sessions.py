@@ -1,0 +1,75 @@
+"""A step costs what it sends, not what was said in the months before."""
+
+import gc
+import random
+import time
+from pathlib import Path
+
+import pytest
+from tests.bench.generate_session import Author
+from tests.loop.studio import Studio, ask
+
+from palimpsest.model.script import calls, says
+from palimpsest.store.state import State
+from palimpsest.store.store import Owner
+from palimpsest.testing import ScriptedModel
+from palimpsest.transcript.events import Record
+from palimpsest.transcript.values import ModelInfo, ModelRef
+
+INFO = ModelInfo(ref=ModelRef(provider="x", name="y"), window=400_000, output_limit=4_000)
+COMPACTED_EVERY = 40
+TURNS = 2_000
+"""Five messages each: 10,000 in all."""
+STEPS = 6
+
+
+def write(room: Studio, turns: int) -> str:
+    """Write a session that has no checkpoint, so that all of it is in memory."""
+    made = room.services.ids.new("ses", descending=True)
+    author = Author(made, random.Random(7), turns, turn_bytes=4_000, compact_every=COMPACTED_EVERY)
+    writer = room.store.acquire(made, Owner(host="test", pid=0, kernel_id="test"), create=True)
+    state = State()
+    records = []
+    for event in author.session():
+        records.append(Record(seq=state.seq + 1, ts=author.now, event=event))
+        state.apply(records[-1])
+    writer.append(records)
+    writer.close()
+    return made
+
+
+async def step_seconds(folder: Path, turns: int) -> float:
+    """Return the CPU of one step at its best, in seconds, in a session of so many turns."""
+    answers = [
+        says("Done.") if number % STEPS == STEPS - 1 else calls("read", path=f"{number}.txt")
+        for number in range(7 * STEPS)
+    ]
+    room = Studio(folder, ScriptedModel(*answers), info=INFO)
+    session = await room.workspace.open(write(room, turns))
+    await ask(session, "Warm up.")
+    gc.collect()
+    gc.freeze()
+    spent = []
+    for number in range(6):
+        before = time.process_time()
+        await ask(session, f"Go on, {number}.")
+        spent.append(time.process_time() - before)
+    gc.unfreeze()
+    assert len(session.journal.read_state(State.messages)) > 5 * turns
+    await room.workspace.close()
+    return min(spent) / STEPS
+
+
+@pytest.mark.slow
+async def test_a_step_in_a_session_of_ten_thousand_messages_costs_what_it_does_in_a_short_one(
+    tmp_path: Path,
+) -> None:
+    # Both were compacted as long ago: they send as much.
+    for number in range(7 * STEPS):
+        (tmp_path / f"{number}.txt").write_text("hello\n")
+
+    short = await step_seconds(tmp_path, COMPACTED_EVERY)
+    long = await step_seconds(tmp_path, TURNS)
+    Studio.opened.clear()  # to replay 10,000 messages is another test
+
+    assert long < 2 * short + 0.001
