@@ -1,11 +1,13 @@
 // @vitest-environment jsdom
 /** A picture that the log keeps is shown once the kernel tells it; anything else by its name. */
-import { cleanup, render, screen } from '@testing-library/react';
+import { cleanup, fireEvent, render, screen } from '@testing-library/react';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { Attachment } from '../src/protocol/generated';
 import { ActionsProvider } from '../src/views/actions';
 import { File } from '../src/views/file';
 import { HostProvider } from '../src/views/host';
+import { Tool } from '../src/views/tool';
+import * as build from './builders';
 import { HOST } from './host';
 
 afterEach(cleanup);
@@ -64,5 +66,51 @@ describe('a file', () => {
     { url: 'https://example.org/a.png' }
   ])('is not asked for when it is %j', file => {
     expect(draw(file, SHOWN)).not.toHaveBeenCalled();
+  });
+});
+
+describe('a figure of a call', () => {
+  const made = (name: string) =>
+    build.tool(name, {
+      status: 'completed',
+      input: { code: 'plot()' },
+      output: 'Done.',
+      title: '',
+      metadata: {},
+      time: { start: 0, end: 1 },
+      attachments: [
+        { mime: 'image/png', url: SHOWN, filename: 'plot.png' },
+        { mime: 'application/pdf', url: 'data:,x', filename: 'plot.pdf' }
+      ]
+    });
+
+  it('stands in the panel below its closed card, where no cell shows it', () => {
+    const { rerender } = render(
+      <HostProvider value={HOST}>
+        <Tool part={made('python')} over newest={false} figures />
+      </HostProvider>
+    );
+    expect(screen.getAllByRole('img')).toHaveLength(1);
+    expect(screen.queryByText('plot.pdf')).toBeNull();
+
+    fireEvent.click(screen.getByRole('button'));
+    expect(screen.getAllByRole('img')).toHaveLength(1);
+    expect(screen.getByText('plot.pdf')).not.toBeNull();
+
+    rerender(
+      <HostProvider value={HOST}>
+        <Tool key="read" part={made('read')} over newest={false} figures />
+      </HostProvider>
+    );
+    expect(screen.queryByRole('img')).toBeNull();
+  });
+
+  it('stays in its card where a cell shows it', () => {
+    render(
+      <HostProvider value={HOST}>
+        <Tool part={made('python')} over newest={false} />
+      </HostProvider>
+    );
+    expect(screen.queryByRole('img')).toBeNull();
   });
 });

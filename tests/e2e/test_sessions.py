@@ -5,7 +5,7 @@ import re
 import pytest
 from playwright.sync_api import Locator, Page, expect
 from tests.e2e.lab import Lab, Seen, choose_theme, photograph
-from tests.e2e.test_panel import AXE, VIOLATIONS, at_rest, room, send, story
+from tests.e2e.test_panel import AXE, RUN, VIOLATIONS, at_rest, room, send, story
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
@@ -107,3 +107,43 @@ def test_it_is_used_by_keyboard_in_a_narrow_panel(page: Page, panel: Locator) ->
     expect(rows(panel)).to_have_count(2)
     page.keyboard.press("Escape")
     expect(rows(panel)).to_have_count(0)
+
+
+SEND_AT_ITS_END = """async ([cell, words]) => {
+  const { content } = window.jupyterapp.shell.currentWidget;
+  content.activeCellIndex = cell;
+  const field = document.querySelector('#jupyter-palimpsest-panel .plm-Composer-field');
+  const { set } = Object.getOwnPropertyDescriptor(HTMLTextAreaElement.prototype, 'value');
+  set.call(field, words);
+  field.dispatchEvent(new Event('input', { bubbles: true }));
+  const { requestAnimationFrame } = window;
+  window.requestAnimationFrame = () => 0;
+  await window.jupyterapp.commands.execute('notebook:run-cell');
+  field.dispatchEvent(new KeyboardEvent('keydown', { key: 'Enter', bubbles: true }));
+  window.requestAnimationFrame = requestAnimationFrame;
+}"""
+"""Runs a cell and sends words from the panel before a frame has drawn what the cell did."""
+
+
+def test_words_that_follow_a_cell_which_began_a_session_go_there(page: Page, lab: Lab) -> None:
+    answers = "says('First.'), says('New.'), says('Here.')"
+    panel = room(page, lab, "follows.ipynb", answers, "%%agent\nBegin.", "%agent --new Anew.")
+    page.evaluate(RUN, 1)
+    at_rest(panel)
+    page.evaluate(SEND_AT_ITS_END, [2, "And here?"])
+
+    expect(panel.locator(".plm-Said-words")).to_have_text(["Anew.", "And here?"])
+    at_rest(panel)
+
+
+def test_a_figure_that_was_asked_for_in_the_panel_stands_there(page: Page, lab: Lab) -> None:
+    picture = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+    code = f"import base64; from IPython.display import Image; Image(base64.b64decode('{picture}'))"
+    panel = room(page, lab, "figure.ipynb", f"calls('python', code={code!r}), says('There it is.')")
+    send(panel, "Draw it.")
+    panel.get_by_role("button", name="Allow once").click()
+    at_rest(panel)
+
+    expect(panel.locator(".plm-Tool[data-open='false']")).to_have_count(1)
+    expect(panel.locator(".plm-Figures img")).to_be_visible()
+    photograph(page, "panel-figure")

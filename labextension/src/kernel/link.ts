@@ -52,6 +52,8 @@ export interface ILink {
   look(): () => void;
   /** Asks again whether the package is there, for example after it was loaded. */
   retry(): void;
+  /** Lets the store know at once what the kernel told, which else comes with the next frame. */
+  catchUp(): void;
   dispose(): void;
 }
 
@@ -165,6 +167,10 @@ export class KernelLink implements ILink {
     if (this.state !== 'ready') {
       this._greet();
     }
+  }
+
+  catchUp(): void {
+    this.store.flush();
   }
 
   dispose(): void {

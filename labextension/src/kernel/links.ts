@@ -133,6 +133,10 @@ class FollowingLink implements ILink {
     this._link?.retry();
   }
 
+  catchUp(): void {
+    this._link?.catchUp();
+  }
+
   dispose(): void {
     this._context.kernelChanged.disconnect(this._follow);
     this._leave();

@@ -107,6 +107,8 @@ export class PanelModel implements IChatActions, IReadable<IChatState> {
     const { link } = this._front;
     // Words that follow “New session” are meant for the new one.
     await this._moves.over;
+    // So are words that follow a cell which went on with another session, before a frame drew it.
+    link?.catchUp();
     const session = link?.store.getSnapshot().current ?? undefined;
     const seq = () => seqOf(link, session);
     const before = seq();

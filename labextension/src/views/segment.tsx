@@ -47,6 +47,8 @@ export interface ISegmentProps {
   again?: boolean;
   /** How much of it is taken back. */
   taken?: Taken;
+  /** Its figures stand nowhere else: there is no cell that shows them. */
+  figures?: boolean;
 }
 
 function takenWords(taken: NonNullable<Taken>, words: IWords): string {
@@ -69,7 +71,8 @@ export function Segment({
   interrupted = false,
   stray = [],
   again = false,
-  taken: now
+  taken: now,
+  figures = false
 }: ISegmentProps) {
   const { Markdown, words } = useHost();
   const taken = segment.removed === true ? 'removed' : now;
@@ -109,6 +112,7 @@ export function Segment({
           segment={segment}
           live={live}
           ended={ended}
+          figures={figures}
           newest={newest}
           again={again && number === length - 1}
           isLast={number === length - 1}
@@ -192,6 +196,7 @@ function Stretch({
   segment,
   live,
   ended,
+  figures,
   newest,
   again,
   isLast
@@ -220,6 +225,7 @@ function Stretch({
               segment={segment}
               live={live}
               ended={ended}
+              figures={figures}
               newest={line.key === newest}
               again={again && line === drawn.at(-1)}
             />
@@ -288,11 +294,13 @@ interface ILineProps {
   live: boolean;
   /** The words with which the turn was stopped; empty when it was not. */
   ended: string;
+  figures: boolean;
   newest: boolean;
   again: boolean;
 }
 
-function LineView({ line, segment, live, ended, newest, again }: ILineProps) {
+function LineView(props: ILineProps) {
+  const { line, segment, live, ended, figures, newest, again } = props;
   const { words } = useHost();
   switch (line.kind) {
     case 'text':
@@ -342,6 +350,7 @@ function LineView({ line, segment, live, ended, newest, again }: ILineProps) {
           newest={newest}
           live={live}
           ended={ended}
+          figures={figures}
         />
       );
     case 'reads':

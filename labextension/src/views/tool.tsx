@@ -4,6 +4,7 @@
 import type { ReactNode } from 'react';
 import type {
   Ask,
+  Attachment,
   Decision,
   QuestionAsked,
   Reply,
@@ -57,7 +58,12 @@ export interface IToolProps {
   live?: boolean;
   /** Why the turn was stopped, in words that stand at its end. */
   ended?: string;
+  /** Figures stand nowhere else, so they are shown without the card being opened. */
+  figures?: boolean;
 }
+
+/** What these tools bring is for the model; a person knows it. */
+const LOOKING = new Set(['read', 'webfetch']);
 
 /** So many characters of name and subject have room in one line of a narrow place. */
 const BRIEF = 21;
@@ -72,7 +78,8 @@ export function Tool({
   over,
   newest,
   live = false,
-  ended = ''
+  ended = '',
+  figures = false
 }: IToolProps) {
   const { words } = useHost();
   const state = stateOf(part, ask ?? asked, over);
@@ -118,11 +125,12 @@ export function Tool({
   // A diff says all that the input says, and what was there before.
   const asksByDiff = state === 'waiting' && showsAll(ask?.diff ?? '');
   const own = ownView(part, asked, state);
+  const shown = figures && !LOOKING.has(part.tool) ? pictures(part) : [];
   const open =
     state === 'waiting' ||
     (state === 'running' && newest) ||
     (own !== null && newest && !over);
-  return (
+  const card = (
     <Fold className="plm-Tool" head={head} open={open || state === 'error'}>
       <div className="plm-Tool-card" data-state={state}>
         {!asksByDiff && (own ?? <Input part={part} />)}
@@ -132,7 +140,12 @@ export function Tool({
           <PermissionPrompt ask={ask} above={!asksByDiff} />
         )}
         {(own === null || state === 'error') && !shows(part) && (
-          <Output part={part} state={state} ended={ended} />
+          <Output
+            part={part}
+            files={attachments(part).filter(one => !shown.includes(one))}
+            state={state}
+            ended={ended}
+          />
         )}
         {reduction !== null && <Scraped decision={reduction} />}
         {['completed', 'error'].includes(part.state.status) && (
@@ -141,6 +154,20 @@ export function Tool({
       </div>
     </Fold>
   );
+  return shown.length === 0 ? (
+    card
+  ) : (
+    <>
+      {card}
+      <div className="plm-Figures">
+        <Attachments files={shown} />
+      </div>
+    </>
+  );
+}
+
+function pictures(part: ToolPart) {
+  return attachments(part).filter(({ mime }) => mime.startsWith('image/'));
 }
 
 /** Draws what says more than input and output do: a list, or questions and their answers. */
@@ -246,10 +273,12 @@ function Input({ part }: { part: ToolPart }) {
 
 function Output({
   part,
+  files,
   state,
   ended
 }: {
   part: ToolPart;
+  files: readonly Attachment[];
   state: State;
   ended: string;
 }) {
@@ -257,7 +286,6 @@ function Output({
   const text = output(part);
   const said = part.state.status === 'error' ? part.state.error : '';
   const failed = said === ended ? '' : said;
-  const files = attachments(part);
   const isEmpty = text === '' && failed === '' && files.length === 0;
   const place = useTail(state === 'running' && !isEmpty);
   if (isEmpty) {

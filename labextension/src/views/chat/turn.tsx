@@ -101,7 +101,12 @@ export const Turn = memo(
           </div>
         )}
         {(turn.messages.length > 0 || live) && (
-          <Segment segment={segment} live={live} again={again} />
+          <Segment
+            segment={segment}
+            live={live}
+            again={again}
+            figures={turn.origin?.kind !== 'cell'}
+          />
         )}
       </>
     );
