@@ -1,0 +1,107 @@
+"""The code of README and docs runs as it stands, as somebody runs it who has neither key nor network.
+
+Each page's Python is one script in a process of its own, in a folder in which something was asked
+before; what magics stand in is run in a kernel, settings are read, and a server's file is loaded.
+docs/testing.md has a test beside what it is about.
+"""
+
+import ast
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tests.frontends.kernel import Kernel
+from traitlets.config.loader import PyFileConfigLoader
+
+ROOT = Path(__file__).parents[2]
+PAGES = {
+    page.name: page.read_text(encoding="utf-8")
+    for page in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
+    if page.name != "testing.md"
+}
+ASKED = """
+import palimpsest
+palimpsest.current_session().prompt("Which files are there?", yes=True)
+palimpsest.current_session().prompt("What is 17 * 23?", yes=True)
+"""
+
+
+def blocks(page: str, language: str) -> list[str]:
+    """Return a page's blocks in one language."""
+    return re.findall(rf"^```{language}\n(.*?)^```", PAGES[page], re.DOTALL | re.MULTILINE)
+
+
+def having(language: str) -> list[str]:
+    """Name the pages that have blocks in a language."""
+    return [page for page in PAGES if blocks(page, language)]
+
+
+def run(source: str, folder: Path) -> None:
+    """Run a script in a folder; it may print, but neither fail nor complain."""
+    bare = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT / "kernel_ext"), "HOME": str(folder)}
+    done = subprocess.run(
+        [sys.executable, "-c", source],
+        cwd=folder,
+        env=bare,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "a.txt").write_text("one\n")
+    return tmp_path
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", [page for page in having("python") if page != "api.md"])
+def test_the_python_of_a_page_runs(page: str, folder: Path) -> None:
+    sources = blocks(page, "python")
+    source = "\n".join(sources)
+    if "get_config()" in source:
+        settings = folder / "jupyter_config.py"
+        settings.write_text(source)
+        assert PyFileConfigLoader(settings.name, str(folder)).load_config().Palimpsest
+        return
+    if "%agent" in source:
+        with Kernel(cwd=folder) as kernel:
+            assert kernel.run("%load_ext palimpsest").status == "ok"
+            for one in sources:
+                ran = kernel.run(one, timeout=120)
+                assert ran.status == "ok", ran.reply
+        return
+    ast.parse(source)
+    if "session" in source:
+        run(ASKED, folder)
+    # What a page's server or own tool does comes when it is called; loading it is what runs here.
+    run(source.replace('if __name__ == "__main__":', "if False:"), folder)
+
+
+@pytest.mark.slow
+def test_every_line_of_the_page_about_python_runs_in_one_script(folder: Path) -> None:
+    run("\n".join(blocks("api.md", "python")), folder)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", having("toml"))
+def test_the_settings_of_a_page_are_read_without_a_problem(page: str, folder: Path) -> None:
+    for number, source in enumerate(blocks(page, "toml")):
+        home = folder / str(number)
+        beside = home / ".config" / "palimpsest"
+        (beside / "docs").mkdir(parents=True)
+        (beside / "config.toml").write_text(source)
+        (beside / "docs" / "style.md").write_text("Be brief.\n")
+        run(
+            "import palimpsest\n"
+            "found = palimpsest.config()\n"
+            "assert not found.problems, found.problems\n"
+            "assert any('config.toml' in str(row) for row in found.rows()), found.rows()\n",
+            home,
+        )
