@@ -30,17 +30,23 @@ async def serving(*answers: bytes, tls: ssl.SSLContext | None = None) -> AsyncIt
     """Answer each connection with the next bytes, the last for ever; yields ``127.0.0.1:port``."""
     waiting = list(answers)
     serving_now: set[asyncio.Task[None]] = set()
+    reading: set[asyncio.Task[None]] = set()
 
     async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.current_task()
         assert task is not None
         serving_now.add(task)
+        reading.add(task)
         task.add_done_callback(serving_now.discard)
-        with suppress(ConnectionError, asyncio.IncompleteReadError, ssl.SSLError):
-            if await _read(reader):
+        task.add_done_callback(reading.discard)
+        try:
+            with suppress(ConnectionError, asyncio.IncompleteReadError, ssl.SSLError):
+                await _read(reader)
+                reading.discard(task)
                 writer.write(waiting.pop(0) if len(waiting) > 1 else waiting[0])
                 await writer.drain()
-        writer.close()
+        finally:
+            writer.close()
         with suppress(ConnectionError, ssl.SSLError):
             await writer.wait_closed()
 
@@ -49,16 +55,17 @@ async def serving(*answers: bytes, tls: ssl.SSLContext | None = None) -> AsyncIt
         yield f"127.0.0.1:{server.sockets[0].getsockname()[1]}"
     finally:
         server.close()
+        for task in reading:  # whoever came and sent no whole request
+            task.cancel()
         await asyncio.gather(*serving_now, return_exceptions=True)
         await server.wait_closed()
 
 
-async def _read(reader: asyncio.StreamReader) -> bool:
+async def _read(reader: asyncio.StreamReader) -> None:
     """Read a request; a client that wants TLS where none is gets what it came with."""
     first = await reader.readexactly(1)
     if first == FIRST_TLS_BYTE:
-        return True
+        return
     head = first + await reader.readuntil(b"\r\n\r\n")
     length = LENGTH.search(head)
     await reader.readexactly(int(length[1]) if length else 0)
-    return True

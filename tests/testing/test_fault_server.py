@@ -113,6 +113,18 @@ def test_stops_while_an_answer_hangs() -> None:
     client.close()
 
 
+def test_a_connection_without_a_request_is_not_counted_and_ends_with_the_server() -> None:
+    """Such as a kernel's client that looks for its kernel's port, which the server has now."""
+    with FaultServer() as server:
+        stray = socket.create_connection(("127.0.0.1", int(server.url.rpartition(":")[2])))
+        stray.sendall(b"\xff" + bytes(8) + b"\x7f")
+        with urllib.request.urlopen(f"{server.openai_base}/models") as answer:
+            assert answer.status == 200
+        assert server.open_connections == 0
+    with stray:
+        assert stray.recv(10) == b""
+
+
 SCENARIO = [
     {"fails": 429, "retry_after": 2},
     [{"says": "Look."}, {"calls": "python", "input": {"code": "1"}}, {"finishes": "stop"}],

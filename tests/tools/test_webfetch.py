@@ -5,6 +5,7 @@ import base64
 import gzip
 import time
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 import pytest
@@ -59,6 +60,12 @@ class Site:
         return self.says(path, "", status=status, Location=to)
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        # A stranger may come to this port, such as a kernel's client, and send no request.
+        with suppress(asyncio.IncompleteReadError, asyncio.CancelledError):
+            await self._answer(reader, writer)
+        writer.close()
+
+    async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         head = (await reader.readuntil(b"\r\n\r\n")).decode()
         first, *lines = head.strip().split("\r\n")
         path = first.split()[1]
@@ -78,7 +85,6 @@ class Site:
             pass
         finally:
             self.closed.set()
-            writer.close()
 
     async def _over(self, seconds: float) -> bool:
         try:

@@ -64,7 +64,7 @@ async def hang_up_noticed(
             await watcher
 
 
-async def read_request(reader: asyncio.StreamReader) -> ReceivedRequest | None:
+async def read_request(reader: asyncio.StreamReader) -> ReceivedRequest:
     """Read one request; headers that carry keys are left out."""
     head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
     first, *lines = head.split("\r\n")

@@ -207,26 +207,31 @@ class FaultServer:
             await self._server.wait_closed()
             self._server = None
 
-    async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.current_task()
-        assert task is not None
-        self._tasks.add(task)
-        self.open_connections += 1
-        try:
-            await self._serve(reader, writer)
-        except (ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
-            pass
-        finally:
-            self.open_connections -= 1
+    def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.create_task(self._serve(reader, writer))
+
+        def ended(task: asyncio.Task[None]) -> None:
             self._tasks.discard(task)
-            writer.close()
-            with suppress(ConnectionError):
-                await writer.wait_closed()
+            writer.close()  # also where the server was closed before the task began
+
+        self._tasks.add(task)
+        task.add_done_callback(ended)
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        request = await read_request(reader)
-        if request is None:
-            return
+        with suppress(ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
+            request = await read_request(reader)
+            self.open_connections += 1
+            try:
+                await self._serve_request(request, reader, writer)
+            finally:
+                self.open_connections -= 1
+        writer.close()
+        with suppress(ConnectionError):
+            await writer.wait_closed()
+
+    async def _serve_request(
+        self, request: ReceivedRequest, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
         if request.path.endswith("/models"):
             await send_json(writer, 200, b'{"object":"list","data":[{"id":"scripted"}]}')
             return
