@@ -28,7 +28,7 @@ AWAITING = "print('begun')\nimport asyncio\nawait asyncio.sleep(30)"
 
 def measure() -> list[Figure]:
     """Measure everything, in kernels of their own."""
-    return [loading(), *stopping(), *speaking()]
+    return [loading(), rehearsing(), *stopping(), *speaking()]
 
 
 @contextmanager
@@ -50,6 +50,21 @@ def loading() -> Figure:
             times.append(float(fresh.value("seconds")) * 1000)
     note = f"median of {FRESH_KERNELS} kernels, {min(times):.0f} to {max(times):.0f}"
     return Figure("%load_ext", statistics.median(times), "ms", 50, note)
+
+
+def rehearsing() -> Figure:
+    """Measure the rehearsal's first words in fresh kernels, from the prompt to the cell."""
+    times = []
+    for _ in range(FRESH_KERNELS):
+        with kernel() as fresh:
+            fresh.run("%load_ext palimpsest")
+            asked = time.monotonic()
+            run_id = fresh.send("%%agent\nHello")
+            shown = fresh.wait(_of(run_id, "Thought"))
+            times.append((float(shown["arrived"]) - asked) * 1000)
+            fresh.finish(run_id)
+    note = f"slowest of {FRESH_KERNELS}, median {statistics.median(times):.0f}"
+    return Figure("first words of the rehearsal in a fresh kernel", max(times), "ms", 1000, note)
 
 
 def stopping() -> list[Figure]:

@@ -8,6 +8,7 @@ from playwright.sync_api import CDPSession, Locator, Page, expect
 from tests.e2e.lab import READY, ROOT, Lab, open_notebook, photograph
 from tests.e2e.live import Notebook, begin
 from tests.e2e.test_panel import at_rest, book, open_panel
+from tests.waiting import eventually
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
@@ -198,6 +199,10 @@ def test_a_long_answer_in_a_cell_is_drawn_where_it_is_seen(page: Page, lab: Lab)
         )
         == 0
     )
-    hidden = far.first
-    hidden.scroll_into_view_if_needed()
-    expect(stretches.first.locator(".plm-Text").first).to_be_visible()
+
+    def seen() -> bool:
+        """Scroll to the first stretch, as often as the page moves while it draws what is near."""
+        stretches.first.scroll_into_view_if_needed()
+        return stretches.first.locator(".plm-Text").first.is_visible()
+
+    eventually(seen)

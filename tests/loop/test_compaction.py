@@ -131,6 +131,17 @@ async def test_a_summary_that_is_no_good_cuts_nothing(
     assert not [r for r in await room.records(session) if isinstance(r.event, SessionCompacted)]
 
 
+async def test_a_summary_asked_for_again_says_that_there_is_room(tmp_path: Path) -> None:
+    _, _, session = await talked(tmp_path, says(SUMMARY), says(SUMMARY))
+    await session.compact()
+
+    error = (await session.compact()).error
+
+    assert error is not None
+    assert error.message.startswith("The summary saved too little")
+    assert error.message.endswith("There is room for all of it in the window of 8,000 tokens.")
+
+
 async def test_stops_while_it_is_summarising(tmp_path: Path) -> None:
     _, model, session = await talked(tmp_path, stalls())
     waiting = asyncio.create_task(ask(session, "What was the mean? " + "word " * 1_600))

@@ -1,7 +1,8 @@
 """The code of README and docs runs as it stands, as somebody runs it who has neither key nor network.
 
 Each page's Python is one script in a process of its own, in a folder in which something was asked
-before; what magics stand in is run in a kernel, settings are read, and a server's file is loaded.
+before; what magics stand in is run in a kernel, line by line where it is a list of them; settings
+are read, and a server's file is loaded.
 docs/testing.md has a test beside what it is about.
 """
 
@@ -16,12 +17,23 @@ import pytest
 from tests.frontends.kernel import Kernel
 from traitlets.config.loader import PyFileConfigLoader
 
+from palimpsest.frontends.options import COMMANDS
+
 ROOT = Path(__file__).parents[2]
 PAGES = {
     page.name: page.read_text(encoding="utf-8")
     for page in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
     if page.name != "testing.md"
 }
+PLACEHOLDERS = {"words", "title"}
+"""What stands for anything after ``%agent``, besides its commands."""
+MAGIC_LINE = re.compile(r"^(%\w[^\n]*?)(?:  +.*)?$", re.MULTILINE)
+"""A line of a list of magics, without what stands beside it in words."""
+REFUSED = {
+    "%agent permissions revoke 2": "There is no number 2 in the list",
+    "%agent compact focus on the numbers of the second model": "The agent's turn did not finish (compaction): The summary saved too little",
+}
+"""What a line says that finds nothing to do, since the page's lines before it did it or nothing was allowed."""
 ASKED = """
 import palimpsest
 palimpsest.current_session().prompt("Which files are there?", yes=True)
@@ -37,6 +49,11 @@ def blocks(page: str, language: str) -> list[str]:
 def having(language: str) -> list[str]:
     """Name the pages that have blocks in a language."""
     return [page for page in PAGES if blocks(page, language)]
+
+
+def magics(page: str) -> list[str]:
+    """Return a page's blocks of magics: these name no language."""
+    return [one for one in blocks(page, "") if re.search("^%", one, re.MULTILINE)]
 
 
 def run(source: str, folder: Path) -> None:
@@ -105,3 +122,27 @@ def test_the_settings_of_a_page_are_read_without_a_problem(page: str, folder: Pa
             "assert any('config.toml' in str(row) for row in found.rows()), found.rows()\n",
             home,
         )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", [*filter(magics, PAGES)])
+def test_the_magics_of_a_page_run(page: str, folder: Path) -> None:
+    cells = ["%load_ext palimpsest", "%agent -y Which files are there?", "%agent What is 17 * 23?"]
+    for source in magics(page):
+        cells += source.split("\n\n") if "%%agent" in source else MAGIC_LINE.findall(source)
+    with Kernel(cwd=folder) as kernel:
+        for cell in cells:
+            ran = kernel.run(cell, timeout=120)
+            said = ran.reply["content"].get("evalue", "")
+            assert (ran.status == "error", bool(said)) == (cell in REFUSED,) * 2, (cell, said)
+            assert said.startswith(REFUSED.get(cell, "")), (cell, said)
+
+
+def test_each_command_that_a_page_names_is_one() -> None:
+    named = {
+        (page, word)
+        for page, text in PAGES.items()
+        for word in re.findall(r"`%agent ([a-z]\w*)", text)
+    }
+
+    assert {(page, word) for page, word in named if word not in {*COMMANDS, *PLACEHOLDERS}} == set()

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from palimpsest.context.audit import lacks, parted
 from palimpsest.context.compact import summary_text
 from palimpsest.context.estimate import Count
+from palimpsest.context.fold import marker
 from palimpsest.context.projection import project
 from palimpsest.context.retention import report
 from palimpsest.context.serialize import serialize
@@ -25,10 +26,11 @@ USELESS = (
     "The summary was too short to be of use ({chars} characters), so nothing was cut. Try again, name "
     "another model, or begin a new session with %agent --new."
 )
-SAVES_LITTLE = (
-    "The summary saved too little ({before:,} tokens before, {after:,} after), so nothing was cut. "
+SAVES_LITTLE = "The summary saved too little ({before:,} tokens before, {after:,} after), so nothing was cut. {helps}"
+NO_ROOM = (
     "Begin a new session with %agent --new, or choose a model with a larger window with --model."
 )
+ROOM = "There is room for all of it in the window of {window:,} tokens."
 
 
 LACKING = (
@@ -76,7 +78,12 @@ def judged(
     )
     after = size(dataclasses.replace(view, messages=hypothetical), policy, model, count)
     if compact.judge and after > compact.max_share_after * before:
-        return UselessSummary(SAVES_LITTLE.format(before=before, after=after))
+        asked = next((one for one in view.messages if one.id == message.parent_id), None)
+        mark = marker(asked) if asked is not None else None
+        by_hand = mark is not None and not mark.auto
+        roomy = by_hand and 2 * before < model.window
+        helps = ROOM.format(window=model.window) if roomy else NO_ROOM
+        return UselessSummary(SAVES_LITTLE.format(before=before, after=after, helps=helps))
     covered, beside = parted(seen)
     lost = report(
         serialize(covered, compact.result_chars), text + serialize(beside, compact.result_chars)

@@ -1,0 +1,27 @@
+"""The CPU of one step in a session of 10,000 messages and in a short one, which send as much."""
+
+import asyncio
+import tempfile
+from pathlib import Path
+
+from tests.bench.figure import Figure
+from tests.loop.test_long_sessions import COMPACTED_EVERY, STEPS, TURNS, step_seconds
+
+EXTRA_MS = 1.0
+"""What a step may take beside twice that of a short session."""
+
+
+def measure() -> list[Figure]:
+    """Return the figures of both."""
+    short, long = (asyncio.run(_measured(turns)) * 1000 for turns in (COMPACTED_EVERY, TURNS))
+    return [
+        Figure("CPU of a step in a session of 200 messages", short, "ms"),
+        Figure("CPU of a step in a session of 10,000 messages", long, "ms", 2 * short + EXTRA_MS),
+    ]
+
+
+async def _measured(turns: int) -> float:
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+        for number in range(7 * STEPS):
+            Path(folder, f"{number}.txt").write_text("hello\n")
+        return await step_seconds(Path(folder), turns)
