@@ -13,15 +13,15 @@ EXTRA_MS = 1.0
 
 def measure() -> list[Figure]:
     """Return the figures of both."""
-    short, long = (asyncio.run(_measured(turns)) * 1000 for turns in (COMPACTED_EVERY, TURNS))
+    short, long = (_measured(turns) * 1000 for turns in (COMPACTED_EVERY, TURNS))
     return [
         Figure("CPU of a step in a session of 200 messages", short, "ms"),
         Figure("CPU of a step in a session of 10,000 messages", long, "ms", 2 * short + EXTRA_MS),
     ]
 
 
-async def _measured(turns: int) -> float:
+def _measured(turns: int) -> float:
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         for number in range(7 * STEPS):
             Path(folder, f"{number}.txt").write_text("hello\n")
-        return await step_seconds(Path(folder), turns)
+        return asyncio.run(step_seconds(Path(folder), turns))
