@@ -212,6 +212,41 @@ def test_a_part_of_a_type_that_nobody_knows_goes_in_and_out(store: Store, tmp_pa
     assert outcomes(again) == [("ses_one", "same")]
 
 
+def test_a_newer_export_of_ours_keeps_what_this_version_does_not_know(
+    store: Store, tmp_path: Path
+) -> None:
+    """A newer version has a new part, as its record and in its message, and a new record."""
+    asked = prompt("msg_1", 10, "Show it.")
+    older = MemoryStore()
+    bring(older, written(tmp_path / "given.json", {"info": session(), "messages": [asked]}))
+    newer = json.loads("".join(export_json(older, "ses_one", same)))
+    place = {"sessionID": "ses_one", "messageID": "msg_1"}
+    hologram = {"id": "prt_9", "type": "hologram", "beams": 7, **place}
+    newer["messages"][0]["parts"].append(hologram)
+    records = newer["palimpsest"]["records"]
+    last = {"v": 1, "ts": 10, "seq": records[-1]["seq"]}
+    logged = {"id": "prt_9", "session_id": "ses_one", "message_id": "msg_1", "type": "hologram"}
+    records += [
+        {**last, "seq": last["seq"] + 1, "type": "message.part.updated", "part": logged},
+        {**last, "seq": last["seq"] + 2, "type": "hologram.projected", "beams": 7},
+    ]
+    path = written(tmp_path / "newer.json", newer)
+
+    report = bring(store, path)
+    out = exported(store, "ses_one")
+
+    assert outcomes(report) == [("ses_one", "new")]
+    assert sorted(one.what for one in report.problems) == [
+        "It is a record of a newer version of Palimpsest, and was left out; update Palimpsest to bring it in.",
+        "It is of the type 'hologram', which this version does not know; it is kept for an export, and not shown.",
+    ]
+    assert out["messages"][0]["parts"][-1] == hologram
+    assert outcomes(bring(store, path)) == [("ses_one", "same")]
+    other = MemoryStore()
+    bring(other, written(tmp_path / "out.json", out))
+    assert exported(other, "ses_one")["messages"] == newer["messages"]
+
+
 def test_opening_what_was_brought_in_begins_at_a_checkpoint(store: Store, source: Path) -> None:
     bring(store, source)
 

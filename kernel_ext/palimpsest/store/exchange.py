@@ -20,6 +20,7 @@ from pydantic import ValidationError
 
 from palimpsest.store.export import EXPORT_VERSION, imported, lasts
 from palimpsest.store.lease import this_owner
+from palimpsest.store.lines import is_unknown
 from palimpsest.store.merging import changes, lightened, said
 from palimpsest.store.opencode import (
     SHARED_FIELDS,
@@ -61,6 +62,7 @@ OPEN = (
     "Session {id} is open in a kernel, so what changed at its source was not brought in; close that kernel "
     "and import it again."
 )
+NEWER_RECORD = "It is a record of a newer version of Palimpsest, and was left out; update Palimpsest to bring it in."
 NEWER_PART = "It is of the type {type!r}, which this version does not know; it is kept for an export, and not shown."
 OURS_KEPT = frozenset({"policy", "policy_choice", "unpriced", "limits"})
 """Of a session's own record: what an export of ours brings besides; nothing of it allows anything."""
@@ -255,9 +257,12 @@ class _Import:
         if self._given.ours is not None:
             self._take_blobs(self._given.ours.get("blobs"))
             records = [_renamed(one, session_id, self._store.project_id) for one in self._records()]
-            session = fold(records).session
+            state = fold(records)
+            session = state.session
             if session is None:
                 raise Unfit("its log has no beginning")
+            seq = records[-1].seq
+            records += [self._record(seq + n, e) for n, e in enumerate(self._newer(state), start=1)]
         else:
             session = self._session(session_id)
             events: list[Event] = [SessionCreated(session=session)]
@@ -393,13 +398,33 @@ class _Import:
             try:
                 record = parse_record(data)
             except (ValidationError, KeyError, TypeError) as error:
-                why = f": {_reason(error)}" if isinstance(error, ValidationError) else ""
-                where = f"{self._given.name}, record {at + 1}"
-                self._found.report(where, f"It is no record of a session{why}.")
+                self._report_record(at, data, error)
                 continue
             if record.seq > last and lasts(record):
                 last = record.seq
                 yield record.model_copy(update={"event": cleaned_event(record.event, scrub)})
+
+    def _report_record(self, at: int, data: Any, error: Exception) -> None:
+        where = f"{self._given.name}, record {at + 1}"
+        if not isinstance(error, ValidationError):
+            self._found.report(where, "It is no record of a session.")
+        elif not is_unknown(error):
+            self._found.report(where, f"It is no record of a session: {_reason(error)}.")
+        elif not isinstance(data.get("part"), dict):  # a part comes with its message: _newer
+            self._found.report(where, NEWER_RECORD)
+
+    def _newer(self, state: State) -> Iterator[Event]:
+        """Yield the messages that have parts of a type that this version does not know, with these."""
+        for given, parts in self._given.messages:
+            unread = [{"at": at, "part": part} for at, part in enumerate(parts) if is_unread(part)]
+            message = state.message(str(given.get("id"))) if unread else None
+            if message is None or getattr(message.info, UNREAD, None) == unread:
+                continue
+            for one in unread:
+                part = one["part"]
+                where = f"{self._given.name}, {message.info.id}, {part['id']}"
+                self._found.report(where, NEWER_PART.format(type=part["type"]))
+            yield MessageUpdated(info=message.info.model_copy(update={UNREAD: unread}))
 
     def _take_blobs(self, blobs: Any) -> None:
         for name, content in (blobs if isinstance(blobs, dict) else {}).items():
