@@ -416,7 +416,9 @@ class _Import:
     def _newer(self, state: State) -> Iterator[Event]:
         """Yield the messages that have parts of a type that this version does not know, with these."""
         for given, parts in self._given.messages:
-            unread = [{"at": at, "part": part} for at, part in enumerate(parts) if is_unread(part)]
+            unread: list[Json] = [
+                {"at": at, "part": part} for at, part in enumerate(parts) if is_unread(part)
+            ]
             message = state.message(str(given.get("id"))) if unread else None
             if message is None or getattr(message.info, UNREAD, None) == unread:
                 continue
