@@ -106,6 +106,14 @@ class Gate:
         self._path.open("w").close()
 
 
+STARTS = 3
+"""How often a kernel is started whose ports another process took before it had them."""
+
+
+class KernelEnded(AssertionError):
+    """A kernel ended before it answered."""
+
+
 class Client:
     """One client: sends requests, reads iopub in a thread, answers questions."""
 
@@ -130,19 +138,24 @@ class Client:
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
 
-    def wait_until_ready(self, timeout: float = 60) -> None:
-        """Wait until the kernel answers and iopub is heard."""
+    def wait_until_ready(
+        self, timeout: float = 60, *, runs: Callable[[], bool] = lambda: True
+    ) -> None:
+        """Wait until the kernel answers and iopub is heard; raises KernelEnded where it no longer ``runs``."""
         end = time.monotonic() + timeout
+        asked: list[str] = []
         while time.monotonic() < end:
+            if not runs():
+                raise KernelEnded
             message = self.session.msg("kernel_info_request", {})
             self.session.send(self._sockets["shell"], message)
+            asked.append(message["header"]["msg_id"])
             try:
-                self._receive("shell", message["header"]["msg_id"], 1)
+                self._receive("shell", asked[-1], 1)
             except TimeoutError:
                 continue
-            name = message["header"]["msg_id"]
             with contextlib.suppress(AssertionError):  # iopub is not connected yet: once more
-                self.wait(lambda m, name=name: _idle(m, name), timeout=0.1)
+                self.wait(lambda m: any(_idle(m, one) for one in asked), timeout=0.1)
                 return
         raise AssertionError("The kernel did not start.")
 
@@ -345,27 +358,52 @@ class Kernel:
         provider: bool = False,
     ) -> None:
         self.folder = cwd
-        file = str(cwd / f"kernel-{uuid.uuid4().hex[:8]}.json")
-        _, info = write_connection_file(file)
-        environment = {**os.environ, "PYTHONPATH": f"{ROOT / 'kernel_ext'}:{ROOT}", **(env or {})}
-        environment.setdefault("IPYTHONDIR", str(cwd / ".ipython"))
-        environment.pop("PYTEST_CURRENT_TEST", None)  # ipykernel then would not watch descriptors
+        self._environment = {
+            **os.environ,
+            "PYTHONPATH": f"{ROOT / 'kernel_ext'}:{ROOT}",
+            "IPYTHONDIR": str(cwd / ".ipython"),
+            **(env or {}),
+        }
+        self._environment.pop(
+            "PYTEST_CURRENT_TEST", None
+        )  # ipykernel then would not watch descriptors
+        self._fresh = fresh or "PYTHONPATH" in (env or {})
+        self._provider = provider
         self._started: subprocess.Popen[bytes] | None = None
-        if fresh or "PYTHONPATH" in (env or {}):
+        for _ in range(STARTS - 1):
+            with contextlib.suppress(KernelEnded):
+                self._start()
+                return
+        self._start()
+
+    def _start(self) -> None:
+        """Start it on ports that are free; raises KernelEnded where another process was quicker."""
+        file = str(self.folder / f"kernel-{uuid.uuid4().hex[:8]}.json")
+        _, info = write_connection_file(file)
+        if self._fresh:
             self._started = subprocess.Popen(
                 [sys.executable, "-m", "ipykernel_launcher", "-f", file],
-                cwd=cwd,
-                env=environment,
+                cwd=self.folder,
+                env=self._environment,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
                 start_new_session=True,
             )
             pid = self._started.pid
         else:
-            pid = nursery(provider=provider).start(file, cwd, environment)
+            pid = nursery(provider=self._provider).start(file, self.folder, self._environment)
         self.process = psutil.Process(pid)
-        self.client = Client(info, cwd)
-        self.client.wait_until_ready()
+        self.client = Client(info, self.folder)
+        try:
+            self.client.wait_until_ready(runs=self._runs)
+        except KernelEnded:
+            self.client.close()
+            raise
+
+    def _runs(self) -> bool:
+        with contextlib.suppress(psutil.NoSuchProcess):
+            return bool(self.process.status() != psutil.STATUS_ZOMBIE)
+        return False
 
     def second_client(self) -> "Client":
         """Return another client of the same kernel; the caller closes it."""

@@ -27,9 +27,8 @@ HEADLESS = (
 
 def attended(session: KernelSession, future: "Future[Answer]") -> Answer:
     """Return the answer; a keyboard interrupt stops the turn."""
-    words = getattr(session, "withheld", "")
+    words = session.take_withheld()
     if words:
-        vars(session)["withheld"] = ""
         sys.stderr.write(f"{_clean(words)}\n")
     told = ""
     try:

@@ -141,7 +141,6 @@ class CellTurn:
         self._stopped_at: float | None = None
         self._leave = False
         self._mute = False
-        self._withheld = ""
         """What was held back of the session's log, until it is said."""
 
     def run(self) -> AgentAnswer:
@@ -182,7 +181,6 @@ class CellTurn:
         self._feed.wake = wait.wake
         self._pages.adopt(session)
         self._feed.attach(session)
-        self._withheld = getattr(session, "withheld", "")
         unsubscribe = session.subscribe(self._replied)
         try:
             answer = await self._answer(session)
@@ -232,10 +230,9 @@ class CellTurn:
 
     def _say_withheld(self) -> None:
         """Say once in a kernel what the session's log claims and does not hold."""
-        words, self._withheld = self._withheld, ""
         session = self._feed.session
-        if words and session is not None:
-            vars(session)["withheld"] = ""
+        words = session.take_withheld() if session is not None else ""
+        if words:
             sys.stderr.write(f"{self._scrub(words)}\n")
 
     def _make_room(self, call_id: str | None) -> None:

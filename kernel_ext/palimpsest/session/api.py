@@ -133,6 +133,10 @@ class KernelSession(Protocol):
         """Takes back what was said and done, undoes that, or makes it final."""
         ...
 
+    def take_withheld(self) -> str:
+        """Return what its log claims and does not hold, in words for a person; empty once it was told."""
+        ...
+
     async def prompt(self, text: str, options: PromptOptions) -> Answer:
         """Send a prompt and await its own answer; raises UserError before anything was done."""
         ...

@@ -110,6 +110,10 @@ class FollowedSession:
         """Takes back what was said and done, once this kernel writes it."""
         return self._undoing if self._alive is None else self._alive.undoing
 
+    def take_withheld(self) -> str:
+        """Return what its log claims and does not hold, once this kernel writes it."""
+        return "" if self._alive is None else self._alive.take_withheld()
+
     async def prompt(self, text: str, options: PromptOptions) -> Answer:
         """Send a prompt, where the other kernel has let go of the session."""
         return await (await self._here()).prompt(text, options)

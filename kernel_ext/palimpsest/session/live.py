@@ -116,6 +116,11 @@ class LiveSession:
 
     # What front ends call
 
+    def take_withheld(self) -> str:
+        """Return what its log claims and does not hold, once."""
+        words, self.withheld = self.withheld, ""
+        return words
+
     async def prompt(self, text: str, options: PromptOptions) -> Answer:
         """Send a prompt and await its own answer."""
         check(text, options)
