@@ -7,7 +7,11 @@ from tests.e2e.segments import TABLE, XSS, Story, segment, write
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
-RUNS = "script, svg[onload], [onerror], [data-commandlinker-command], iframe, form"
+RUNS = (
+    "script, svg[onload], [onerror], iframe, form, "
+    "[data-commandlinker-command]:not(a[data-commandlinker-command='rendermime:handle-local-link'])"
+)
+"""What runs something; JupyterLab lets a link to a file beside the notebook open that file."""
 THEMES = ("JupyterLab Light", "JupyterLab Dark", "JupyterLab Dark High Contrast")
 MATHS = "The mean is $\\bar x = \\frac{1}{n}\\sum x_i$, see `groupby`:\n\n```python\ndf.mean()\n```"
 
