@@ -33,6 +33,7 @@ from palimpsest.model.providers import has_key, is_loopback, key_of
 from palimpsest.model.tap import Forgetting, Tap
 from palimpsest.model.tokenizer import counter, give_back_memory, lazy_encoding
 from palimpsest.model.tool_schema import in_subset
+from palimpsest.model.unchecked_bodies import leave_bodies_unchecked
 from palimpsest.model.wire import can_think, prompt_text, sendable
 from palimpsest.transcript.errors import ApiError, ModelFailed, UnknownError
 from palimpsest.transcript.provider import ProviderProfile, profile
@@ -136,12 +137,14 @@ class LitellmLoader:
         gc.disable()
         try:
             import litellm
+            import litellm.main
             import litellm.rust_bridge.tokenizer
         finally:
             if collecting:
                 gc.enable()
         # litellm counts an empty text at every call; its encodings for that take 80 MB.
         litellm.rust_bridge.tokenizer._python_encoding = lazy_encoding  # noqa: SLF001
+        leave_bodies_unchecked(litellm.main)
         # The parsed copy of a tokenizer that litellm keeps as text: 20 MB that nobody reads.
         litellm.utils.json_data = {}
         litellm.suppress_debug_info = True
