@@ -19,11 +19,11 @@ from typing import Any
 from palimpsest.context.changes import names, possible_values
 from palimpsest.context.guard import remark
 from palimpsest.context.presets import PRESETS
-from palimpsest.model import catalog, ollama
+from palimpsest.model import catalog, discovery, ollama
 from palimpsest.model.choice import check_model, listed_by
 from palimpsest.model.litellm_model import LitellmModel, preload
 from palimpsest.model.model import Model
-from palimpsest.model.ollama import LocalModel
+from palimpsest.model.ollama import LocalModels
 from palimpsest.model.tokenizer import counter
 from palimpsest.session.additions import hook_sources, server_specs
 from palimpsest.session.agents import helpers
@@ -81,6 +81,9 @@ USER_TOOLS: list[Callable[..., Any]] = []
 """Functions offered with ``@palimpsest.tool`` before an app exists."""
 
 OLLAMA_SECONDS = 30.0
+NAMED_SECONDS = 2.0
+SERVER = "(server)"
+"""Stands for the model in the line of a server that does not say what it has."""
 CHANGED = (
     "Files of this project changed since you trusted them. %agent config trust believes them, from the "
     "next start of the kernel."
@@ -121,7 +124,7 @@ class App:
         self.views: dict[str, Any] = {}
         """The widgets that ``Session.view`` made, by session."""
         self._litellm: LitellmModel | None = None
-        self._local_models: tuple[float, tuple[LocalModel, ...]] = (-OLLAMA_SECONDS, ())
+        self._local_models: tuple[float, LocalModels] = (-OLLAMA_SECONDS, LocalModels())
         self._closed = False
         atexit.register(self.close)
         APPS.append(self)
@@ -271,9 +274,10 @@ class App:
 
         Not litellm where the rehearsal will answer: it takes two seconds of CPU and 100 MB.
         """
-        named = self.config.value.model
+        value = self.config.value
+        named = value.model
         rehearsed = named is not None and named.startswith(f"{catalog.REHEARSAL.provider}/")
-        if not rehearsed and (named or catalog.is_set_up(self.environment)):
+        if not rehearsed and (named or discovery.is_set_up(self.environment, value.models)):
             preload()
         self.servers.preload()
 
@@ -297,22 +301,24 @@ class App:
 
     def default_model(self) -> str:
         """Return the id of the model that answers when nobody names one."""
-        return self.config.value.model or catalog.choose(self.environment, self._ollama).id
+        value = self.config.value
+        return value.model or discovery.choose(self.environment, self._ollama, value.models).id
 
     def models(self) -> Sequence[tuple[str, str, str]]:
         """Return the models that can be used now: id, window, and why it is here."""
         found = {
             known.info.ref.id: (known.info, known.because)
-            for known in catalog.known(self.environment, self.config.value.models, self._ollama)
+            for known in discovery.known(self.environment, self.config.value.models, self._ollama)
         }
         rows = [
             (name, f"{info.window:,}{remark(info, self.services.policy.guard)}", because)
             for name, (info, because) in found.items()
         ]
+        rows += [(SERVER, "", told) for told in discovery.silent(self.environment, self._ollama)]
         try:
             default = self.default_model()
-        except ConfigError as problem:
-            return [*rows, ("(default)", "", str(problem))]
+        except ConfigError:
+            return rows
         return rows if default in found else [*rows, self._configured_model(default)]
 
     def _configured_model(self, name: str) -> tuple[str, str, str]:
@@ -332,21 +338,25 @@ class App:
         names = sorted(found, key=lambda name: (name != first, name))
         return [(name, found[name].description) for name in names]
 
-    def _ollama(self, environment: Mapping[str, str]) -> Sequence[LocalModel]:
-        """Ask for local models at most every half minute: each question may cost half a second."""
-        at, models = self._local_models
-        if time.monotonic() - at > OLLAMA_SECONDS:
-            models = tuple(ollama.models(environment))
-            self._local_models = time.monotonic(), models
-            if models:
+    def _ollama(self, environment: Mapping[str, str]) -> LocalModels:
+        """Ask for local models at most every half minute: each question may cost half a second.
+
+        A server that somebody named, and that has none, is asked again: it is being started.
+        """
+        at, found = self._local_models
+        waited = bool(found.models) or ollama.variable(environment) is None
+        if time.monotonic() - at > (OLLAMA_SECONDS if waited else NAMED_SECONDS):
+            found = ollama.models(environment)
+            self._local_models = time.monotonic(), found
+            if found.models:
                 preload()
-        return models
+        return found
 
     def known(self, field: str) -> Sequence[str]:
         """Return values that an option may take, for completion."""
         match field:
             case "model":
-                return [name for name, _, _ in self.models()]
+                return [name for name, _, _ in self.models() if name != SERVER]
             case "agent":
                 return [name for name, _ in self.agents()]
             case "mention":

@@ -2,25 +2,17 @@
 
 import json
 import sys
-import threading
-from collections.abc import Iterator, Mapping
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from palimpsest.model import ollama, table
-from palimpsest.model.catalog import choose, info, known
+from palimpsest.model.catalog import info
 from palimpsest.model.litellm_model import wait
-from palimpsest.model.ollama import LocalModel
-from palimpsest.model.providers import DEFAULT_MODELS, KEY_VARIABLES
+from palimpsest.model.providers import DEFAULT_MODELS
 from palimpsest.transcript.errors import ConfigError
 from palimpsest.transcript.values import ModelRef, Price
-
-
-def nothing(_: Mapping[str, str]) -> tuple[LocalModel, ...]:
-    return ()
 
 
 def test_knows_a_model_from_the_offline_table() -> None:
@@ -95,11 +87,21 @@ def test_the_environment_names_servers() -> None:
     assert ollama.base(base) == "http://127.0.0.1:1"
 
 
-def test_a_key_chooses_its_provider() -> None:
-    for provider, name in DEFAULT_MODELS.items():
-        key = {KEY_VARIABLES[provider][0]: "secret"}
-
-        assert choose(key, nothing) == ModelRef(provider=provider, name=name)
+@pytest.mark.parametrize(
+    ("named", "address"),
+    [
+        ("", "http://127.0.0.1:11434"),
+        (" ", "http://127.0.0.1:11434"),
+        ("gpu", "http://gpu:11434"),
+        (":8080", "http://127.0.0.1:8080"),
+        ("0.0.0.0", "http://127.0.0.1:11434"),
+        ("[::1]", "http://[::1]:11434"),
+        ("[::1]:99", "http://[::1]:99"),
+        ("https://gpu.example/ollama/", "https://gpu.example/ollama"),
+    ],
+)
+def test_the_address_of_ollama_is_read_as_ollama_reads_it(named: str, address: str) -> None:
+    assert ollama.base({"OLLAMA_HOST": named}) == address
 
 
 def test_default_models_are_known_and_call_tools() -> None:
@@ -110,117 +112,11 @@ def test_default_models_are_known_and_call_tools() -> None:
         assert provider == "openrouter" or not found.window_assumed
 
 
-def test_a_local_model_needs_a_window_and_tools() -> None:
-    small = LocalModel("small", 8_192, tools=True)
-    mute = LocalModel("mute", 32_768, tools=False)
-    good = LocalModel("good", 32_768, tools=True)
-
-    assert choose({}, lambda _: (small, mute, good)).id == "ollama/good"
-    assert choose({}, lambda _: (small, mute)).id == "rehearsal/rehearsal"
-    assert choose({"OPENAI_API_KEY": " "}, nothing).id == "rehearsal/rehearsal"
-
-
-def test_lists_what_is_available_and_why() -> None:
-    local = LocalModel("good", 32_768, tools=True)
-    found = known({"ANTHROPIC_API_KEY": "x"}, {"my/model": {"window": 5_000}}, lambda _: (local,))
-
-    names = [item.info.ref.id for item in found]
-    assert names[:2] == ["my/model", f"anthropic/{DEFAULT_MODELS['anthropic']}"]
-    assert names[-2:] == ["ollama/good", "rehearsal/rehearsal"]
-    assert found[0].because == "configured"
-    assert all(name.startswith("anthropic/") for name in names[1:-2])
-
-
 FACTS = (
     "max_input_tokens", "max_output_tokens", "max_tokens", "input_cost_per_token", "output_cost_per_token",
     "cache_read_input_token_cost", "cache_creation_input_token_cost", "supports_vision", "supports_reasoning",
     "supports_prompt_caching", "supports_function_calling",
 )  # fmt: skip
-
-
-class Handler(BaseHTTPRequestHandler):
-    """A server that is an Ollama and an OpenAI-compatible one at once."""
-
-    def do_GET(self) -> None:
-        listed: dict[str, object] = {
-            "models": [{"name": "qwen:latest"}],
-            "data": [{"id": "served"}],
-        }
-        if self.path.startswith("/keyed"):
-            listed = {
-                "data": [
-                    {"id": name}
-                    for name in ("text-embedding-3", "qwen3-8b", "whisper-1", "llama-4")
-                ]
-            }
-            if self.headers["authorization"] != "Bearer sk-right":
-                listed = {"detail": "Unauthorized"}
-        self.answer(listed)
-
-    def do_POST(self) -> None:
-        facts = {"qwen.context_length": 131_072}
-        self.answer({"model_info": facts, "capabilities": ["tools"]})
-
-    def answer(self, value: dict[str, object]) -> None:
-        body = json.dumps(value).encode()
-        self.send_response(200)
-        self.send_header("content-length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *_: object) -> None:
-        return
-
-
-@pytest.fixture
-def local_server() -> Iterator[str]:
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-        thread.start()
-        yield f"http://127.0.0.1:{server.server_port}"
-        server.shutdown()
-        thread.join()
-
-
-def test_asks_a_local_ollama_for_its_models(local_server: str) -> None:
-    environment = {"OLLAMA_HOST": local_server}
-
-    found = info("ollama/qwen", environment=environment)
-
-    assert ollama.models(environment) == (LocalModel("qwen:latest", 32_768, tools=True),)
-    assert choose(environment).id == "ollama/qwen:latest"
-    assert (found.window, found.window_assumed, found.price.input) == (32_768, False, 0.0)
-
-
-def test_a_server_of_ones_own_is_asked_for_its_model(local_server: str) -> None:
-    named = {"OPENAI_BASE_URL": "https://example.org/v1", "OPENAI_MODEL": "mine"}
-
-    assert choose({"OPENAI_BASE_URL": local_server}, nothing).id == "openai/served"
-    assert choose(named, nothing).id == "openai/mine"
-
-
-def test_no_ollama_is_no_model() -> None:
-    gone = {"OLLAMA_HOST": "http://127.0.0.1:9"}
-
-    assert ollama.models(gone) == ()
-    assert choose(gone).id == "rehearsal/rehearsal"
-
-
-def test_a_server_that_is_down_is_named_and_never_replaced() -> None:
-    gone = {"OPENAI_BASE_URL": "http://127.0.0.1:9/v1", "ANTHROPIC_API_KEY": "x"}
-
-    with pytest.raises(ConfigError, match=r"The server at http://127\.0\.0\.1:9/v1.*Start it"):
-        choose(gone, nothing)
-
-
-def test_a_server_is_asked_with_its_key_and_what_cannot_chat_is_skipped(local_server: str) -> None:
-    environment = {"OPENAI_BASE_URL": f"{local_server}/keyed", "OPENAI_API_KEY": "sk-right"}
-
-    assert choose(environment, nothing).id == "openai/qwen3-8b"
-    listed = [one for one in known(environment, None, nothing) if "listed by" in one.because]
-    assert [one.info.ref.id for one in listed] == ["openai/qwen3-8b", "openai/llama-4"]
-    with pytest.raises(ConfigError, match="does not list its models"):
-        choose({**environment, "OPENAI_API_KEY": "sk-wrong"}, nothing)
 
 
 def test_facts_are_litellms_own_for_every_model_that_calls_tools() -> None:

@@ -26,11 +26,13 @@ from palimpsest.render.words import count, money, some
 from palimpsest.review.weighing import weigh
 from palimpsest.session.api import KernelSession, Snapshot
 from palimpsest.session.wishes import WishAction
-from palimpsest.transcript.errors import NotFound, UserError
+from palimpsest.transcript.errors import ConfigError, NotFound, UserError
 from palimpsest.transcript.scrub import scrub, secret_values
 from palimpsest.transcript.values import Usage
 
 WHERE = "in the page, or in %agent wait"
+NO_DEFAULT = "none, until a server that is configured says what it has: %agent models names it"
+WHY_NO_DEFAULT = "Without -m no model answers, until the server that is named above does."
 NO_SESSION = "This notebook has no session yet. Ask with %agent, then look again."
 
 
@@ -219,7 +221,7 @@ class Commands:
         if not rows:
             return sentence(f"The model is {default}. Choose another with -m provider/name.")
         text = table(("model", "window", "why it is here"), rows)
-        words = f"Without -m the model is {default}."
+        words = f"Without -m the model is {default}." if default != NO_DEFAULT else WHY_NO_DEFAULT
         return Text(f"{text.markdown}\n\n{inline(words)}", f"{text.plain}\n{words}")
 
     def _allow(self, name: str, argument: str, place: CellPlace) -> Text:
@@ -255,7 +257,10 @@ class Commands:
 
     def _default_model(self) -> str:
         default = getattr(self._services, "default_model", None)
-        return str(default()) if callable(default) else "unknown"
+        try:
+            return str(default()) if callable(default) else "unknown"
+        except ConfigError:
+            return NO_DEFAULT
 
 
 def _state(picture: Snapshot) -> str:

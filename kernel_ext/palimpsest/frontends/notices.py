@@ -21,6 +21,7 @@ from palimpsest.frontends.protocol import (
 from palimpsest.frontends.turn import FrontendServices
 from palimpsest.session.agents import helpers
 from palimpsest.session.api import KernelSession, Snapshot
+from palimpsest.transcript.errors import ConfigError
 
 NOTICE_CHARS = 250_000
 """One notice holds about this much; a browser draws between two of them."""
@@ -68,15 +69,25 @@ def choices_of(services: FrontendServices) -> Choices:
         models=tuple(
             ModelChoice(id=name, window=window, because=because)
             for name, window, because in (models() if callable(models) else ())
+            # A line without a name tells of a server that does not answer.
+            if "/" in name
         ),
         agents=tuple(AgentChoice(name=name, description=words) for name, words in named),
-        model=default() if callable(default) else "",
+        model=_default(default),
         agent=named[0][0] if named else "",
         commands=_named(known, "commands"),
         skills=_named(known, "skills"),
         helpers=_named(known, "helpers"),
         **allow_choices(services),
     )
+
+
+def _default(default: Any) -> str:
+    """Return the model that answers by default; empty where a configured server does not say."""
+    try:
+        return str(default()) if callable(default) else ""
+    except ConfigError:
+        return ""
 
 
 def _filling(picture: Snapshot) -> Filling | None:

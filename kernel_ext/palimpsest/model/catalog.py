@@ -1,4 +1,4 @@
-"""Know what a model can do and what it costs, and choose one when nobody did.
+"""Know what a model can do and what it costs.
 
 Facts come from the user's configuration, then litellm's offline table, then defaults that are
 marked as assumed. A price that nobody knows stays unknown. Keys are only looked for, never read
@@ -8,32 +8,18 @@ into anything.
 import difflib
 import os
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from palimpsest.model import ollama as local
 from palimpsest.model import table
-from palimpsest.model.error_sentences import address
-from palimpsest.model.ollama import LocalModel
-from palimpsest.model.providers import (
-    BASE_VARIABLES,
-    COMPATIBLE,
-    DEFAULT_MODELS,
-    KEY_VARIABLES,
-    SERVED_MODEL_VARIABLE,
-    has_key,
-    is_loopback,
-    key_variable,
-)
+from palimpsest.model.providers import DEFAULT_MODELS, is_loopback, variable_of
 from palimpsest.transcript.errors import ConfigError
 from palimpsest.transcript.provider import profile
 from palimpsest.transcript.values import ModelInfo, ModelRef, Price
 
 ASSUMED_WINDOW = 200_000
 ASSUMED_OUTPUT = 32_000
-SMALLEST_WINDOW = 16_000
-"""A local model that reads less has no room for an agent's tools and their outputs."""
 REHEARSAL = ModelRef(provider="rehearsal", name="rehearsal")
 REHEARSAL_WINDOW = 200_000
 REHEARSAL_OUTPUT = 8_192
@@ -41,15 +27,6 @@ FREE = Price(input=0.0, output=0.0, cache_read=0.0, cache_write=0.0)
 
 Overrides = Mapping[str, Any]
 """Model ids to ``window``, ``input``, ``output``, ``price``, ``api_base``, ``tools``, ``vision``."""
-
-
-@dataclass(frozen=True, slots=True)
-class Known:
-    """A model that could answer here."""
-
-    info: ModelInfo
-    because: str
-    """Why it is available, as a few words for a person."""
 
 
 def parse(model_id: str, variant: str | None = None) -> ModelRef:
@@ -107,95 +84,12 @@ def info(
     return _overridden(_facts(ref, variables), _settings(ref, model_id, overrides or {}))
 
 
-def choose(
-    environment: Mapping[str, str],
-    ollama: Callable[[Mapping[str, str]], Sequence[LocalModel]] = local.models,
-) -> ModelRef:
-    """Choose the model that answers when nobody named one.
-
-    A server that the environment names wins, then a provider's key, then a local Ollama that
-    reads enough, else the rehearsal model, which needs nothing. Raises ConfigError where the
-    server does not say what it has.
-    """
-    served = _served(environment)
-    if served is not None:
-        return served
-    for provider, name in DEFAULT_MODELS.items():
-        if has_key(provider, environment):
-            return ModelRef(provider=provider, name=name)
-    for model in ollama(environment):
-        if model.tools and model.window > SMALLEST_WINDOW:
-            return ModelRef(provider=local.PROVIDER, name=model.name)
-    return REHEARSAL
-
-
-def is_set_up(environment: Mapping[str, str]) -> bool:
-    """Say whether the environment names a server or holds a provider's key; nobody is asked."""
-    return base_of(COMPATIBLE, environment) is not None or any(
-        has_key(provider, environment) for provider in DEFAULT_MODELS
-    )
-
-
-def known(
-    environment: Mapping[str, str],
-    overrides: Overrides | None = None,
-    ollama: Callable[[Mapping[str, str]], Sequence[LocalModel]] = local.models,
-) -> tuple[Known, ...]:
-    """List the models that could answer here: configured, with a key, local, and rehearsal."""
-    found: dict[str, Known] = {}
-
-    def add(model_id: str, because: str) -> None:
-        if model_id not in found:
-            found[model_id] = Known(info(model_id, overrides, environment=environment), because)
-
-    for model_id in overrides or {}:
-        if "/" in model_id:
-            add(model_id, "configured")
-    base = base_of(COMPATIBLE, environment)
-    for name in local.served(base, environment).names if base is not None else ():
-        add(f"{COMPATIBLE}/{name}", f"listed by {address(base)}")
-    for provider in KEY_VARIABLES:
-        if has_key(provider, environment) and base_of(provider, environment) is None:
-            default = DEFAULT_MODELS.get(provider)
-            names = [default] if default else []
-            for name in (*names, *table.names(provider)):
-                add(f"{provider}/{name}", f"{key_variable(provider)} is set")
-    for model in ollama(environment):
-        add(f"{local.PROVIDER}/{model.name}", "Ollama runs here")
-    add(REHEARSAL.id, "always here, no key, no network")
-    return tuple(found.values())
-
-
-def _served(environment: Mapping[str, str]) -> ModelRef | None:
-    """Return a model of the OpenAI-compatible server that ``OPENAI_BASE_URL`` names.
-
-    The server is asked for its models, with its key; ``OPENAI_MODEL`` says at once which one.
-    Raises ConfigError where it does not say: another provider would be asked in its place.
-    """
-    base = base_of(COMPATIBLE, environment)
-    if base is None:
-        return None
-    named = environment.get(SERVED_MODEL_VARIABLE, "").strip()
-    if named:
-        return ModelRef(provider=COMPATIBLE, name=named)
-    listed = local.served(base, environment)
-    if not listed.names:
-        what = "lists no model that can chat" if listed.answered else "does not list its models"
-        raise ConfigError(
-            f"The server at {address(base)}, which the environment names, {what}. Start it, set {SERVED_MODEL_VARIABLE} "
-            "to the name of a model, or choose another model with --model."
-        )
-    return ModelRef(provider=COMPATIBLE, name=listed.names[0])
-
-
 def base_of(provider: str, environment: Mapping[str, str]) -> str | None:
     """Return the server that the environment names for a provider."""
     if provider in local.PROVIDERS:
         return local.base(environment)
-    for variable in BASE_VARIABLES.get(provider, ()):
-        if environment.get(variable, "").strip():
-            return environment[variable].strip().rstrip("/")
-    return None
+    variable = variable_of(provider, environment)
+    return environment[variable].strip().rstrip("/") if variable is not None else None
 
 
 def _facts(ref: ModelRef, environment: Mapping[str, str]) -> ModelInfo:
@@ -224,7 +118,7 @@ def _facts(ref: ModelRef, environment: Mapping[str, str]) -> ModelInfo:
 
 
 def _local(ref: ModelRef, base: str | None, environment: Mapping[str, str]) -> ModelInfo:
-    models = {model.name: model for model in local.models(environment)}
+    models = {model.name: model for model in local.models(environment).models}
     model = models.get(ref.name) or models.get(f"{ref.name}:latest")
     window = model.window if model else local.WINDOW_CAP
     return ModelInfo(

@@ -117,7 +117,7 @@ def listed_by(environment: Mapping[str, str]) -> Listed:
 
     def ask(info: ModelInfo) -> Sequence[str]:
         if info.ref.provider in local.PROVIDERS:
-            return tuple(model.name for model in local.models(environment))
+            return tuple(model.name for model in local.models(environment).models)
         if info.ref.name == environment.get(SERVED_MODEL_VARIABLE, "").strip():
             return ()
         return local.served(info.api_base or "", environment, info.ref.provider).names

@@ -1,7 +1,7 @@
 """Ask the model servers of this machine which models they have and how much they can read.
 
-Ollama, and any OpenAI-compatible server on loopback that the environment names; with a short
-timeout, and no answer means that there is none. Ollama cuts a prompt silently to its own small window unless told otherwise, so the
+Ollama, and any OpenAI-compatible server that the environment names; with a short timeout. What came in
+place of a list is told apart, since a person configured the server. Ollama cuts a prompt silently to its own small window unless told otherwise, so the
 window we state is the one that the adapter asks for with every request.
 """
 
@@ -9,7 +9,9 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from http.client import HTTPException
+from typing import Any, Literal
+from urllib.error import HTTPError
 from urllib.request import HTTPRedirectHandler, ProxyHandler, Request, build_opener
 
 from palimpsest.model.providers import is_loopback, key_of
@@ -17,7 +19,13 @@ from palimpsest.model.providers import is_loopback, key_of
 PROVIDER = "ollama"
 PROVIDERS = frozenset({PROVIDER, "ollama_chat"})
 """The prefixes of its models; the second one is what the adapter calls its format for chats."""
-DEFAULT_BASE = "http://127.0.0.1:11434"
+LOCALHOST = "127.0.0.1"
+DEFAULT_PORT = 11434
+DEFAULT_BASE = f"http://{LOCALHOST}:{DEFAULT_PORT}"
+VARIABLES = ("OLLAMA_API_BASE", "OLLAMA_HOST")
+REFUSED = frozenset({401, 403})
+UNLISTED = (OSError, HTTPException, ValueError, KeyError, TypeError, AttributeError)
+"""What comes of asking a server that is down, or is another one."""
 TIMEOUT_SECONDS = 0.5
 REMOTE_SECONDS = 2.0
 """A server elsewhere is only asked where the environment names it."""
@@ -36,22 +44,16 @@ class LocalModel:
     tools: bool
 
 
-def base(environment: Mapping[str, str]) -> str:
-    """Return the address of the user's Ollama."""
-    named = environment.get("OLLAMA_API_BASE") or environment.get("OLLAMA_HOST") or DEFAULT_BASE
-    address = named if "://" in named else f"http://{named}"
-    return address.replace("//0.0.0.0", "//127.0.0.1").rstrip("/")
+Missing = Literal["", "silent", "refused", "other"]
+"""Why a server did not list its models: no answer, no right key, or an answer that is no list."""
 
 
-def models(environment: Mapping[str, str]) -> tuple[LocalModel, ...]:
-    """Return the models of the user's Ollama, newest first; empty when none runs."""
-    address = base(environment)
-    try:
-        listed = _ask(f"{address}/api/tags").get("models") or ()
-        names = [str(item["name"]) for item in listed]
-        return tuple(_model(address, name) for name in names[:ASKED_MODELS])
-    except (OSError, ValueError, KeyError, TypeError):
-        return ()
+@dataclass(frozen=True, slots=True)
+class LocalModels:
+    """What the user's Ollama answered when it was asked for its models."""
+
+    models: tuple[LocalModel, ...] = ()
+    missing: Missing = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +62,37 @@ class ServedModels:
 
     names: tuple[str, ...] = ()
     """Those that can chat."""
-    answered: bool = False
-    """It listed models, even if none of them can chat."""
+    missing: Missing = ""
+
+
+def variable(environment: Mapping[str, str]) -> str | None:
+    """Return the variable in which the environment names an Ollama."""
+    return next((one for one in VARIABLES if environment.get(one, "").strip()), None)
+
+
+def base(environment: Mapping[str, str]) -> str:
+    """Return the address of the user's Ollama."""
+    name = variable(environment)
+    named = environment[name].strip().rstrip("/") if name is not None else DEFAULT_BASE
+    if "://" not in named:
+        # As Ollama itself reads it: a host alone is at its usual port, a port alone at this machine.
+        host, colon, port = named.rpartition(":")
+        bare = not colon or "]" in port
+        named = f"http://{named}:{DEFAULT_PORT}" if bare else f"http://{host or LOCALHOST}:{port}"
+    return named.replace("//0.0.0.0", f"//{LOCALHOST}")
+
+
+def models(environment: Mapping[str, str]) -> LocalModels:
+    """Return the models of the user's Ollama, newest first; none when none runs."""
+    address = base(environment)
+    timeout = _timeout(address)
+    try:
+        listed = _ask(f"{address}/api/tags", timeout=timeout)["models"] or ()
+        names = [str(item["name"]) for item in listed]
+    except UNLISTED as error:
+        return LocalModels(missing=_missing(error))
+    found = (_model(address, name, timeout) for name in names[:ASKED_MODELS])
+    return LocalModels(tuple(model for model in found if model is not None))
 
 
 NO_CHAT = re.compile(
@@ -79,14 +110,24 @@ def served(
     """Return the models that an OpenAI-compatible server lists; it is asked with the provider's key."""
     key = key_of(provider, environment or {})
     headers = {"authorization": f"Bearer {key}"} if key else {}
-    timeout = TIMEOUT_SECONDS if is_loopback(base_url) else REMOTE_SECONDS
     try:
-        listed = _ask(f"{base_url.rstrip('/')}/models", headers=headers, timeout=timeout)
+        listed = _ask(f"{base_url.rstrip('/')}/models", headers=headers, timeout=_timeout(base_url))
         found = listed.get("data") or listed.get("models") or ()
         names = tuple(str(one.get("id") or one["name"]) for one in found if _chats(one))
-        return ServedModels(names, answered=bool(found))
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        return ServedModels()
+    except UNLISTED as error:
+        return ServedModels(missing=_missing(error))
+    return ServedModels(names, missing="" if found else "other")
+
+
+def _missing(error: Exception) -> Missing:
+    """Say what came in the place of a list of models."""
+    if isinstance(error, HTTPError):
+        return "refused" if error.code in REFUSED else "other"
+    return "silent" if isinstance(error, OSError) else "other"
+
+
+def _timeout(address: str) -> float:
+    return TIMEOUT_SECONDS if is_loopback(address) else REMOTE_SECONDS
 
 
 def _chats(listed: dict[str, Any]) -> bool:
@@ -100,9 +141,13 @@ def _chats(listed: dict[str, Any]) -> bool:
     return not NO_CHAT.search(str(listed.get("id") or listed.get("name")))
 
 
-def _model(address: str, name: str) -> LocalModel:
-    shown = _ask(f"{address}/api/show", {"model": name})
-    facts = shown.get("model_info") or {}
+def _model(address: str, name: str, timeout: float) -> LocalModel | None:
+    """Return what Ollama says of a model; None where it says nothing, which leaves the others."""
+    try:
+        shown = _ask(f"{address}/api/show", {"model": name}, timeout=timeout)
+        facts = dict(shown.get("model_info") or {})
+    except UNLISTED:
+        return None
     lengths = [v for k, v in facts.items() if k.endswith(".context_length") and isinstance(v, int)]
     window = min(max(lengths, default=USUAL_WINDOW), WINDOW_CAP)
     return LocalModel(name, window, "tools" in (shown.get("capabilities") or ()))

@@ -129,6 +129,12 @@ def key_of(provider: str, environment: Mapping[str, str]) -> str | None:
     return next((key for key in found if key), None)
 
 
+def variable_of(provider: str, environment: Mapping[str, str]) -> str | None:
+    """Return the variable in which the environment names a provider's server."""
+    variables = BASE_VARIABLES.get(provider, ())
+    return next((one for one in variables if environment.get(one, "").strip()), None)
+
+
 def is_loopback(url: str | None) -> bool:
     """Say whether a server is on this machine."""
     return url is not None and urlsplit(url).hostname in LOOPBACK_HOSTS
