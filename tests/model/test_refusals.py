@@ -130,6 +130,24 @@ async def test_a_server_that_closes_without_an_answer_is_asked_again(wire: str) 
     assert retryable(error)
 
 
+@pytest.mark.parametrize("wire", ["openai", "anthropic", "gemini", "mistral", "ollama", "azure"])
+async def test_a_request_whose_connection_was_closed_is_not_sent_again_in_secret(wire: str) -> None:
+    """The second answer would be shown to whoever sent a second request."""
+    async with serving(b"", answer("The second request.", status=400)) as host:
+        error = await asked(wire, f"http://{host}{BASES.get(wire, '')}")
+
+    assert "closed the connection without an answer" in sentence_of(error)
+
+
+@WIRES
+async def test_words_that_are_no_answer_send_one_to_the_address(wire: str) -> None:
+    async with serving(answer("{malformed json: <<", kind="application/json")) as host:
+        error = await asked(wire, f"http://{host}/v1")
+
+    assert "answered: {malformed json: <<" in sentence_of(error)
+    assert "Check the address in api_base" in sentence_of(error)
+
+
 @WIRES
 async def test_only_a_refused_connection_is_a_server_that_does_not_run(wire: str) -> None:
     async with serving(b"") as host:

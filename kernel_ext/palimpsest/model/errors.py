@@ -137,7 +137,7 @@ class Seen:
     headers: dict[str, str]
     body: str | None
     page: bool
-    """A web page came."""
+    """A web page came, or something else that no model server says."""
     mid_stream: bool
     silent: bool
     """Nothing came for too long."""
@@ -241,7 +241,7 @@ def read(exception: BaseException) -> Seen:
         code=found.code,
         headers=_headers(causes),
         body=scrub(json.dumps(found.value))[:LONGEST_BODY] if found.value else None,
-        page=found.page,
+        page=found.page or (otherwise is not None and found.value is None),
         mid_stream=mid_stream and otherwise is None,
         silent=_is_silent(causes),
     )

@@ -30,6 +30,7 @@ from palimpsest.model.error_sentences import address
 from palimpsest.model.joining import BROKEN_FINISHES, Joiner
 from palimpsest.model.model import ModelRequest, StepFinished, StepStarted, StreamEvent
 from palimpsest.model.providers import has_key, is_loopback, key_of
+from palimpsest.model.sent_once import send_once
 from palimpsest.model.tap import Forgetting, Tap
 from palimpsest.model.tokenizer import counter, give_back_memory, lazy_encoding
 from palimpsest.model.tool_schema import in_subset
@@ -137,6 +138,7 @@ class LitellmLoader:
         gc.disable()
         try:
             import litellm
+            import litellm.llms.custom_httpx.http_handler
             import litellm.main
             import litellm.rust_bridge.tokenizer
         finally:
@@ -145,6 +147,7 @@ class LitellmLoader:
         # litellm counts an empty text at every call; its encodings for that take 80 MB.
         litellm.rust_bridge.tokenizer._python_encoding = lazy_encoding  # noqa: SLF001
         leave_bodies_unchecked(litellm.main)
+        send_once(litellm.llms.custom_httpx.http_handler)
         # The parsed copy of a tokenizer that litellm keeps as text: 20 MB that nobody reads.
         litellm.utils.json_data = {}
         litellm.suppress_debug_info = True

@@ -1,0 +1,85 @@
+"""Stand between a session and a server, keep what was sent, and read Gemini's fields as Google does.
+
+Google's JSON takes ``functionCall`` and ``function_call`` alike, and litellm writes the second; aimock
+knows the first only. So fields of Gemini's format are renamed on the way, but never what is
+inside a call's input, a result or a tool's schema.
+"""
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from json import dumps, loads
+from threading import Thread
+from typing import Any
+from urllib.error import HTTPError
+from urllib.request import Request, urlopen
+
+FREE = frozenset({"args", "response", "parameters"})
+"""Fields whose inside belongs to somebody else."""
+
+
+def renamed(value: Any) -> Any:
+    """Return a value of the format with the fields' first names.
+
+    >>> renamed({"function_call": {"name": "look", "args": {"file_name": 1}}})
+    {'functionCall': {'name': 'look', 'args': {'file_name': 1}}}
+    """
+    match value:
+        case dict():
+            return {
+                _camel(name): one if name in FREE else renamed(one) for name, one in value.items()
+            }
+        case list():
+            return [renamed(one) for one in value]
+        case _:
+            return value
+
+
+def _camel(name: str) -> str:
+    return re.sub("_([a-z])", lambda found: found[1].upper(), name)
+
+
+class Relay:
+    """A running relay."""
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+        self.bodies: list[Any] = []
+        """What was sent, in order, as it came."""
+
+
+@contextmanager
+def relaying(url: str) -> Iterator[Relay]:
+    """Pass requests on to a server and its answers back."""
+    relay = Relay("")
+
+    class Between(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            body = loads(self.rfile.read(int(self.headers["content-length"])))
+            relay.bodies.append(body)
+            sent = renamed(body) if "contents" in body else body
+            asked = Request(f"{url}{self.path}", dumps(sent).encode())
+            asked.add_header("content-type", "application/json")
+            try:
+                answer = urlopen(asked, timeout=30)
+            except HTTPError as refused:
+                answer = refused
+            with answer:
+                said = answer.read()
+            self.send_response(answer.status)
+            self.send_header("content-type", answer.headers["content-type"])
+            self.send_header("content-length", str(len(said)))
+            self.end_headers()
+            self.wfile.write(said)
+
+        def log_message(self, *_: object) -> None:
+            return
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Between) as server:
+        relay.url = f"http://127.0.0.1:{server.server_port}"
+        thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        yield relay
+        server.shutdown()
+        thread.join()
