@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
-from palimpsest.model.errors import classify, scrub
+from palimpsest.model.errors import classify
 from palimpsest.model.overflow import is_overflow
 from palimpsest.model.retry import retryable
+from palimpsest.model.seen import scrub
 from palimpsest.transcript.errors import (
     AbortedError,
     ApiError,

@@ -39,11 +39,11 @@ TAG = re.compile(r"<[/!?]?[A-Za-z][^<>]{0,2000}>")
 XML_SENTENCE = re.compile(r"<Message>(.*?)</Message>", re.IGNORECASE | re.DOTALL)
 
 CLASS_PREFIX = re.compile(r"^(?:(?:litellm\.)?[A-Z]\w*(?:Error|Timeout|Exception)\s*:\s*)+")
-PROVIDER_PREFIX = re.compile(r"^[A-Za-z]\w*Exception\s*-\s*")
+PROVIDER_PREFIX = re.compile(r"^[A-Za-z]\w*(?:Exception|Error)\s*-\s*")
 STATUS_PREFIX = re.compile(r"^Error code: \d+ - ")
 ADVICE = re.compile(
     r"\.? Handle with `litellm\.\w+`\.?|\.? ?Received Model Group=.*|\n?Available Model Group Fallbacks=.*"
-    r"|\s*LiteLLM Retried: \d+ times.*",
+    r"|\s*LiteLLM Retried: \d+ times.*|\s*Traceback \(most recent call last\):\n.*",
     re.DOTALL,
 )
 BYTES = re.compile(r"^b(['\"])(.*)\1$", re.DOTALL)

@@ -12,6 +12,7 @@ FORBIDDEN, BUSY = 403, 429
 UNKNOWN_MODEL_CODES = frozenset(
     {"model_not_found", "not_found_error", "DeploymentNotFound", "unknown_model", "NotFoundError"}
 )
+WAIT = "Wait a while, or choose another model with --model."
 SENTENCE_ENDS = (".", "!", "?", "…", ")")
 
 
@@ -38,12 +39,19 @@ def sentence(text: str) -> str:
     return text if not text or text.endswith(SENTENCE_ENDS) else f"{text}."
 
 
-def refused(where: str, status: int | None, said: str, code: str | None, *, page: bool) -> str:
-    """Say that a server refused a request, and what to do."""
+def refused(
+    where: str,
+    status: int | None,
+    said: str,
+    code: str | None,
+    *,
+    page: bool,
+    passing: bool = False,
+) -> str:
+    """Say that a server refused a request, and what to do; ``passing`` where time may help."""
     heading = f"{where} answered {status}" if status is not None else f"{where} answered"
-    return (
-        f"{sentence(f'{heading}: {said}' if said else heading)} {advice(status, code, page=page)}"
-    )
+    do = WAIT if passing and status is None else advice(status, code, page=page)
+    return f"{sentence(f'{heading}: {said}' if said else heading)} {do}"
 
 
 def advice(status: int | None, code: str | None, *, page: bool) -> str:
@@ -61,7 +69,7 @@ def advice(status: int | None, code: str | None, *, page: bool) -> str:
         case 403:
             return "Ask who runs the server to let your key use this model, or choose another model with --model."
         case _ if busy:
-            return "Wait a while, or choose another model with --model."
+            return WAIT
         case _:
             return "Change what it names in your settings, or choose another model with --model."
 
@@ -91,4 +99,19 @@ def money_sentence(provider: str, where: str, said: str, code: str | None) -> st
 def silent_sentence(provider: str, where: str) -> str:
     """Say that nothing came for too long."""
     named = where if "://" in where else f"The provider {provider!r}"
-    return f"{named} said nothing for too long, so the request was given up. Wait a while, or choose another model with --model."
+    return f"{named} said nothing for too long, so the request was given up. {WAIT}"
+
+
+def broken_off(where: str, said: str, *, connection: bool) -> str:
+    """Say that an answer had begun and did not end: the connection broke, or the server gave up."""
+    if connection:
+        return f"{sentence(f'The connection to {where} broke in the middle of the answer: {said}')} {WAIT}"
+    return f"{sentence(f'{where} broke the answer off: {said}')} {WAIT}"
+
+
+def unreadable_sentence(provider: str, where: str) -> str:
+    """Say that a stream came in another format."""
+    return (
+        f"{where} sent a stream that cannot be read as one of {provider!r}. Check that the server at this address speaks "
+        "that format, or choose another model with --model."
+    )

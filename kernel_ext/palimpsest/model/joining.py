@@ -47,6 +47,11 @@ FINISHES = {
     "prohibited_content": "content-filter",
     "recitation": "content-filter",
     "spii": "content-filter",
+    "language": "content-filter",
+    "model_armor": "content-filter",
+    "image_safety": "content-filter",
+    "image_prohibited_content": "content-filter",
+    "image_recitation": "content-filter",
 }
 """Tool calls are told by their presence, so a finish that only announces them counts as a stop."""
 
@@ -55,8 +60,10 @@ BROKEN_FINISHES = frozenset(
         "error",
         "network_error",
         "malformed_function_call",
+        "malformed_response",
         "missing_thought_signature",
         "unexpected_tool_call",
+        "too_many_tool_calls",
     }
 )
 """Finishes by which a provider says that it failed."""
@@ -275,6 +282,8 @@ def called(identifier: str, tool: str, raw: str) -> ToolCalled:
         value = json.loads(raw)
         if isinstance(value, str):
             value = _unwrapped(value)
+        # Some servers say so that a call has no input.
+        value = {} if value is None else value
     except ValueError as error:
         return ToolCalled(
             identifier, tool, {}, raw, problem=f"The input is no valid JSON: {error}."

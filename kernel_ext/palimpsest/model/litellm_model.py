@@ -26,7 +26,7 @@ from typing import Any
 from palimpsest.model import errors, usage
 from palimpsest.model.custom import StreamingHandler
 from palimpsest.model.custom_bridge import custom_deltas
-from palimpsest.model.error_sentences import address
+from palimpsest.model.error_sentences import address, place
 from palimpsest.model.joining import BROKEN_FINISHES, Joiner
 from palimpsest.model.model import ModelRequest, StepFinished, StepStarted, StreamEvent
 from palimpsest.model.providers import has_key, is_loopback, key_of
@@ -36,7 +36,7 @@ from palimpsest.model.tokenizer import counter, give_back_memory, lazy_encoding
 from palimpsest.model.tool_schema import in_subset
 from palimpsest.model.unchecked_bodies import leave_bodies_unchecked
 from palimpsest.model.wire import can_think, prompt_text, sendable
-from palimpsest.transcript.errors import ApiError, ModelFailed, UnknownError
+from palimpsest.transcript.errors import ModelFailed, UnknownError
 from palimpsest.transcript.provider import ProviderProfile, profile
 from palimpsest.transcript.values import ToolSpec, Usage
 
@@ -154,8 +154,8 @@ class LitellmLoader:
         litellm.disable_hf_tokenizer_download = True
         # aiohttp's sessions complain when a loop ends before them.
         litellm.disable_aiohttp_transport = True
-        # Its warnings would be printed into the user's cell.
-        logging.getLogger("LiteLLM").setLevel(logging.ERROR)
+        # Its warnings, and its tracebacks of what we tell in a sentence, would be printed into the user's cell.
+        logging.getLogger("LiteLLM").setLevel(logging.CRITICAL)
         warnings.filterwarnings(
             "ignore", message="Pydantic serializer warnings", category=UserWarning
         )
@@ -236,8 +236,8 @@ class LitellmModel:
         if tap.finish is None:
             raise ModelFailed(errors.ended_early(address(request.model.api_base)))
         if tap.finish.lower() in BROKEN_FINISHES:
-            message = f"The provider ended the answer with {tap.finish!r}."
-            raise ModelFailed(ApiError(message=message, retryable=True))
+            where = place(request.model.ref.provider, request.model.api_base)
+            raise ModelFailed(errors.ended_badly(where, tap.finish, tap.told))
         for event in joiner.end():
             yield event
         joiner.refused = joiner.refused or tap.refused

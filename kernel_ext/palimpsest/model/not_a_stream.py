@@ -11,7 +11,7 @@ from collections.abc import AsyncGenerator, AsyncIterable, Callable, Iterator
 from contextlib import aclosing
 from typing import Any
 
-from palimpsest.model.errors import AnsweredOtherwise
+from palimpsest.model.seen import AnsweredOtherwise
 
 FIELDS = ("data", "event", "id", "retry", ":")
 """How the lines of a stream of events begin."""

@@ -30,8 +30,26 @@ def native_finish(chunk: Any) -> str | None:
         return str(field(chunk, "delta", "stop_reason") or "")
     candidates = chunk.get("candidates")
     if isinstance(candidates, list):
-        return str((candidates[0].get("finishReason") if candidates else None) or "")
+        return _of_candidate(chunk, "finishReason")
     return None
+
+
+def _of_candidate(chunk: Any, name: str) -> str:
+    """Return a field of the answer in a chunk of Gemini's own."""
+    return next((str(one.get(name) or "") for one in _objects(field(chunk, "candidates"))), "")
+
+
+def with_inputs(chunk: Any) -> None:
+    """Give Gemini's calls an input where they have none, which litellm takes for granted."""
+    for candidate in _objects(field(chunk, "candidates")):
+        for part in _objects(field(candidate, "content", "parts")):
+            call = part.get("functionCall")
+            if isinstance(call, dict) and call.get("args") is None:
+                call["args"] = {}
+
+
+def _objects(value: Any) -> list[dict[str, Any]]:
+    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
 
 
 def _checking(response: Any, done: Callable[[], None]) -> Callable[[], Any]:
@@ -46,6 +64,8 @@ class Tap:
     def __init__(self) -> None:
         self.finish: str | None = None
         """The provider's own finish reason; None means that it sent none."""
+        self.told = ""
+        """What the provider said about that, for a person."""
         self.usage: Any = None
         """The last usage that the provider reported."""
         self.exhausted = False
@@ -97,10 +117,13 @@ class Tap:
         """
 
         def parser(*arguments: Any, **keywords: Any) -> Any:
-            found = native_finish(keywords.get("chunk", arguments[0] if arguments else None))
+            chunk = keywords.get("chunk", arguments[0] if arguments else None)
+            found = native_finish(chunk)
             if found is not None:
                 self._native = True
                 self.finish = found or self.finish
+                self.told = _of_candidate(chunk, "finishMessage") or self.told
+                with_inputs(chunk)
             return parse(*arguments, **keywords)
 
         return parser
