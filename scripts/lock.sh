@@ -8,3 +8,4 @@ compile() {
 }
 compile requirements/bootstrap.in --output-file requirements/bootstrap.lock
 compile --extra lab --extra test --extra check pyproject.toml requirements/dev.in --output-file requirements/dev.lock
+compile requirements/proxy.in --output-file requirements/proxy.lock

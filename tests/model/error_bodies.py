@@ -129,6 +129,10 @@ LLAMA_CPP = (
     Refusal("tgi", "openai", 422, _json({"error": "Input validation error: `inputs` tokens + `max_new_tokens` must be <= 4096. Given: 5000 `inputs` tokens and 100 `max_new_tokens`", "error_type": "validation"}), "overflow", "Input validation error"),
 )  # fmt: skip
 
+GROUP_TAIL = (
+    "\n\nLiteLLM: model group 'good' failed with the error above. No fallback was attempted."
+)
+
 LITELLM_PROXY = (
     Refusal("no group", "openai", 400, _json({"error": {"message": "{'error': '/chat/completions: Invalid model name passed in model=gpt-9. Call `/v1/models` to view available models for your key.'}", "type": "None", "param": "None", "code": "400"}}), "api", "Invalid model name passed in model=gpt-9"),
     Refusal("wrapped", "openai", 400, _json({"error": {"message": "litellm.BadRequestError: OpenAIException - Unknown parameter: 'foo'" + LITELLM_TAIL, "type": None, "param": None, "code": "400"}}), "api", "Unknown parameter: 'foo'"),
@@ -136,6 +140,11 @@ LITELLM_PROXY = (
     Refusal("printed", "openai", 401, _json({"error": {"message": "Error code: 401 - {'error': {'message': 'Incorrect API key provided: none.', 'type': 'invalid_request_error', 'param': None, 'code': 'invalid_api_key'}}", "type": "auth_error", "param": None, "code": "401"}}), "auth", "Incorrect API key provided: none"),
     Refusal("virtual key", "openai", 401, _json({"error": {"message": "Authentication Error, Invalid proxy server token passed. Received API Key = sk-...abcd, Key Hash (Token) =88dc28d0f030c55ed4ab77ed8faf098196cb1c05df778539800c9f1243fe6b4b. Unable to find token in cache or `LiteLLM_VerificationTokenTable`", "type": "token_not_found_in_db", "param": "key", "code": "401"}}), "auth", "Invalid proxy server token"),
     Refusal("budget", "openai", 400, _json({"error": {"message": "Budget has been exceeded! Current cost: 10.1, Max budget: 10.0", "type": "budget_exceeded", "param": None, "code": "400"}}), "api", "Budget has been exceeded"),
+    Refusal("no database", "openai", 400, _json({"error": {"message": "No connected db.", "type": "no_db_connection", "param": None, "code": "400"}}), "auth", "No connected db"),
+    Refusal("after a group", "openai", 500, _json({"error": {"message": "litellm.InternalServerError: InternalServerError: OpenAIException - Connection error." + GROUP_TAIL, "type": None, "param": None, "code": "500"}}), "api", "answered 500: Connection error. Wait", again=True),
+    Refusal("group limit", "openai", 429, _json({"error": {"message": "litellm.RateLimitError: RateLimitError: OpenAIException - Slow down." + GROUP_TAIL, "type": "throttling_error", "param": None, "code": "429"}}), "api", "answered 429: Slow down. Wait", again=True),
+    Refusal("group overflow", "openai", 400, _json({"error": {"message": "litellm.ContextWindowExceededError: litellm.BadRequestError: ContextWindowExceededError: OpenAIException - This model's maximum context length is 8192 tokens.\nmodel=good. context_window_fallbacks=None. fallbacks=None.\n\nSet 'context_window_fallback' - https://docs.litellm.ai/docs/routing#fallbacks" + GROUP_TAIL, "type": None, "param": None, "code": "400"}}), "overflow", "maximum context length is 8192 tokens."),
+    Refusal("unreachable", "anthropic", 500, _json({"error": {"message": "litellm.InternalServerError: Cannot connect to host 127.0.0.1:9 ssl:<ssl.SSLContext object at 0x7f7117b33ec0> [Connect call failed ('127.0.0.1', 9)]" + GROUP_TAIL, "type": None, "param": None, "code": "500"}}), "api", "Cannot connect to host 127.0.0.1:9 [Connect call failed", again=True),
     Refusal("cooldown", "openai", 429, _json({"error": {"message": "No deployments available for selected model, Try again in 5 seconds. Passed model=gpt-4o. pre-call-checks=False, cooldown_list=[]", "type": "None", "param": "None", "code": "429"}}), "api", "No deployments available", again=True),
 )  # fmt: skip
 

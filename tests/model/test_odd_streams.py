@@ -104,3 +104,18 @@ async def test_an_error_in_the_stream_is_the_servers_own_and_no_broken_connectio
     assert error.message == (
         f"http://{host} {told}: Overloaded. Wait a while, or choose another model with --model."
     )
+
+
+@pytest.mark.parametrize("begun", [False, True])
+async def test_any_error_in_the_stream_names_the_address_and_may_pass(*, begun: bool) -> None:
+    """A proxy says so in a stream what went wrong behind it, in whatever words."""
+    failed = '{"type": "error", "error": {"type": "api_error", "message": "Event has no kind"}}'
+    before = [json.dumps(one) for one in BEGUN["anthropic"]] if begun else []
+    sent = lines("anthropic", [*before, failed])
+    async with serving(answer(sent, kind="text/event-stream")) as host:
+        _, error = await run(request(info("anthropic", api_base=f"http://{host}")))
+
+    assert isinstance(error, ApiError)
+    assert error.message.startswith(f"http://{host} ")
+    assert "Event has no kind. Wait a while" in error.message
+    assert error.retryable

@@ -46,7 +46,7 @@ ENVIRONMENT = {
 NAMES = {"bedrock": "anthropic.claude-3-5-sonnet-20240620-v1:0"}
 BASES = {"openai": "/v1", "hosted_vllm": "/v1", "gemini": "/v1beta", "mistral": "/v1"}
 NOT_FOR_PEOPLE = re.compile(
-    r"</?[a-zA-Z!][^>]*>|\{'|\{\"|b'|litellm\.|Traceback|Exception - |Received Model Group"
+    r"</?[a-zA-Z!][^>]*>|\{'|\{\"|b'|litellm\.|Traceback|Exception - |Received Model Group|model group|object at 0x|_fallback"
 )
 SENTENCE = re.compile(r"(Check|Set|Wait|Change|Ask|Add|Raise|Write|Look|Start) ")
 
@@ -106,6 +106,24 @@ async def test_a_refusal_says_who_answered_what_and_what_to_do(case: Refusal) ->
 def test_the_table_holds_sixty_bodies_of_many_servers() -> None:
     assert len(REFUSALS) >= 60
     assert len({case.wire for case in REFUSALS}) >= 8
+
+
+async def test_a_model_that_a_gateway_does_not_know_is_a_name_to_be_checked() -> None:
+    case = next(one for one in REFUSALS if one.name == "no group")
+    async with serving(answer(case.body, status=case.status)) as host:
+        error = await asked(case.wire, f"http://{host}/v1")
+
+    assert error is not None
+    assert error.message.endswith("Check the model's name: %agent models lists what can be used.")
+
+
+async def test_a_budget_that_is_spent_at_a_gateway_is_not_asked_for_again() -> None:
+    case = next(one for one in REFUSALS if one.name == "budget")
+    async with serving(answer(case.body, status=case.status)) as host:
+        error = await asked(case.wire, f"http://{host}/v1")
+
+    assert error is not None
+    assert error.message.startswith("The account at 'openai' has no quota left. Raise it there")
 
 
 WIRES = pytest.mark.parametrize("wire", ["openai", "anthropic", "gemini"])

@@ -43,9 +43,11 @@ PROVIDER_PREFIX = re.compile(r"^[A-Za-z]\w*(?:Exception|Error)\s*-\s*")
 STATUS_PREFIX = re.compile(r"^Error code: \d+ - ")
 ADVICE = re.compile(
     r"\.? Handle with `litellm\.\w+`\.?|\.? ?Received Model Group=.*|\n?Available Model Group Fallbacks=.*"
-    r"|\s*LiteLLM Retried: \d+ times.*|\s*Traceback \(most recent call last\):\n.*",
+    r"|\s*LiteLLM Retried: \d+ times.*|\s*LiteLLM: model group .*|\s*model=\S+\. context_window_fallbacks=.*|\s*Traceback \(most recent call last\):\n.*",
     re.DOTALL,
 )
+OBJECT = re.compile(r"\s*(?:\w+:)?<[\w.]+ object at 0x[0-9a-f]+>")
+"""How Python prints what has no words."""
 BYTES = re.compile(r"^b(['\"])(.*)\1$", re.DOTALL)
 
 
@@ -95,9 +97,12 @@ def _read(text: str, depth: int) -> ErrorBody:
 def unwrapped(text: str) -> str:
     """Take off what litellm and SDKs put around a server's own words."""
     text = text.strip()
-    for prefix in (CLASS_PREFIX, PROVIDER_PREFIX, CLASS_PREFIX, STATUS_PREFIX):
-        text = prefix.sub("", text)
-    text = ADVICE.sub("", text).strip()
+    before = None
+    while before != text:
+        before = text
+        for prefix in (CLASS_PREFIX, PROVIDER_PREFIX, STATUS_PREFIX):
+            text = prefix.sub("", text)
+    text = OBJECT.sub("", ADVICE.sub("", text)).strip()
     found = BYTES.match(text)
     if found:
         try:

@@ -3,6 +3,7 @@
 Pure; ``errors`` decides what kind of failure it is.
 """
 
+import re
 from urllib.parse import urlsplit, urlunsplit
 
 from palimpsest.model.providers import credentials
@@ -13,6 +14,10 @@ UNKNOWN_MODEL_CODES = frozenset(
     {"model_not_found", "not_found_error", "DeploymentNotFound", "unknown_model", "NotFoundError"}
 )
 WAIT = "Wait a while, or choose another model with --model."
+UNKNOWN_MODEL_WORDS = re.compile(
+    r"invalid model name|(?:unknown|no such) model\b|\bmodel\b.{0,80}\b(?:was not found|not found|does not exist)",
+    re.IGNORECASE,
+)
 SENTENCE_ENDS = (".", "!", "?", "…", ")")
 
 
@@ -35,7 +40,7 @@ def place(provider: str, url: str | None) -> str:
 
 def sentence(text: str) -> str:
     """End a text as a sentence ends."""
-    text = text.strip()
+    text = text.strip().rstrip(" :")
     return text if not text or text.endswith(SENTENCE_ENDS) else f"{text}."
 
 
@@ -50,16 +55,17 @@ def refused(
 ) -> str:
     """Say that a server refused a request, and what to do; ``passing`` where time may help."""
     heading = f"{where} answered {status}" if status is not None else f"{where} answered"
-    do = WAIT if passing and status is None else advice(status, code, page=page)
+    unknown = code in UNKNOWN_MODEL_CODES or UNKNOWN_MODEL_WORDS.search(said) is not None
+    do = WAIT if passing and status is None else advice(status, page=page, unknown=unknown)
     return f"{sentence(f'{heading}: {said}' if said else heading)} {do}"
 
 
-def advice(status: int | None, code: str | None, *, page: bool) -> str:
-    """Return the one thing to do about a refusal."""
+def advice(status: int | None, *, page: bool = False, unknown: bool = False) -> str:
+    """Return the one thing to do about a refusal; ``unknown`` where the model is not known there."""
     busy = status is not None and (status == BUSY or status >= SERVER_ERROR)
     if page and not busy and status != FORBIDDEN:
         return "Check the address in api_base, which ends in /v1 for most servers: no model server answers there."
-    if code in UNKNOWN_MODEL_CODES:
+    if unknown and not busy:
         return UNKNOWN_MODEL
     match status:
         case 404:

@@ -51,6 +51,8 @@ AUTH_CODES = frozenset(
         "InvalidSignatureException",
         "ExpiredTokenException",
         "MissingAuthenticationTokenException",
+        # A proxy of litellm without a database knows one key, and looks others up there.
+        "no_db_connection",
         "IncompleteSignatureException",
     }
 )
@@ -186,7 +188,7 @@ def _is_connection(seen: Seen) -> bool:
         "APITimeoutError",
         "DecodingError",
     }
-    return seen.answered or seen.mid_stream or bool(seen.classes & names)
+    return seen.answered or seen.streamed or bool(seen.classes & names)
 
 
 def _unanswered(reason: Unanswered, seen: Seen) -> ApiError:
@@ -202,7 +204,7 @@ def _is_retryable(seen: Seen, code: str | None, refusals: Refusals) -> bool:
     if code in HOPELESS_CODES:
         return False
     status = seen.status
-    if not seen.answered and (seen.mid_stream or _is_connection(seen)):
+    if not seen.answered and _is_connection(seen):
         return status is None or status in RETRYABLE_STATUS or status >= SERVER_ERROR
     if status is not None and (status in RETRYABLE_STATUS or status >= SERVER_ERROR):
         return True
@@ -212,7 +214,7 @@ def _is_retryable(seen: Seen, code: str | None, refusals: Refusals) -> bool:
 def _spoken(seen: Seen, provider: str, where: str, code: str | None, *, passing: bool) -> str:
     if seen.silent and not seen.answered:
         return silent_sentence(provider, where)
-    if code in {"insufficient_quota", NO_CREDIT}:
+    if code in {"insufficient_quota", "budget_exceeded", NO_CREDIT}:
         return money_sentence(provider, where, seen.message, code)
     if seen.unreadable:
         return unreadable_sentence(provider, where)

@@ -28,6 +28,7 @@ HOPELESS_CODES = frozenset(
     {
         NO_CREDIT,
         "insufficient_quota",
+        "budget_exceeded",
         "usage_not_included",
         "invalid_prompt",
         "billing_hard_limit_reached",

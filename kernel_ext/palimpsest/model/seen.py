@@ -88,6 +88,8 @@ class Seen:
     body: str | None
     page: bool
     """A web page came, or something else that no model server says."""
+    streamed: bool
+    """It came while the answer was read, perhaps before its first word."""
     mid_stream: bool
     unreadable: bool
     """An event of the stream could not be read."""
@@ -126,6 +128,7 @@ def read(exception: BaseException) -> Seen:
         headers=_headers(causes),
         body=scrub(json.dumps(found.value))[:LONGEST_BODY] if found.value else None,
         page=found.page or (otherwise is not None and found.value is None),
+        streamed=core is not exception,
         mid_stream=mid_stream and otherwise is None,
         unreadable=core is not exception and otherwise is None and _is_unreadable(causes),
         broken=any(_is_of_network(one) for one in causes),
