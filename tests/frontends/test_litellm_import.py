@@ -50,12 +50,14 @@ def test_a_kernel_in_which_the_rehearsal_answers_never_imports_litellm(tmp_path:
         (KEY, {}, ["litellm"]),
         (SERVER, {}, ["litellm"]),
         ({}, {"model": "anthropic/claude-sonnet-4-5"}, ["litellm"]),
+        ({}, {"models": {"own/qwen": {"api_base": "http://127.0.0.1:1/v1"}}}, ["litellm"]),
+        ({}, {"models": {"openai/gpt-5.1": {"window": 100_000}}}, []),
         (KEY, {"model": "rehearsal/rules"}, []),
     ],
 )
 def test_an_application_imports_it_early_where_a_provider_is_likely_to_answer(
     environment: dict[str, str],
-    settings: dict[str, str],
+    settings: dict[str, Any],
     imports: list[str],
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
