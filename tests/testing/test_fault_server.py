@@ -120,7 +120,7 @@ def test_a_connection_without_a_request_is_not_counted_and_ends_with_the_server(
         stray.sendall(b"\xff" + bytes(8) + b"\x7f")
         with urllib.request.urlopen(f"{server.openai_base}/models") as answer:
             assert answer.status == 200
-        assert server.open_connections == 0
+        assert server.wait_until(lambda: server.open_connections == 0)
     with stray:
         assert stray.recv(10) == b""
 
