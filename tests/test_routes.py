@@ -103,7 +103,7 @@ def test_no_record_and_no_command_is_left_out() -> None:
     page = PAGE.read_text(encoding="utf-8")
 
     assert told == set(EVENT_MODELS)
-    pages_own = {"watch", "unwatch", "close", "rename", "picture"}
+    pages_own = {"watch", "unwatch", "close", "put-back", "rename", "picture"}
     assert set(COMMAND_MODELS) - named == pages_own
     assert {"watch", "unwatch"} <= set(names(page))
 

@@ -391,14 +391,40 @@ def test_the_end_of_a_segment_that_its_cell_did_not_hear_is_made_again(page: Ker
     assert bundle["text/markdown"].strip()
 
 
+DRAWS = """from PIL import Image
+display(Image.new('RGB', (40, 30), 'red'))
+print('drawn')"""
+
+
+def test_the_outputs_of_a_turn_are_made_again_as_its_cell_had_them(page: Kernel) -> None:
+    page.script(f"says('Let me.').calls('python', code={DRAWS!r})", "says('It is *red*.')")
+    run = page.run("%%agent -y\ngo")
+    mime = "application/vnd.palimpsest.segment+json"
+    saved = [one["data"] for one in run.outputs()]
+    first = saved[0][mime]
+
+    page.request(type="put-back", id="back-1", session=first["session"], turn=first["turn"])
+    made = outcome(page, "back-1")["outputs"]
+
+    assert [one["output_type"] for one in made] == ["display_data"] * 3
+    shown = [one["data"] for one in made]
+    assert shown[1]["image/png"].strip() == saved[1]["image/png"].strip()
+    for again, was in ((shown[0], saved[0]), (shown[2], saved[2])):
+        assert again["text/markdown"] == was["text/markdown"]
+        assert again["text/plain"] == was["text/plain"]
+        assert again[mime] | {"seq": was[mime]["seq"]} == was[mime]
+
+
 def test_a_turn_that_is_not_there_is_named(page: Kernel) -> None:
     page.script("says('one')")
     page.run("%%agent\nhi")
     session = page.request(type="hello", protocol=1)["session"]["session"]
 
     page.request(type="close", id="close-2", session=session, turn="msg_no", start={"part": 0})
+    page.request(type="put-back", id="back-2", session=session, turn="msg_no")
 
     assert "msg_no" in outcome(page, "close-2")["error"]
+    assert "msg_no" in outcome(page, "back-2")["error"]
 
 
 def test_a_page_tries_a_failed_turn_again(page: Kernel) -> None:

@@ -6,7 +6,6 @@ on iopub is safe from any), only while a page watches, and belong to no cell.
 """
 
 import asyncio
-import os
 import threading
 import time
 from collections import OrderedDict
@@ -17,7 +16,7 @@ from pydantic import BaseModel, ValidationError
 
 from palimpsest import __version__
 from palimpsest.frontends import allow_channel, reverting
-from palimpsest.frontends.closing import closed_bundle
+from palimpsest.frontends.closing_channel import ClosingChannel
 from palimpsest.frontends.giving_channel import GivingChannel
 from palimpsest.frontends.guests_channel import GuestsChannel
 from palimpsest.frontends.magic import current_notebook, rename_notebook
@@ -34,7 +33,6 @@ from palimpsest.frontends.protocol import (
     AnswerQuestion,
     Cancel,
     Choose,
-    CloseSegment,
     Command,
     CommandBase,
     CommandReply,
@@ -67,13 +65,11 @@ from palimpsest.frontends.pump import Pump
 from palimpsest.frontends.running_channel import RunningChannel
 from palimpsest.frontends.shelf_channel import ShelfChannel
 from palimpsest.frontends.turn import FrontendServices, without_cell
-from palimpsest.render.story import Notes
 from palimpsest.session.api import Answer, KernelSession, PromptOptions
 from palimpsest.session.unattended import AWAY_SECONDS
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.events import Record
 from palimpsest.transcript.messages import Origin
-from palimpsest.transcript.scrub import scrub, secret_values
 from palimpsest.transcript.values import Reply
 
 GREETING_SECONDS = 1.0
@@ -148,7 +144,6 @@ class Channel:
             Cancel: self._cancel,
             Withdraw: self._withdraw,
             Resync: self._resync,
-            CloseSegment: self._close_segment,
             ListChoices: self._choices,
             OpenSession: self._open,
             NewSession: self._new,
@@ -161,6 +156,7 @@ class Channel:
             Revert: self._revert,
         }
         """What takes its time, done on the engine."""
+        self._work |= ClosingChannel(self).work
         self._work |= ShelfChannel(services, self).work
         self._work |= GivingChannel(services, self).work
         self._work |= GuestsChannel(services, self).work
@@ -340,19 +336,6 @@ class Channel:
             lambda: list(records_since(session, after, command.id))
         ):
             self._publish(told)
-
-    async def _close_segment(self, command: CloseSegment) -> None:
-        session = await self._session(command.session)
-        values = secret_values(os.environ)
-
-        def close() -> dict[str, Any]:
-            notes = Notes.of(session.records_after(max(command.first_seq - 1, 0)))
-            return closed_bundle(
-                command, session.snapshot(), notes, lambda text: scrub(text, values)
-            )
-
-        made = await asyncio.to_thread(close)
-        self._publish(OutcomeNotice(id=command.id, bundle=made))
 
     async def _choices(self, command: ListChoices) -> None:
         made = await asyncio.to_thread(choices_of, self._services)

@@ -199,6 +199,14 @@ class CloseSegment(CommandBase):
     first_seq: int = 0
 
 
+class PutBack(CommandBase):
+    """Make the outputs of a turn's cell again, where the notebook no longer has them."""
+
+    type: Literal["put-back"] = "put-back"
+    session: str
+    turn: str
+
+
 class ListChoices(CommandBase):
     """List the models and agents that can answer here."""
 
@@ -416,6 +424,7 @@ Command = Annotated[
     | Withdraw
     | Resync
     | CloseSegment
+    | PutBack
     | ListChoices
     | ListSettings
     | ShowStorage
@@ -736,6 +745,8 @@ class OutcomeNotice(Value):
     """A ``data:`` address, small enough for a page."""
     bundle: dict[str, Any] | None = None
     """A segment in its last form, by MIME type."""
+    outputs: tuple[dict[str, Any], ...] | None = None
+    """The outputs of a turn's cell, as a notebook saves them."""
     file: GivenFile | None = None
     """What ``share`` or ``export`` wrote."""
     imported: tuple[ImportedRow, ...] | None = None

@@ -5,15 +5,18 @@ import type { JupyterFrontEnd } from '@jupyterlab/application';
 import type { ISessionContext } from '@jupyterlab/apputils';
 import type { INotebookTracker } from '@jupyterlab/notebook';
 import type { TranslationBundle } from '@jupyterlab/translation';
+import type { IOutput } from '@jupyterlab/nbformat';
 import type { ILink } from '../kernel/link';
 import type { Links } from '../kernel/links';
+import { putInto, SeenCells } from '../notebook/putBack';
 import type {
   AllowanceRow,
   Choices,
   PromptAdmitted
 } from '../protocol/generated';
+import { lost, type ILost } from '../state/lost';
 import type { IReadable, ISessionView } from '../state/store';
-import { EMPTY } from '../state/transcript';
+import { EMPTY, type ITranscript } from '../state/transcript';
 import type { WishAction } from '../state/wishes';
 import type { ReplyAnswer, ReplyScope } from '../views/actions';
 import {
@@ -43,6 +46,13 @@ export class PanelModel implements IChatActions, IReadable<IChatState> {
   private readonly _readers = new Set<() => void>();
   private readonly _loading = new Set<string>();
   private readonly _moves = new Moves();
+  private readonly _cells: SeenCells;
+  /** What the notebook does not show, and what that was found from. */
+  private _lost: {
+    from: readonly unknown[];
+    found: ReadonlyMap<string, ILost>;
+    turns: ReadonlySet<string>;
+  } = { from: [], found: new Map(), turns: new Set() };
   private _sendKey: SendKey = 'Enter';
   /** What went wrong, and with whose notebook. */
   private _failure: { key: string; text: string } | null = null;
@@ -62,6 +72,9 @@ export class PanelModel implements IChatActions, IReadable<IChatState> {
     links: Links,
     private readonly _words: TranslationBundle
   ) {
+    this._cells = new SeenCells(() => {
+      this._changed();
+    });
     this._front = new Front(tracker, links, this._changed);
     this._changed();
   }
@@ -137,6 +150,24 @@ export class PanelModel implements IChatActions, IReadable<IChatState> {
   revert: RequestRevert = async (action, target = '', overwrite = []) => {
     const fields = this._named({ action, target, overwrite: [...overwrite] });
     return (await this._front.link?.outcome('revert', fields)) ?? {};
+  };
+
+  // Handed down by itself, so it is bound to the model.
+  putBack = async (turn: string): Promise<string> => {
+    const { link, panel } = this._front;
+    const one = this._lost.found.get(turn);
+    const session = this._session?.head.session;
+    if (panel === null || link === null || one === undefined) {
+      return '';
+    }
+    const { error, outputs } = await link.outcome('put-back', {
+      session,
+      turn
+    });
+    if (outputs !== undefined && !panel.isDisposed) {
+      putInto(panel, one, outputs as unknown as IOutput[]);
+    }
+    return error ?? '';
   };
 
   readonly share = sharing(() => this._front.link);
@@ -255,6 +286,7 @@ export class PanelModel implements IChatActions, IReadable<IChatState> {
 
   dispose(): void {
     this._front.dispose();
+    this._cells.dispose();
     this._readers.clear();
   }
 
@@ -370,6 +402,7 @@ export class PanelModel implements IChatActions, IReadable<IChatState> {
       transcript: session?.transcript ?? EMPTY,
       arriving: session?.known !== true,
       readOnly: session?.head.read_only ?? false,
+      lost: this._lostNow(session?.transcript),
       failure:
         [
           failure,
@@ -385,6 +418,27 @@ export class PanelModel implements IChatActions, IReadable<IChatState> {
       });
     }
   };
+
+  /** Returns the same set while nothing changed, so that nothing is drawn anew. */
+  private _lostNow(transcript: ITranscript = EMPTY): ReadonlySet<string> {
+    this._cells.follow(this._front.panel);
+    const { cells, isSettled } = this._cells;
+    const { places, session, status } = transcript;
+    const busy = status.type !== 'idle';
+    // Every word of an answer makes new places, and no turn that is over.
+    const from = [cells, busy || places, session?.id, session?.notebook];
+    const before = this._lost;
+    if (isSettled && from.some((one, index) => one !== before.from[index])) {
+      const found =
+        cells === null ? new Map<string, ILost>() : lost(transcript, cells);
+      const isSame =
+        found.size === before.turns.size &&
+        [...found.keys()].every(turn => before.turns.has(turn));
+      const turns = isSame ? before.turns : new Set(found.keys());
+      this._lost = { from, found, turns };
+    }
+    return this._lost.turns;
+  }
 
   private _where(front: Front): Where {
     const kernel = front.context?.session?.kernel;

@@ -67,6 +67,7 @@ export type Command =
   | NewSession
   | OpenSession
   | Prompt
+  | PutBack
   | Queue
   | Rename
   | Resync
@@ -1442,6 +1443,12 @@ export interface OutcomeNotice {
   bundle?: {
     [k: string]: unknown;
   };
+  /**
+   * The outputs of a turn's cell, as a notebook saves them.
+   */
+  outputs?: {
+    [k: string]: unknown;
+  }[];
   file?: GivenFile;
   imported?: ImportedRow[];
   unreadable?: Unreadable[];
@@ -1945,6 +1952,15 @@ export interface PromptDelivered {
    * None when the prompt was withdrawn before it was delivered.
    */
   message_id?: string;
+}
+/**
+ * Make the outputs of a turn's cell again, where the notebook no longer has them.
+ */
+export interface PutBack {
+  id: string;
+  type: 'put-back';
+  session: string;
+  turn: string;
 }
 /**
  * Nobody answered.

@@ -3,6 +3,7 @@
  */
 import {
   useEffect,
+  useMemo,
   useRef,
   type FocusEvent,
   type KeyboardEvent,
@@ -21,6 +22,7 @@ import { chosenFor, useDrafts } from './drafts';
 import { Head } from './head';
 import { ChatProvider, type IChatActions, type IChatState } from './model';
 import { EmptyState } from './notice';
+import { PutBackProvider, type IPutBack } from './putBack';
 import { Queued } from './queued';
 import { TodoStrip } from './todo';
 import { RevertProvider, TakenBack } from './revert';
@@ -40,6 +42,15 @@ export function Chat({ state, actions }: IChatProps) {
   const focus = useKeptFocus(place);
   const drafts = useDrafts(state.key);
   const taken = takenBack(transcript);
+  const { lost } = state;
+  const { putBack } = actions;
+  const back = useMemo(
+    (): IPutBack | null =>
+      lost === undefined || putBack === undefined
+        ? null
+        : { turns: lost, putBack },
+    [lost, putBack]
+  );
   const canRevert = !state.readOnly && !isBusy(transcript);
   return (
     <ChatProvider value={actions}>
@@ -59,23 +70,25 @@ export function Chat({ state, actions }: IChatProps) {
                 value={canRevert ? (actions.revert ?? null) : null}
               >
                 <ChooseProvider value={state.readOnly ? null : actions.choose}>
-                  <Transcript
-                    key={state.key}
-                    transcript={transcript}
-                    readOnly={state.readOnly}
-                    empty={state.arriving === true ? null : undefined}
-                  >
-                    <Queued
-                      prompts={transcript.inbox}
-                      running={isBusy(transcript)}
-                      onEdit={prompt => {
-                        drafts.giveBack(prompt.text, chosenFor(prompt));
-                        place.current
-                          ?.querySelector<HTMLElement>('.plm-Composer-field')
-                          ?.focus();
-                      }}
-                    />
-                  </Transcript>
+                  <PutBackProvider value={back}>
+                    <Transcript
+                      key={state.key}
+                      transcript={transcript}
+                      readOnly={state.readOnly}
+                      empty={state.arriving === true ? null : undefined}
+                    >
+                      <Queued
+                        prompts={transcript.inbox}
+                        running={isBusy(transcript)}
+                        onEdit={prompt => {
+                          drafts.giveBack(prompt.text, chosenFor(prompt));
+                          place.current
+                            ?.querySelector<HTMLElement>('.plm-Composer-field')
+                            ?.focus();
+                        }}
+                      />
+                    </Transcript>
+                  </PutBackProvider>
                 </ChooseProvider>
                 {taken !== null && <TakenBack taken={taken} />}
               </RevertProvider>

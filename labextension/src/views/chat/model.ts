@@ -43,6 +43,8 @@ export interface IChatState {
   arriving?: boolean;
   /** Another kernel writes this session. */
   readOnly: boolean;
+  /** The turns of cells that the notebook does not show. */
+  lost?: ReadonlySet<string>;
   /** What went wrong, in one sentence; empty when nothing did. */
   failure: string;
   sendKey: SendKey;
@@ -90,6 +92,8 @@ export interface IChatActions extends IActions {
   choose: EditContext;
   /** Takes back, undoes that, makes it final, or only looks. */
   revert?: RequestRevert;
+  /** Writes the answer of a turn into the notebook; resolves to what hindered it, or to nothing. */
+  putBack?: (turn: string) => Promise<string>;
   /** Makes a session a page that can be passed on, and takes it back. */
   share?: IShare;
   /** Writes a session to a file, and brings sessions in from one. */

@@ -18,6 +18,7 @@ import { Segment } from '../segment';
 import { Words } from '../words';
 import { Wished } from '../wish';
 import { ForkHere } from './fork';
+import { PutBack } from './putBack';
 import { RevertTo } from './revert';
 
 export interface ITurnProps {
@@ -89,6 +90,7 @@ export const Turn = memo(
               )}
             </div>
             <Words text={turn.prompt} />
+            {taken !== 'whole' && !live && <PutBack target={turn.key} />}
             {turn.attached.map(part => (
               <Plain key={part.id} part={part} />
             ))}
