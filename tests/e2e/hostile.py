@@ -44,7 +44,8 @@ FOUND = r"""([where, content]) => {
   // What JupyterLab and we add to content, exactly by name.
   const own = one =>
     one.closest('mjx-container') !== null ||
-    one.matches('.todo li > span[role="img"], .page pre[tabindex="0"]') ||
+    one.matches('.todo li > span[role="img"], .page :is(pre, div.wide)[tabindex="0"]') ||
+    one.matches('[data-scrolls][tabindex="0"][role="group"]') ||
     one.matches('a.jp-InternalAnchorLink, a[data-commandlinker-command="' + LABS + '"]');
   const bad = [];
   const say = (why, one) => bad.push(why + ': ' + one.outerHTML.slice(0, 200));

@@ -37,6 +37,13 @@ MOST_LINES = 24
 """A call with more lines begins closed: its row says what it was about."""
 
 ANSWER_LEVEL = 3
+ROOM_CHARS = 32
+"""What is longer does not fit into 280 pixels, where it has to be scrolled; a page without scripts cannot measure."""
+CELL_CHARS = 3
+"""What the room around the words of a table's cell takes."""
+_TABLE = re.compile(r"<table>.*?</table>", re.DOTALL)
+_PRE = re.compile(r"(<pre)(\b[^>]*>)(.*?)</pre>", re.DOTALL)
+_TAG = re.compile(r"<[^>]*>")
 _HEADING = re.compile(r"<(?P<end>/?)h(?P<level>[3-6])>")
 _TODOS = {
     "pending": ("☐", "open"),
@@ -64,14 +71,24 @@ nav a { text-decoration: none; } nav a:hover, nav a:focus-visible { text-decorat
 .prompt { margin-top: 40px; } .prompt h2 { color: var(--accent); font-size: 12px; }
 .prompt h2 time, .prompt h2 a { font-weight: 400; color: var(--muted); margin-left: 8px; }
 .answer > h3 { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
-.said { overflow-wrap: anywhere; } .said table { display: block; overflow-x: auto; }
+.said { overflow-wrap: anywhere; } .said :is(th, td) { overflow-wrap: normal; word-break: normal; }
+.said > :is(table, .wide, pre) { margin: 8px 0; } .wide { overflow-x: auto; } .wide table { display: table; overflow: visible; max-width: none; }
+.wide, pre { --ground: var(--page); --cover: 26px 100% local; --edge: 10px 100% scroll;
+  background:
+    linear-gradient(to right, var(--ground) 40%, transparent) 0 0 / var(--cover),
+    linear-gradient(to left, var(--ground) 40%, transparent) 100% 0 / var(--cover),
+    linear-gradient(to right, var(--more), transparent) 0 0 / var(--edge),
+    linear-gradient(to left, var(--more), transparent) 100% 0 / var(--edge), var(--ground);
+  background-repeat: no-repeat; }
+pre { --ground: var(--code); } .call pre.output { --ground: var(--page); }
+.wide, pre { --more: color-mix(in srgb, var(--text) 22%, transparent); }
 .under { border: 1px dashed var(--scraped); border-radius: 6px; font-size: 13px;
   background: repeating-linear-gradient(135deg, transparent 0 7px, var(--strokes) 7px 8px); }
 .under > summary { padding: 5px 12px; } .under > summary::before { color: var(--scraped); }
 .under > pre { border-top: 1px dashed var(--scraped); border-radius: 0 0 6px 6px; }
 .file { font-size: 13px; } .file pre { margin-top: 4px; }
 figcaption { color: var(--muted); font-size: 12px; }
-pre { tab-size: 4; } pre:focus-visible { outline: 2px solid var(--accent); outline-offset: -2px; }
+pre { tab-size: 4; } :is(pre, .wide):focus-visible { outline: 2px solid var(--accent); outline-offset: -2px; }
 footer { margin-top: 48px; padding-top: 12px; border-top: 1px solid var(--line); }
 footer p { color: var(--muted); font-size: 12px; margin: 4px 0; max-width: 72ch; }
 @media (max-width: 480px) {
@@ -79,6 +96,9 @@ footer p { color: var(--muted); font-size: 12px; margin: 4px 0; max-width: 72ch;
   dl.facts { grid-template-columns: 1fr 1fr; gap: 8px 12px; } .answer { padding-left: 10px; }
   .row .subject { flex-basis: 45%; }
 }
+@media (forced-colors: active) { .wide, pre { animation: more linear; animation-timeline: scroll(self inline);
+  border: 0 double CanvasText; } }
+@keyframes more { 0%, 99% { border-right-width: 3px; } 100% { border-right-width: 0; } }
 @media print {
   :root { LIGHT }
   details::details-content { content-visibility: visible; height: auto; opacity: 1; display: block; }
@@ -263,9 +283,10 @@ class _Body:
                 )
             case "text":
                 text = html.escape(clean(shown.content))
+                listing = _scrollable(f"<pre><code>{text}</code></pre>")
                 return (
                     f'<details class="thought file"><summary>{name} ({mime}){note}</summary>'
-                    f'<pre tabindex="0"><code>{text}</code></pre></details>'
+                    f"{listing}</details>"
                 )
             case "file":
                 return (
@@ -300,10 +321,35 @@ def _closed(made: str, call: OutlineCall) -> str:
 
 
 def _scrollable(made: str) -> str:
-    """Let long lines be scrolled by keyboard."""
-    return made.replace("<pre>", '<pre tabindex="0">').replace(
-        "<pre class", '<pre tabindex="0" class'
-    )
+    """Let what may be wider than a phone be scrolled by keyboard, under a name."""
+    boxed = _TABLE.sub(_boxed, made)
+    return _PRE.sub(_reached, boxed)
+
+
+def _boxed(match: re.Match[str]) -> str:
+    table = match[0]
+    columns = zip(*(_lengths(row) for row in table.split("</tr>")[:-1]), strict=False)
+    wide = sum(max(column) + CELL_CHARS for column in columns) > ROOM_CHARS
+    return f'<div class="wide" {_stop("Table")}>{table}</div>' if wide else table
+
+
+def _lengths(row: str) -> list[int]:
+    """Return how many characters each cell of a row has in its longest word."""
+    cells = re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row, re.DOTALL)
+    words = [html.unescape(_TAG.sub("", cell)).split() for cell in cells]
+    return [max(map(len, cell), default=0) for cell in words]
+
+
+def _reached(match: re.Match[str]) -> str:
+    opened, rest, text = match[1], match[2], match[3]
+    lines = html.unescape(_TAG.sub("", text)).split("\n")
+    if max(map(len, lines)) <= ROOM_CHARS:
+        return match[0]
+    return f"{opened} {_stop('Code')}{rest}{text}</pre>"
+
+
+def _stop(name: str) -> str:
+    return f'tabindex="0" role="group" aria-label="{name}"'
 
 
 def _stepped(made: str) -> str:

@@ -16,6 +16,7 @@ import {
 import { useEffect, useRef, type ComponentType } from 'react';
 import type { IconName, IHost } from '../views/host';
 import { disarm } from '../views/mounted';
+import { boxWide } from '../views/wide';
 import { careful, placeOf } from './careful';
 import { Diagram, isPlain } from './diagram';
 import { paced } from './paced';
@@ -107,6 +108,7 @@ function rendered(
           ? Promise.resolve()
           : made.renderModel(model).then(() => {
               disarm(made.node, local);
+              boxWide(made.node);
             })
       );
     }, [text]);

@@ -17,6 +17,7 @@ import type { WishAction } from '../state/wishes';
 import { ActionsProvider, type IActions } from '../views/actions';
 import { HostProvider, type IHost } from '../views/host';
 import { Segment } from '../views/segment';
+import { scrolls } from '../views/wide';
 import { ChooseProvider } from '../views/wish';
 import { labHost } from './host';
 import { Slots } from './slots';
@@ -196,12 +197,15 @@ function leaveKeys(): void {
   window.removeEventListener('keydown', keepKeys, true);
 }
 
-/** Enter and Space press a focused button; in command mode the notebook would take them. */
+/** Enter and Space press a focused button, arrows scroll; in command mode the notebook would take them. */
 function keepKeys(event: KeyboardEvent): void {
   const onButton = event.target instanceof HTMLButtonElement;
   const plain =
     !event.ctrlKey && !event.shiftKey && !event.metaKey && !event.altKey;
   if (onButton && plain && (event.key === 'Enter' || event.key === ' ')) {
+    event.stopPropagation();
+  }
+  if (plain && scrolls(event)) {
     event.stopPropagation();
   }
 }

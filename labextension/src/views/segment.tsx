@@ -29,6 +29,7 @@ import { PermissionPrompt } from './question';
 import { Step } from './step';
 import { Text } from './text';
 import { AskInput, Reads, Tool } from './tool';
+import { useWide } from './wide';
 import { ContextEditNote, Wished } from './wish';
 
 export interface ISegmentProps {
@@ -84,8 +85,10 @@ export function Segment({
   const changes = segment.changes ?? [];
   const newest = drawn.findLast(line => line.kind === 'tool')?.key;
   const ended = useMemo(() => stoppedWith(messages), [messages]);
+  const place = useWide<HTMLElement>();
   return (
     <section
+      ref={place}
       className="plm-Segment"
       // Not a landmark: an answer may stand in several segments of one name.
       role="group"

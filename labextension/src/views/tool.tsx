@@ -261,11 +261,7 @@ function Input({ part }: { part: ToolPart }) {
   const { Code, words } = useHost();
   const { text, language } = input(part);
   return (
-    <section
-      className="plm-Tool-input"
-      tabIndex={reach(text)}
-      aria-label={words.__('Input')}
-    >
+    <section className="plm-Tool-input" aria-label={words.__('Input')}>
       <Code text={text} language={language} />
     </section>
   );
@@ -297,7 +293,6 @@ function Output({
     <section
       ref={place}
       className="plm-Tool-output"
-      tabIndex={reach(`${text}\n${failed}`)}
       aria-label={words.__('Output')}
     >
       {text !== '' && <Printed text={text} />}
@@ -309,12 +304,6 @@ function Output({
       <Attachments files={files} />
     </section>
   );
-}
-
-/** What may be longer than its place is a stop for the keyboard, which scrolls it then. */
-function reach(text: string): 0 | undefined {
-  const isLong = /[^\n]{36}/.test(text) || text.split('\n', 13).length > 12;
-  return isLong ? 0 : undefined;
 }
 
 function stateOf(

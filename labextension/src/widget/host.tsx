@@ -5,6 +5,7 @@ import { AnsiUp } from 'ansi_up';
 import { useLayoutEffect, useRef, type ReactNode } from 'react';
 import type { IconName, IHost } from '../views/host';
 import { sanitize } from '../views/sanitize';
+import { boxWide } from '../views/wide';
 import { colour, drawMarkdown } from './markdown';
 
 /** Paths in a field of 24 by 24. */
@@ -92,7 +93,9 @@ function Drawn({ text, draw, as: Place }: IDrawnProps) {
   const place = useRef<HTMLElement>(null);
   const drawn = useRef(draw);
   useLayoutEffect(() => {
-    place.current?.replaceChildren(drawn.current(text));
+    const made = drawn.current(text);
+    boxWide(made);
+    place.current?.replaceChildren(made);
   }, [text]);
   return Place === undefined ? (
     <div className="plm-Rendered" dir="auto">
