@@ -11,6 +11,7 @@ import {
   type StepRequest
 } from '../protocol/generated';
 import { passedOver } from './exhaustive';
+import { joined } from './whole';
 import type { IMessageDraft, ITranscript } from './transcript';
 
 /** A part of another type is passed over. */
@@ -235,5 +236,5 @@ function extended<T>(value: T, path: string[], words: string): T {
   if (inner !== undefined && inner !== null && typeof inner !== 'string') {
     return value;
   }
-  return { ...value, [name]: (inner ?? '') + words };
+  return { ...value, [name]: joined(inner ?? '', words) };
 }

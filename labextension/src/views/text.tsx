@@ -3,6 +3,7 @@
  */
 import { memo, useEffect, useRef, useState } from 'react';
 import { blocks, NO_BLOCKS, type IBlocks } from '../state/blocks';
+import { soFar, whole } from '../state/whole';
 import { useHost } from './host';
 
 /** The open block is drawn again at most this often; a long one less often. */
@@ -11,7 +12,8 @@ const REDRAW_MS_PER_KB = 40;
 
 /** Draws Markdown that may still grow. */
 export function Text({ text, live }: { text: string; live: boolean }) {
-  const { closed, open } = useBlocks(text);
+  // The half at the end waits for its other one, while it may come.
+  const { closed, open } = useBlocks(whole(live ? soFar(text) : text));
   const all = open.trim() === '' ? closed : [...closed, open];
   return (
     <div className="plm-Text" data-live={live}>

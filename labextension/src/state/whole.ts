@@ -1,0 +1,26 @@
+/**
+ * Halves of characters: UTF-16 writes an emoji as two, and what is cut between them is told in two
+ * pieces. The kernel has the same rule in transcript/whole_characters.py.
+ */
+
+/** A half whose other half is missing. */
+const LONE = /\p{Surrogate}/gu;
+const FIRST = /[\uD800-\uDBFF]$/;
+
+/** Returns a text in which each half without its other one is replaced. */
+export function whole(text: string): string {
+  return text.replace(LONE, '\uFFFD');
+}
+
+/** Returns a text without the half it ends with, which the next piece may complete. */
+export function soFar(text: string): string {
+  return FIRST.test(text) ? text.slice(0, -1) : text;
+}
+
+/** Puts a piece behind a text; only the seam and the piece are looked at. */
+export function joined(text: string, piece: string): string {
+  const before = soFar(text);
+  const added = text.slice(before.length) + piece;
+  const after = soFar(added);
+  return before + whole(after) + added.slice(after.length);
+}
