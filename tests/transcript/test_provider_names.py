@@ -23,6 +23,8 @@ RULES = {
 ACCESS = {
     "model/providers.py": "where keys and addresses are, and default models",
     "model/catalog.py": "an error's example, and why a model is listed",
+    "model/discovery.py": "why a model is listed, and what helps where a server has none",
+    "model/unchecked_bodies.py": "which of litellm's clients are asked without a look at the types",
     "model/ollama.py": "how a server on this machine is asked for its models",
     "model/litellm_model.py": "litellm's environment, and what of it is imported early",
 }
@@ -37,7 +39,8 @@ FORMATS = {
 }
 WORDS = {
     "context/manners.py": "the paragraphs themselves, by the profile's guidance",
-    "model/errors.py": "the form of keys, which are scrubbed, and how a server is started",
+    "model/errors.py": "how a server is started",
+    "model/seen.py": "the form of keys, which are scrubbed",
     "transcript/secrets.py": "the form of keys, which are scrubbed",
     "frontends/options.py": "an example of a model's name",
     "model/rehearsal/intents.py": "what a person asks",
