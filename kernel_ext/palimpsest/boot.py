@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from palimpsest.public import Session
 
 _ATTRIBUTE = "_palimpsest_extension"
+_TARGET = "palimpsest"
+"""A page asks for comms of this name before it sends what a kernel without us would not know."""
 _WAIT_SECONDS = 0.05
 """How often the first use looks whether loading has ended; an interrupt is heard in between."""
 
@@ -40,7 +42,8 @@ class Extension:
         self._front: Any = None
         self._problem: BaseException | None = None
         self._loaded = threading.Event()
-        self._channel: Any = None
+        self._comm_info: Callable[..., Any] | None = None
+        """The kernel's own answer about comms."""
 
     def register(self) -> None:
         """Put the magics, the transformers, the matcher and the channel in place."""
@@ -50,6 +53,8 @@ class Extension:
         self._completions.register(shell)
         handlers = getattr(getattr(shell, "kernel", None), "control_handlers", None)
         if handlers is not None:
+            self._comm_info = handlers.get("comm_info_request")
+            handlers["comm_info_request"] = self._on_comm_info
             handlers["palimpsest_request"] = self._on_request
         threading.Thread(target=self._load, name="palimpsest-load", daemon=True).start()
 
@@ -61,6 +66,8 @@ class Extension:
         self._completions.unregister(shell)
         handlers = getattr(getattr(shell, "kernel", None), "control_handlers", {})
         handlers.pop("palimpsest_request", None)
+        if self._comm_info is not None:
+            handlers["comm_info_request"] = self._comm_info
         if self._loaded.wait(10) and self._front is not None:
             self._front.close()
 
@@ -88,6 +95,14 @@ class Extension:
         notebook = current_notebook(self.shell)
         # IPython counts on as soon as a cell begins.
         return CellPlace(self.cells.cell_id, self.shell.execution_count - 1, notebook)
+
+    def _on_comm_info(self, stream: Any, ident: Any, parent: Any) -> Any:
+        """Say that we are here to whoever asks for us; everything else is the kernel's to answer."""
+        if (parent.get("content") or {}).get("target_name") == _TARGET:
+            content = {"status": "ok", "comms": {_TARGET: {"target_name": _TARGET}}}
+            session = self.shell.kernel.session
+            return session.send(stream, "comm_info_reply", content, parent, ident)
+        return None if self._comm_info is None else self._comm_info(stream, ident, parent)
 
     def _on_request(self, stream: Any, ident: Any, parent: Any) -> Any:
         """Answer a front end; on the control thread, so it only hands over."""

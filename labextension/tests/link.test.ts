@@ -14,8 +14,15 @@ class Kernel implements IWire {
   onNotice: IWire['onNotice'] = null;
   onEvent: IWire['onEvent'] = null;
   answers = true;
+  knows = true;
   more: Partial<CommandReply> = {};
   disposed = false;
+
+  knowsUs(): Promise<boolean> {
+    return this.answers
+      ? Promise.resolve(this.knows)
+      : new Promise(() => undefined);
+  }
 
   ask(content: Asked): Promise<CommandReply> {
     this.asked.push(content);
@@ -76,6 +83,22 @@ afterEach(() => {
 });
 
 describe('the link to a kernel', () => {
+  it('sends nothing of ours to a kernel that does not know us, until code may have loaded it', async () => {
+    const kernel = new Kernel();
+    kernel.knows = false;
+    const { link: made } = link(kernel);
+    const away = made.look();
+    await settled();
+    expect(made.state).toBe('absent');
+    expect(kernel.asked).toEqual([]);
+
+    kernel.knows = true;
+    kernel.onEvent?.('loaded');
+    await settled();
+    expect(made.state).toBe('ready');
+    away();
+  });
+
   it('greets with both versions, and watches while somebody looks', async () => {
     const { kernel, link: made } = link();
     const away = made.look();

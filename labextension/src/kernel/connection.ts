@@ -12,6 +12,8 @@ import type { IWire, WireEvent } from './wire';
 
 const NOTICE = 'palimpsest_notice';
 const REQUEST = 'palimpsest_request' as 'debug_request';
+/** What a kernel that has the package says it has, when it is asked for comms of this name. */
+const TARGET = 'palimpsest';
 
 /** Code that may load the package. */
 const LOADS = /palimpsest|%agent/;
@@ -39,7 +41,23 @@ export class KernelWire implements IWire {
     return this._kernel.id;
   }
 
-  ask(content: Record<string, unknown>): Promise<CommandReply> {
+  async knowsUs(): Promise<boolean> {
+    const reply = await this._send('comm_info_request' as 'debug_request', {
+      target_name: TARGET
+    });
+    const { comms } = reply as { comms?: Record<string, unknown> };
+    return comms !== undefined && Object.keys(comms).length > 0;
+  }
+
+  async ask(content: Record<string, unknown>): Promise<CommandReply> {
+    return (await this._send(REQUEST, content)) as unknown as CommandReply;
+  }
+
+  /** Sends a request on the control channel, which is heard while a cell runs. */
+  private _send(
+    msgType: 'debug_request',
+    content: Record<string, unknown>
+  ): Promise<Record<string, unknown>> {
     const kernel = this._clone ?? this._kernel;
     if (kernel.isDisposed || kernel.status === 'dead') {
       return Promise.reject(new Error('The kernel is gone.'));
@@ -48,7 +66,7 @@ export class KernelWire implements IWire {
     const message = KernelMessage.createMessage<KernelMessage.IDebugRequestMsg>(
       {
         channel: 'control',
-        msgType: REQUEST,
+        msgType,
         session: kernel.clientId,
         username: kernel.username,
         content: content as unknown as KernelMessage.IDebugRequestMsg['content']
@@ -57,7 +75,7 @@ export class KernelWire implements IWire {
     const future = kernel.sendControlMessage(message, true, true);
     return new Promise((resolve, reject) => {
       future.onReply = reply => {
-        resolve(reply.content as unknown as CommandReply);
+        resolve(reply.content as unknown as Record<string, unknown>);
       };
       future.done.catch(reject);
     });

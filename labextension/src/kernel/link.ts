@@ -18,7 +18,7 @@ import type { IWire, WireEvent } from './wire';
 /** The form of commands and notices that this package speaks. */
 export const PROTOCOL_VERSION = 1;
 
-/** A kernel that has the package answers at once; one that does not never answers. */
+/** A kernel answers at once whether it has the package; one that does not answer has none. */
 export const SILENCE_MS = 1000;
 const RENEW_MS = 10_000;
 const LOADING_MS = 200;
@@ -204,15 +204,19 @@ export class KernelLink implements ILink {
     }
   }
 
-  /** Says hello until there is an answer, or silence for a second. */
+  /** Asks whether the package is there, and says hello until there is an answer, or silence for a second. */
   private _greet(): void {
     this._greeting += 1;
     const greeting = this._greeting;
     const isOver = () => this._disposed || greeting !== this._greeting;
-    const silence = setTimeout(() => {
+    const absent = () => {
+      clearTimeout(silence);
       if (!isOver()) {
         this.store.note({ link: 'absent' });
       }
+    };
+    const silence = setTimeout(() => {
+      absent();
     }, SILENCE_MS);
     const hello = {
       type: 'hello',
@@ -221,8 +225,15 @@ export class KernelLink implements ILink {
       version: this._options.version,
       client: this._client
     };
-    this._wire.ask(hello).then(
+    const greeted = this._wire
+      .knowsUs()
+      .then(known => (known && !isOver() ? this._wire.ask(hello) : null));
+    greeted.then(
       reply => {
+        if (reply === null) {
+          absent();
+          return;
+        }
         clearTimeout(silence);
         if (isOver()) {
           return;

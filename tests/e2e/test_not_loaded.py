@@ -1,0 +1,67 @@
+"""A notebook whose kernel has not loaded the package puts nothing of ours into the server's log."""
+
+import json
+import sys
+
+import pytest
+from playwright.sync_api import Page, expect
+from tests.e2e.lab import READY, Lab, Seen, open_notebook
+from tests.e2e.test_panel import RUN, book, open_panel
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+
+BARE = """import sys
+sys.modules['palimpsest'] = None
+from ipykernel.kernelapp import launch_new_instance
+launch_new_instance()"""
+"""Begins a kernel in which the package cannot be imported."""
+OURS = ("palimpsest_", "registered: palimpsest", "UNKNOWN CONTROL", "comm_info")
+"""What a kernel says of a request or a comm of ours that it does not know."""
+
+
+def kernels(lab: Lab) -> str:
+    """Make a kernel that has never heard of us; return its name."""
+    folder = lab.folder.parent / "share" / "kernels" / "without"
+    folder.mkdir(parents=True, exist_ok=True)
+    spec = {
+        "argv": [sys.executable, "-c", BARE, "-f", "{connection_file}"],
+        "display_name": "without",
+        "language": "python",
+    }
+    (folder / "kernel.json").write_text(json.dumps(spec))
+    return "without"
+
+
+@pytest.mark.parametrize("has_package", [True, False], ids=["not-loaded", "not-installed"])
+@pytest.mark.usefixtures("own_page")
+def test_the_server_says_nothing_of_us(
+    page: Page, lab: Lab, seen: Seen, *, has_package: bool
+) -> None:
+    kernel = "python3" if has_package else kernels(lab)
+    log = lab.folder.parent / "server.log"
+    begins = len(log.read_text())
+    name = book(lab, f"not-loaded-{kernel}.ipynb", "6 * 7", kernel=kernel)
+    open_notebook(page, lab, name)
+    page.evaluate(READY)
+    panel = open_panel(page)
+    expect(panel.get_by_text("is not loaded in the kernel")).to_be_visible()
+    page.evaluate(RUN, 0)
+    page.goto("about:blank")
+    open_notebook(page, lab, name)
+    page.evaluate(READY)
+    panel = open_panel(page)
+    expect(panel.get_by_text("is not loaded in the kernel")).to_be_visible()
+    second = page.context.new_page()
+    open_notebook(second, lab, name)
+    second.evaluate(READY)
+    second.close()
+    page.evaluate("window.jupyterapp.shell.currentWidget.sessionContext.restartKernel()")
+    page.evaluate(READY)
+    expect(panel.get_by_text("is not loaded in the kernel")).to_be_visible()
+    page.evaluate(RUN, 0)
+    expect(page.locator(".jp-OutputArea-output", has_text="42")).to_be_visible()
+
+    said = log.read_text()[begins:].splitlines()
+    assert [line for line in said if any(words in line for words in OURS)] == []
+    # A kernel that has no widgets closes the comm that JupyterLab's own widgets open.
+    assert [one for one in seen.errors if "Comm not found" not in one] == []
