@@ -250,13 +250,14 @@ def test_tables_keep_numbers_whole_and_what_is_wide_scrolls(page: Page, lab: Lab
     page.evaluate(RUN, 1)
     at_rest(panel)
     expect(page.locator(".plm-Text mjx-container")).to_have_count(2)
+    expect(page.locator(".plm-Text [data-wide]")).to_have_count(2)  # once all of a text is drawn
 
     for width in (560, 900, 1600):
         page.set_viewport_size({"width": width, "height": 900})
         photograph(page, f"panel-wide-{width}")
         lines = page.locator(".plm-Text :is(td, th)").evaluate_all(LINES)
         assert set(lines) == {1}
-        boxes = page.locator(".plm-Text :is(table, pre, mjx-container)").evaluate_all(
+        boxes = page.locator(".plm-Text :is([data-wide], pre, mjx-container)").evaluate_all(
             "all => all.map(one => one.clientWidth - one.parentElement.clientWidth)"
         )
         assert len(boxes) == 6

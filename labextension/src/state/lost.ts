@@ -85,7 +85,7 @@ export function lost(
 }
 
 /** Where an answer goes: into a cell, or into a new one after that cell, or at the end. */
-export interface IPlace {
+export interface ICellPlace {
   index: number;
   isNew: boolean;
 }
@@ -94,7 +94,7 @@ export interface IPlace {
 export function placeOf(
   { cell, prompt }: ILost,
   cells: readonly (ICellSeen | null)[]
-): IPlace {
+): ICellPlace {
   const own = cells.findIndex(one => one?.id === cell);
   if (own >= 0) {
     return cells[own]?.asks === true

@@ -18,7 +18,7 @@ import { Segment } from '../segment';
 import { Words } from '../words';
 import { Wished } from '../wish';
 import { ForkHere } from './fork';
-import { PutBack } from './putBack';
+import { PutBackLine } from './putBack';
 import { RevertTo } from './revert';
 
 export interface ITurnProps {
@@ -90,7 +90,7 @@ export const Turn = memo(
               )}
             </div>
             <Words text={turn.prompt} />
-            {taken !== 'whole' && !live && <PutBack target={turn.key} />}
+            {taken !== 'whole' && !live && <PutBackLine target={turn.key} />}
             {turn.attached.map(part => (
               <Plain key={part.id} part={part} />
             ))}
