@@ -412,7 +412,11 @@ def test_the_outputs_of_a_turn_are_made_again_as_its_cell_had_them(page: Kernel)
     for again, was in ((shown[0], saved[0]), (shown[2], saved[2])):
         assert again["text/markdown"] == was["text/markdown"]
         assert again["text/plain"] == was["text/plain"]
-        assert again[mime] | {"seq": was[mime]["seq"]} == was[mime]
+        # A stretch that was closed when its call ended does not know yet how its step ended.
+        parts = [[one["parts"] for one in made[mime]["messages"]] for made in (again, was)]
+        assert parts[0] == parts[1]
+        same = {"seq": was[mime]["seq"], "messages": was[mime]["messages"]}
+        assert again[mime] | same == was[mime]
 
 
 def test_a_turn_that_is_not_there_is_named(page: Kernel) -> None:
