@@ -170,7 +170,7 @@ describe('an answer that is being written', () => {
   function show(messages: Message[], status: Status, stop = vi.fn()) {
     render(
       <HostProvider value={HOST}>
-        <ActionsProvider value={{ reply: vi.fn(), stop }}>
+        <ActionsProvider value={{ reply: vi.fn(), stopBelow: stop }}>
           <Segment segment={open({ messages })} live={true} status={status} />
         </ActionsProvider>
       </HostProvider>
@@ -189,6 +189,24 @@ describe('an answer that is being written', () => {
     show([assistant([step()])], BUSY);
 
     expect(screen.getByText('waits for the model')).toBeTruthy();
+  });
+
+  it('says how long it has waited, once that is long', () => {
+    const since = (ago: number) =>
+      assistant([], { time: { created: Date.now() - ago } });
+    show([since(1500)], BUSY);
+    expect(screen.queryByText(/ s$/)).toBeNull();
+    cleanup();
+    show([since(65_000)], BUSY);
+
+    expect(screen.getByText(/1 min 5 s/)).toBeTruthy();
+    expect(screen.getByText(/1 min 5 s/).ariaHidden).toBe('true');
+  });
+
+  it('counts from the end of the last call', () => {
+    show([assistant([ran('python', {}, 'done', Date.now() - 7200)])], BUSY);
+
+    expect(screen.getByText(/· 7 s/)).toBeTruthy();
   });
 
   it('says that it summarises', () => {

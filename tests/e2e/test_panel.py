@@ -147,6 +147,32 @@ def test_it_streams_asks_and_stops(page: Page, lab: Lab, seen: Seen) -> None:
     assert seen.errors == []
 
 
+def test_it_says_what_it_waits_for(page: Page, lab: Lab, seen: Seen) -> None:
+    refusal = "fails(503, 'Too many ask at once.', retry_after=3600)"
+    panel = room(page, lab, "panel-waits.ipynb", f"stalls(), says('I begin. ').stalls(), {refusal}")
+    foot = panel.locator(".plm-Foot-words")
+    send(panel, "How many?")
+    expect(foot).to_contain_text("waits for the model")
+    # As a number that is read out again and again would be no help, it is only drawn.
+    expect(foot.locator("[aria-hidden]")).to_contain_text(" s")
+    photograph(page, "panel-waits")
+    panel.get_by_role("button", name="Stop", exact=True).click()
+    at_rest(panel)
+    expect(foot).to_have_count(0)
+
+    send(panel, "And now?")
+    expect(foot).to_have_text("writes")
+    panel.get_by_role("button", name="Stop", exact=True).click()
+    at_rest(panel)
+
+    send(panel, "And then?")
+    expect(foot).to_contain_text("Attempt 2 in")
+    photograph(page, "panel-retries")
+    panel.get_by_role("button", name="Stop", exact=True).click()
+    at_rest(panel)
+    assert seen.errors == []
+
+
 def test_words_are_queued_behind_a_blocking_tool_and_can_be_sent_now(
     page: Page, lab: Lab, seen: Seen
 ) -> None:

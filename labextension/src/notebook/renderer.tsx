@@ -134,7 +134,7 @@ function Live({
         void link.outcome('open', { session });
         showPanel();
       },
-      stop: () => {
+      stopBelow: () => {
         void link.command('cancel', { session: segment.session });
       },
       retry: async () => {

@@ -11,6 +11,11 @@ export function seconds(value: number): string {
   return `${Math.floor(whole / 60)} min ${whole % 60} s`;
 }
 
+/** Says how long something takes while it goes on: "4 s", "1 min 5 s". */
+export function wholeSeconds(value: number): string {
+  return value < 60 ? `${Math.floor(value)} s` : seconds(Math.floor(value));
+}
+
 /** Writes a count of tokens with its thousands apart: "12,480". */
 export function count(value: number): string {
   return Math.round(value).toLocaleString('en-US');

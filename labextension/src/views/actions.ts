@@ -22,8 +22,8 @@ export interface IActions {
   picture?: (url: string) => Promise<string>;
   /** Goes to another session, such as that of a task. */
   open?: (session: string) => void;
-  /** Stops the turn; offered under the answer that is being written. */
-  stop?: () => void;
+  /** Stops the turn, by a button below the answer that is being written; the panel has one above. */
+  stopBelow?: () => void;
   /** Sends the request that failed again; resolves to what hindered it, or to nothing. */
   retry?: () => Promise<string>;
 }

@@ -2,6 +2,7 @@
  * The line under an answer that is still being written: what the agent waits for, and Stop.
  */
 import type { Message, Status } from '../protocol/generated';
+import { wholeSeconds } from '../state/format';
 import { useActions } from './actions';
 import { useNow } from './elapsed';
 import { useHost, type IWords } from './host';
@@ -33,15 +34,15 @@ export function Foot({ messages, status, problem, asks }: IFootProps) {
             next={status.next}
           />
         ) : (
-          doing(messages, asks, words)
+          <Doing messages={messages} asks={asks} />
         )}
       </span>
-      {actions?.stop !== undefined && (
+      {actions?.stopBelow !== undefined && (
         <button
           type="button"
           className="plm-Button plm-Stop"
           onClick={() => {
-            actions.stop?.();
+            actions.stopBelow?.();
           }}
         >
           {words.__('Stop')}
@@ -62,7 +63,57 @@ function Countdown({
 }) {
   const { words } = useHost();
   const left = Math.max(0, Math.ceil((next - useNow()) / 1000));
-  return <>{words.__('%1 Attempt %2 in %3 s.', message, attempt, left)}</>;
+  return (
+    <>
+      {words.__('%1 Attempt %2 in %3.', message, attempt, wholeSeconds(left))}
+    </>
+  );
+}
+
+/** So long a wait for a model is told without a number, in milliseconds. */
+const SHORT_MS = 3000;
+
+function Doing({
+  messages,
+  asks
+}: {
+  messages: readonly Message[];
+  asks: boolean;
+}) {
+  const { words } = useHost();
+  const said = doing(messages, asks, words);
+  const since = asks ? undefined : waitsSince(messages);
+  return (
+    <>
+      {said}
+      {since !== undefined && <Since moment={since} />}
+    </>
+  );
+}
+
+/** Draws how long it has been, once that is long; not read out again and again. */
+function Since({ moment }: { moment: number }) {
+  const passed = useNow(1000) - moment;
+  return passed < SHORT_MS ? null : (
+    <span aria-hidden="true">{` · ${wholeSeconds(passed / 1000)}`}</span>
+  );
+}
+
+/** Returns since when a model has not said anything; nothing while it does, or a tool works. */
+function waitsSince(messages: readonly Message[]): number | undefined {
+  const newest = messages.at(-1);
+  const last = newest?.parts.findLast(({ type }) => type !== 'step-start');
+  if (newest === undefined || last === undefined) {
+    return newest?.info.time.created;
+  }
+  if (last.type === 'tool') {
+    return 'time' in last.state && 'end' in last.state.time
+      ? last.state.time.end
+      : undefined;
+  }
+  return last.type === 'step-finish' && newest.info.role === 'assistant'
+    ? (newest.info.time.completed ?? undefined)
+    : undefined;
 }
 
 function doing(

@@ -171,11 +171,13 @@ function Whole({
   if (story === null) {
     return null;
   }
-  const { asks, questions, decisions, replies, session } = story.transcript;
+  const { asks, questions, decisions, replies, session, status } =
+    story.transcript;
   return (
     <Turn
       turn={turn}
       live={live}
+      status={status}
       again={again}
       asks={asks}
       questions={questions}

@@ -2,6 +2,7 @@
  * What a session does at this moment, in a word.
  */
 import { useEffect, useState } from 'react';
+import { wholeSeconds } from '../../state/format';
 import { isBusy } from '../../state/standing';
 import type { ITranscript } from '../../state/transcript';
 import { useHost, type IWords } from '../host';
@@ -37,7 +38,7 @@ function named(state: State, left: number, words: IWords): string {
     case 'waiting':
       return words.__('waiting for you');
     case 'pending':
-      return words.__('tries again in %1 s', left);
+      return words.__('tries again in %1', wholeSeconds(left));
     case 'completed':
     case 'error':
     case 'running':

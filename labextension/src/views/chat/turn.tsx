@@ -6,7 +6,8 @@ import type {
   Ask,
   Decision,
   Origin,
-  QuestionAsked
+  QuestionAsked,
+  Status
 } from '../../protocol/generated';
 import { SEGMENT_VERSION, type ISegment } from '../../protocol/segment';
 import { changesOf, type Taken } from '../../state/reverted';
@@ -24,6 +25,8 @@ import { RevertTo } from './revert';
 export interface ITurnProps {
   turn: ITurn;
   live: boolean;
+  /** What the session does; drawn below a turn that runs. */
+  status: Status;
   again: boolean;
   asks: readonly Ask[];
   questions: readonly QuestionAsked[];
@@ -41,6 +44,7 @@ export const Turn = memo(
     const {
       turn,
       live,
+      status,
       again,
       asks,
       questions,
@@ -106,6 +110,7 @@ export const Turn = memo(
           <Segment
             segment={segment}
             live={live}
+            status={status}
             again={again}
             figures={turn.origin?.kind !== 'cell'}
           />
@@ -121,6 +126,7 @@ export const Turn = memo(
     before.session === now.session &&
     before.isTask === now.isTask &&
     before.taken === now.taken &&
+    (!now.live || before.status === now.status) &&
     (!now.live || before.asks === now.asks) &&
     (!now.live || before.questions === now.questions) &&
     before.decisions === now.decisions &&
