@@ -52,6 +52,16 @@ def test_tools_none_offers_no_tool() -> None:
     assert parse("--tools none hi").options.tools == ()
 
 
+def test_tools_with_a_dash_are_left_out() -> None:
+    assert parse("--tools -bash,-task hi").options.tools == {"bash": False, "task": False}
+
+
+@pytest.mark.parametrize("line", ["--tools read,-bash hi", "--tools '' hi", "--tools , hi"])
+def test_tools_that_say_nothing_or_both_are_refused(line: str) -> None:
+    with pytest.raises(OptionError):
+        parse(line)
+
+
 @pytest.mark.parametrize(
     "name", ["status", "sessions", "stop", "compact", "models", "config", "help"]
 )

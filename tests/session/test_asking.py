@@ -41,7 +41,7 @@ REFUSED: dict[str, tuple[Callable[[Any], Any], str]] = {
     "a model that is no text": (lambda s: s.start("Hi", model=4), "model is a text, not 4."),
     "tools as one text": (
         lambda s: s.start("Hi", tools="read"),
-        "tools is a list of names, such as ['read', 'grep'], not 'read'.",
+        "tools is a list of the names to offer, such as ['read', 'grep'],",
     ),
     "no step at all": (
         lambda s: s.start("Hi", max_steps=0),

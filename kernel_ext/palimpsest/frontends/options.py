@@ -7,6 +7,7 @@ letter, because quotes, braces and dollars in a prompt are the user's and not a 
 
 import difflib
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any, Literal
 
@@ -121,7 +122,7 @@ class MagicOptions:
     new: bool = False
     agent: str | None = None
     system: str | None = None
-    tools: tuple[str, ...] | None = None
+    tools: tuple[str, ...] | Mapping[str, bool] | None = None
     max_steps: int | None = None
     yes: bool = False
     quiet: bool = False
@@ -165,7 +166,13 @@ OPTIONS: tuple[Option, ...] = (
     Option("new", "--new", None, None, "begin a new session for this notebook"),
     Option("agent", "--agent", None, "NAME", "let this agent answer from now on"),
     Option("system", "--system", None, "TEXT", "add these words to the system prompt of this turn"),
-    Option("tools", "--tools", None, "A,B", "offer only these tools; none offers no tool"),
+    Option(
+        "tools",
+        "--tools",
+        None,
+        "A,B",
+        "offer only these tools; none offers no tool; -A,-B leaves these out",
+    ),
     Option("max_steps", "--max-steps", None, "N", "stop after this many model requests"),
     Option("yes", "--yes", "-y", None, "answer permission questions of this turn with yes"),
     Option("quiet", "--quiet", "-q", None, "show only the final text"),
@@ -360,18 +367,32 @@ def _unknown(name: str) -> str:
     return f"Unknown option {name!r}. %agent help lists them; write -- before a prompt that begins with a dash."
 
 
+def _tools(words: str) -> tuple[str, ...] | Mapping[str, bool]:
+    """Return the names to offer, or those to leave out, each with a dash before it."""
+    names = [name for one in words.split(",") if (name := one.strip())]
+    if names == ["none"]:
+        return ()
+    if not names:
+        raise OptionError("--tools was given no name.")
+    left_out = {name[1:]: False for name in names if name.startswith("-")}
+    if left_out and len(left_out) < len(names):
+        raise OptionError(
+            "--tools takes the tools to offer (read,grep) or, each with a dash, those to leave out (-bash,-task)."
+        )
+    return left_out or tuple(names)
+
+
 def _checked(values: dict[str, Any]) -> MagicOptions:
     """Turn the raw values into options, or say what is wrong with one."""
     if values.get("new") and values.get("session"):
         raise OptionError("--new and --session contradict each other; give one of them.")
     if "max_steps" in values:
         values["max_steps"] = _positive(values["max_steps"])
-    if "tools" in values:
-        names = [name.strip() for name in values["tools"].split(",")]
-        values["tools"] = () if names == ["none"] else tuple(name for name in names if name)
     for field in fields(MagicOptions):
         if values.get(field.name) == "":
             raise OptionError(f"--{field.name.replace('_', '-')} was given an empty value.")
+    if "tools" in values:
+        values["tools"] = _tools(values["tools"])
     return MagicOptions(**values)
 
 

@@ -69,7 +69,8 @@ class PromptBase(CommandBase):
     variant: str | None = None
     agent: str | None = None
     system: str | None = None
-    tools: tuple[str, ...] | None = None
+    tools: tuple[str, ...] | dict[str, bool] | None = None
+    """Only these tools, or a mapping that switches single ones on and off."""
     max_steps: int | None = Field(default=None, ge=1)
 
 

@@ -4,6 +4,7 @@ Border: reads messages, runs nothing; the runner decides when.
 """
 
 import threading
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from palimpsest.processor.toolcalls import no_more_threads
@@ -24,16 +25,25 @@ def given(options: PromptOptions) -> dict[str, Any]:
         "variant": options.variant,
         "agent": options.agent,
         "system": options.system,
-        "tools": list(options.tools) if options.tools is not None else None,
+        "tools": _chosen(options.tools),
         "max_steps": options.max_steps,
     }
     return {key: value for key, value in chosen.items() if value is not None}
 
 
-def switches(tools: list[str] | None) -> dict[str, bool] | None:
-    """Return which tools are on, where only some were named."""
+def _chosen(tools: Sequence[str] | Mapping[str, bool] | None) -> Any:
+    """Return the choice of tools as JSON has it."""
     if tools is None:
         return None
+    return dict(tools) if isinstance(tools, Mapping) else list(tools)
+
+
+def switches(tools: Sequence[str] | Mapping[str, bool] | None) -> dict[str, bool] | None:
+    """Return which tools a choice switches on and off; names alone switch off all others."""
+    if tools is None:
+        return None
+    if isinstance(tools, Mapping):
+        return dict(tools)
     return {"*": False} | dict.fromkeys(tools, True)
 
 

@@ -42,8 +42,10 @@ class PromptOptions:
     variant: str | None = None
     agent: str | None = None
     system: str | None = None
-    tools: tuple[str, ...] | None = None
-    """Only these tools; an empty tuple means none."""
+    tools: Sequence[str] | Mapping[str, bool] | None = None
+    """Names: only these tools are offered, an empty sequence means none. A mapping of name to bool
+    switches single tools on and off, and leaves the others as they are; ``"*"`` stands for all that
+    it does not name."""
     max_steps: int | None = None
     yes: bool = False
     """Answer permission questions of this turn with "once"; never a deny, a doom loop or a budget."""

@@ -4,7 +4,7 @@ Border: pure. What comes from a cell or a page was read already; a script hands 
 """
 
 import difflib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
 from typing import Any, TypedDict
 
@@ -25,7 +25,7 @@ class PromptWords(TypedDict, total=False):
     variant: str | None
     agent: str | None
     system: str | None
-    tools: Sequence[str] | None
+    tools: Sequence[str] | Mapping[str, bool] | None
     max_steps: int | None
     yes: bool
     delivery: Delivery
@@ -42,7 +42,9 @@ def options_of(given: Mapping[str, Any]) -> PromptOptions:
             hint = f"Did you mean {close[0]}?" if close else f"There are {', '.join(known)}."
             raise UserError(f"A prompt takes no option {name!r}. {hint}")
     tools = given.get("tools")
-    if tools is not None and not isinstance(tools, str):
+    if isinstance(tools, Mapping):
+        given = {**given, "tools": dict(tools)}
+    elif isinstance(tools, Iterable) and not isinstance(tools, str):
         given = {**given, "tools": tuple(tools)}
     return PromptOptions(**given)
 
@@ -55,14 +57,25 @@ def check(text: Any, options: PromptOptions) -> None:
         value = getattr(options, name)
         if value is not None and not isinstance(value, str):
             raise UserError(f"{name} is a text, not {value!r:.60}.")
-    tools: Any = options.tools
-    if isinstance(tools, str) or any(not isinstance(one, str) for one in tools or ()):
-        raise UserError(f"tools is a list of names, such as ['read', 'grep'], not {tools!r:.60}.")
+    _check_tools(options.tools)
     steps: Any = options.max_steps
     if steps is not None and (not isinstance(steps, int) or steps < 1):
         raise UserError(f"max_steps is a whole number of at least 1, not {steps!r:.60}.")
     if options.delivery not in ("steer", "queue"):
         raise UserError(f"delivery is 'steer' or 'queue', not {options.delivery!r:.60}.")
+
+
+def _check_tools(tools: Any) -> None:
+    """Raise UserError for what is neither names nor switches of tools."""
+    if isinstance(tools, Mapping):
+        good = all(isinstance(on, bool) for on in tools.values())
+    else:
+        good = tools is None or (isinstance(tools, Sequence) and not isinstance(tools, str))
+    if not good or any(not isinstance(name, str) for name in tools or ()):
+        raise UserError(
+            "tools is a list of the names to offer, such as ['read', 'grep'], or a mapping that switches "
+            f"single tools, such as {{'bash': False}}, not {tools!r:.60}."
+        )
 
 
 def reply_of(reply: Reply | str, feedback: str | None = None) -> Reply:

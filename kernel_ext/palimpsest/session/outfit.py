@@ -3,7 +3,7 @@
 The loop calls ``setup`` before each request, so that a change takes effect from the next one on.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,7 +27,7 @@ from palimpsest.session.services import Services
 from palimpsest.session.systems import Systems
 from palimpsest.store.journal import Journal
 from palimpsest.tools.recall import RECALL
-from palimpsest.tools.registry import Registry
+from palimpsest.tools.registry import EVERY, Registry
 from palimpsest.tools.tool import Namespace, Tool
 from palimpsest.transcript.decisions import Facts
 from palimpsest.transcript.errors import ConfigError, UserError
@@ -145,16 +145,17 @@ class Outfit:
         self._services.permitting.use(agent, model)
         return agent, model
 
-    async def look_for(self, tools: Sequence[str] | None) -> None:
+    async def look_for(self, tools: Iterable[str] | None) -> None:
         """Connect servers where only they can have a tool that is named; raises ConfigError."""
         servers = self._services.servers
         if tools and servers is not None:
-            self._check(tools, await servers.look_for(tools))
+            wanted = [name for name in tools if name != EVERY]
+            self._check(wanted, await servers.look_for(wanted))
 
-    def _check(self, tools: Sequence[str], why: str = "") -> None:
+    def _check(self, tools: Iterable[str], why: str = "") -> None:
         names = self._services.registry.names
         for tool in tools:
-            if tool not in names:
+            if tool not in names and tool != EVERY:
                 known = ", ".join(names)
                 raise ConfigError(f"There is no tool {tool!r}. Tools: {known}. {why}".rstrip())
 

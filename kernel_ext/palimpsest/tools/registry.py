@@ -18,6 +18,8 @@ from palimpsest.tools.tool import Tool
 from palimpsest.transcript.values import Rule, ToolSpec
 
 MOST_PROBLEMS_NAMED = 5
+EVERY = "*"
+"""Stands for all tools that a choice does not name."""
 
 
 class Registry:
@@ -55,14 +57,14 @@ class Registry:
     ) -> tuple[Tool, ...]:
         """Return the tools the model is shown, by name: not denied as a whole, not switched off.
 
-        ``switched`` is the user's choice for one turn; ``"*"`` stands for all that it does not name.
+        ``switched`` is the user's choice for one turn; ``EVERY`` stands for all that it does not name.
         """
         choice = switched or {}
         hidden = disabled({name: tool.permission for name, tool in self._tools.items()}, rules)
         return tuple(
             self._tools[name]
             for name in self.names
-            if name not in hidden and choice.get(name, choice.get("*", True))
+            if name not in hidden and choice.get(name, choice.get(EVERY, True))
         )
 
     def spec(self, tool: Tool) -> ToolSpec:
