@@ -6,19 +6,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.builders import Builder
 
+from palimpsest.context.modes import FROM_PLAN, TO_PLAN
 from palimpsest.context.news import (
     CHANGES,
     FIRST_LOOK,
-    FROM_PLAN,
     MOST_NAMED,
     NEW_KERNEL,
-    TO_PLAN,
     Situation,
     has_news,
     news,
 )
 from palimpsest.transcript.messages import Message, Messages, Origin, UserMessage
+from palimpsest.transcript.policies import ReminderPolicy
 
+TELLING = ReminderPolicy()
 FRIDAY, SATURDAY = "Fri Nov 20 2026", "Sat Nov 21 2026"
 
 
@@ -41,7 +42,7 @@ def prompt(build: Builder, agent: str = "build") -> Message:
 
 
 def told(messages: Messages, now: Situation) -> list[str]:
-    return [item.text for item in news(messages, now)]
+    return [item.text for item in news(messages, now, TELLING)]
 
 
 def with_news(messages: Messages, now: Situation) -> Messages:
@@ -49,7 +50,7 @@ def with_news(messages: Messages, now: Situation) -> Messages:
     build = Builder()
     parts = [
         build.text(item.text, synthetic=True, metadata=dict(item.metadata))
-        for item in news(messages, now)
+        for item in news(messages, now, TELLING)
     ]
     newest = messages[-1]
     return (*messages[:-1], newest.model_copy(update={"parts": (*newest.parts, *parts)}))

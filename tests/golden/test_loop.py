@@ -25,6 +25,7 @@ from tests.golden.upstream import ERRORS, message
 from tests.loop.studio import Studio, requested, until
 
 from palimpsest.model.model import ModelRequest
+from palimpsest.model.wire import SEPARATOR
 from palimpsest.session.api import PromptOptions
 from palimpsest.session.live import LiveSession
 from palimpsest.tools.permissions import from_config
@@ -45,6 +46,7 @@ Case = dict[str, Any]
 ENGINE = "<engine>"
 CALLS = {"<tool-call>", "<tool-result>"}
 SHOWN = 70
+REMINDER = "<system-reminder>\n"
 OPENCODE = from_config({"*": "allow"}, home="/")
 
 
@@ -281,9 +283,15 @@ def blocks(one: dict[str, Any]) -> list[str]:
     if one["role"] == "tool":
         return ["<tool-result>"]
     content = one.get("content")
-    texts = [content] if isinstance(content, str) else [part["text"] for part in content or ()]
+    texts = _said(content) if isinstance(content, str) else [part["text"] for part in content or ()]
     shown = [text[:SHOWN] for text in texts if text]
     return shown + ["<tool-call>"] * len(one.get("tool_calls") or ())
+
+
+def _said(content: str) -> list[str]:
+    """Return the texts that a body joins into one, as far as the engine's own stands behind."""
+    words, found, engine = content.partition(SEPARATOR + REMINDER)
+    return [words, REMINDER + engine] if found else [words]
 
 
 def _our_message(
@@ -333,9 +341,11 @@ def has_plan(case: Case) -> bool:
     return any(one["info"].get("agent") == "plan" for one in case["input"])
 
 
-def drop_reminders(_case: Case, theirs: Played) -> None:
+def keep_what_is_said_of_the_mode(_case: Case, theirs: Played) -> None:
     for call in theirs.calls:
-        call["texts"] = [text for text in call["texts"] if text != ENGINE]
+        newest = theirs.messages[call["parent"]]
+        if call["texts"][-1] == ENGINE and ("text", ENGINE) not in newest["parts"]:
+            newest["parts"].append(("text", ENGINE))
 
 
 def goes_past_its_limit(case: Case) -> bool:
@@ -442,10 +452,10 @@ def say_why(case: Case, theirs: Played) -> None:
 
 RULES = [
     Rule(
-        "plan mode is told once, in the body of the system prompt, where it breaks no cache; a change "
-        "of agent is seen there too",
+        "what is said of the mode beside the newest prompt is kept in the log, so that each request "
+        "can be made again from it",
         has_plan,
-        drop_reminders,
+        keep_what_is_said_of_the_mode,
     ),
     Rule(
         "at the step limit tools are really off: a call all the same is not run, and the turn ends",

@@ -34,6 +34,7 @@ SAMPLES: tuple[tuple[str, DecisionAction, dict[str, Any]], ...] = (
     ("recover/oversized", "truncate", {"limit_chars": 24_000, **ENDS}),
     ("remind/steered", "wrap", {"before": "<note>", "after": ""}),
     ("remind/steered", "wrap", {"before": "", "after": ""}),
+    ("remind/mode", "drop", {}),
     (
         "compact",
         "summarise",

@@ -8,6 +8,7 @@ since a request without it would ask nothing: leaving it out holds from the next
 from collections.abc import Mapping
 from operator import is_
 
+from palimpsest.context.modes import MODE
 from palimpsest.context.reminders import wrapped
 from palimpsest.context.truncate import shorten
 from palimpsest.context.view import View, whole_output
@@ -49,7 +50,7 @@ def newest_standing(messages: Messages, holding: Standing) -> Message | None:
             continue
         reductions = (holding.reduction(part.id, message.id) for part in message.parts)
         taken_back = any(
-            one is not None and one.action == "drop" and one.rule != EXCLUDE for one in reductions
+            one is not None and one.action == "drop" and one.rule not in (EXCLUDE, MODE) for one in reductions
         )
         if not taken_back:
             return message

@@ -11,32 +11,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from palimpsest.context.modes import FROM_PLAN, IN_PLAN, NEWS, PLAN, agent_note, is_prompt
 from palimpsest.transcript.messages import AssistantMessage, Message, Messages, UserMessage
 from palimpsest.transcript.parts import TextPart, ToolPart
-
-NEWS = "news"
-"""Key in the metadata of what is told so."""
+from palimpsest.transcript.policies import ReminderPolicy
 
 MOST_NAMED = 20
 """More variables are many tokens with every prompt; the variables tool lists them all."""
 
 DAY = "<note>It is {date} now.</note>"
-TO_PLAN = (
-    "<note>From here on you are in plan mode: look, think and propose, and change nothing.</note>"
-)
-FROM_PLAN = (
-    "<note>Plan mode has ended. You may run code and change files again, as far as the user's rules allow "
-    "it.</note>"
-)
-OTHER_AGENT = (
-    "<note>From here on you answer as the agent {agent}; until now it was {before}.</note>"
-)
-IN_PLAN = (
-    "<note>The user has put this session in plan mode: look, think and propose, and change nothing. Do not try to "
-    "run code, write or edit. End with a numbered plan that the user can accept or change.</note>"
-)
-PLAN = "plan"
-
 FIRST_LOOK = "The user's kernel holds these variables:"
 NEW_KERNEL = "The kernel was started anew since your last turn. It holds these variables now:"
 NOTHING = "- none"
@@ -75,13 +58,15 @@ class EnvironmentChange:
     metadata: Mapping[str, Any] = field(default_factory=dict)
 
 
-def news(messages: Messages, now: Situation) -> tuple[EnvironmentChange, ...]:
+def news(
+    messages: Messages, now: Situation, policy: ReminderPolicy
+) -> tuple[EnvironmentChange, ...]:
     """Return what has changed; ``messages`` are those the model sees, the new prompt last."""
     found = [
-        _date(messages, now),
-        _mode(messages, now),
+        _date(messages, now) if policy.news else None,
+        _mode(messages, now, policy),
         _plan(messages, now),
-        _variables(messages, now),
+        _variables(messages, now) if policy.news else None,
     ]
     return tuple(item for item in found if item is not None)
 
@@ -107,18 +92,9 @@ def _date(messages: Messages, now: Situation) -> EnvironmentChange | None:
     return EnvironmentChange(DAY.format(date=now.date), {NEWS: "date", "date": now.date})
 
 
-def _mode(messages: Messages, now: Situation) -> EnvironmentChange | None:
-    prompts = [one.info for one in messages if _is_prompt(one)]
-    agents = [info.agent for info in prompts[:-1] if isinstance(info, UserMessage)]
-    if not agents or agents[-1] == now.agent:
-        return None
-    if now.agent == PLAN:
-        text = TO_PLAN
-    elif agents[-1] == PLAN:
-        text = FROM_PLAN
-    else:
-        text = OTHER_AGENT.format(agent=now.agent, before=agents[-1])
-    return EnvironmentChange(text, {NEWS: "mode"})
+def _mode(messages: Messages, now: Situation, policy: ReminderPolicy) -> EnvironmentChange | None:
+    text = agent_note(messages, now.agent, plan_apart=policy.mode == "newest")
+    return None if text is None else EnvironmentChange(text, {NEWS: "mode"})
 
 
 def _plan(messages: Messages, now: Situation) -> EnvironmentChange | None:
@@ -132,11 +108,6 @@ def _plan(messages: Messages, now: Situation) -> EnvironmentChange | None:
     if now.agent == PLAN or (told[-1] if told else False) == now.plan:
         return None
     return EnvironmentChange(IN_PLAN if now.plan else FROM_PLAN, {NEWS: "plan", "plan": now.plan})
-
-
-def _is_prompt(message: Message) -> bool:
-    info = message.info
-    return isinstance(info, UserMessage) and (info.origin is None or info.origin.kind != "engine")
 
 
 def _variables(messages: Messages, now: Situation) -> EnvironmentChange | None:
@@ -204,7 +175,7 @@ def named_words(messages: Sequence[Message]) -> frozenset[str]:
 
 def _own_names(messages: Messages) -> frozenset[str]:
     """Return all words in the code that the model ran since the prompt before the newest."""
-    prompts = [at for at, message in enumerate(messages) if _is_prompt(message)]
+    prompts = [at for at, message in enumerate(messages) if is_prompt(message)]
     since = prompts[-2] if len(prompts) > 1 else 0
     codes = [
         str(part.state.input.get("code", ""))

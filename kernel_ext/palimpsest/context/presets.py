@@ -64,6 +64,7 @@ OPENCODE_REMINDERS_1_1 = ReminderPolicy(
     after="\n\nPlease address this message and continue with your tasks.\n</system-reminder>",
     last_step="assistant",
     news=False,
+    mode="newest",
 )
 PLAIN = ReminderPolicy(steered="plain", before="", news=False)
 
@@ -104,7 +105,7 @@ OPENCODE_1_18 = Policy(
     truncate=OPENCODE_TRUNCATE,
     prune=PrunePolicy(rule="none"),
     overflow=OverflowPolicy(rule="opencode-1.18", refusals="opencode", silent="none"),
-    reminders=PLAIN.model_copy(update={"last_step": "assistant"}),
+    reminders=PLAIN.model_copy(update={"last_step": "assistant", "mode": "newest"}),
     environment="opencode-1.18",
     convert=ConvertPolicy(empty_texts="spaced", partial_output="any", result_media="by-model"),
     transform=OPENCODE_TRANSFORM,

@@ -12,6 +12,7 @@ from typing import Literal
 
 from palimpsest.context.convert import SAID_AS
 from palimpsest.context.estimate import Count
+from palimpsest.context.modes import drop_older
 from palimpsest.context.view import View
 from palimpsest.transcript.decisions import Decision, OwnRule
 from palimpsest.transcript.messages import AssistantMessage, Message, Messages, UserMessage
@@ -48,9 +49,10 @@ def last_step(limit: int, policy: ReminderPolicy) -> LastStep:
 def remind(
     view: View, policy: ReminderPolicy, new_id: Callable[[], str], count: Count
 ) -> tuple[Decision, ...]:
-    """Decide what is said around steered words before the next request; mostly that is nothing."""
+    """Decide what is said around steered words, and no more beside older ones, before the next request."""
+    older = tuple(drop_older(view, new_id, count)) if policy.mode == "newest" else ()
     if policy.steered == "plain":
-        return ()
+        return older
     wraps = _standing(view.decisions)
     first = _first_unanswered(view.messages, finished=policy.steered == "until-answered")
     found = [
@@ -64,7 +66,7 @@ def remind(
             for part in _steered(view.messages[:first])
             if part.id in wraps and wraps[part.id].numbers["before"]
         ]
-    return tuple(found)
+    return (*older, *found)
 
 
 def wrapped(messages: Messages, decisions: Sequence[Decision]) -> Messages:

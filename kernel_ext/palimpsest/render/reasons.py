@@ -79,6 +79,8 @@ def _why(rule: OwnRule, numbers: Numbers) -> str:
             return _oversized(numbers)
         case "remind/steered":
             return _steered(numbers)
+        case "remind/mode":
+            return "It said which mode the agent is in; that is said beside the newest prompt alone."
         case "compact":
             return _summary(numbers)
         case "compact/aside":

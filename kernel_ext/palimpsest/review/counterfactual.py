@@ -17,6 +17,7 @@ from palimpsest.context.fit import (
     stored_full,
 )
 from palimpsest.context.oversized import RULE as OVERSIZED
+from palimpsest.context.modes import MODE
 from palimpsest.context.reminders import STEERED
 from palimpsest.context.summary import RULE as COMPACT
 from palimpsest.context.view import View
@@ -51,7 +52,7 @@ from palimpsest.transcript.values import Usage
 
 ASIDE = "compact/aside"
 """Rule of decisions that take out what a failed compaction brought."""
-DECIDERS = frozenset({"truncate", OVERSIZED, STEERED})
+DECIDERS = frozenset({"truncate", OVERSIZED, STEERED, MODE})
 """Rules, beside those of prune, that are decided anew under another policy."""
 
 

@@ -15,6 +15,7 @@ from palimpsest.context.estimate import Count
 from palimpsest.context.oversized import RULE as OVERSIZED
 from palimpsest.context.oversized import truncate_oversized
 from palimpsest.context.prune import BEFORE_REQUESTS, prune
+from palimpsest.context.modes import MODE
 from palimpsest.context.reminders import STEERED, remind
 from palimpsest.context.summary import RULE as COMPACT
 from palimpsest.context.truncate import truncate
@@ -318,7 +319,7 @@ def _decider(rule: str) -> Decider | None:
     return _DECIDERS.get(rule)
 
 
-_DECIDERS: dict[str, Decider] = {OVERSIZED: "shorten", STEERED: "remind"}
+_DECIDERS: dict[str, Decider] = {OVERSIZED: "shorten", STEERED: "remind", MODE: "remind"}
 
 
 def _by_engine(info: UserMessage) -> bool:

@@ -10,13 +10,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from palimpsest.context.news import EnvironmentChange, Situation, has_news, named_words, news
+from palimpsest.context.modes import beside_newest, metadata_beside_newest
 from palimpsest.context.view import View
 from palimpsest.session.log import SessionLog
 from palimpsest.session.surroundings import day_of
 from palimpsest.tools.tool import Detail, Namespace, ShownVariables, VariableInfo
 from palimpsest.transcript.events import PartUpdated
 from palimpsest.transcript.ids import Ids
-from palimpsest.transcript.messages import UserMessage
+from palimpsest.transcript.messages import MessageInfo, UserMessage
 from palimpsest.transcript.parts import TextPart
 from palimpsest.transcript.policies import Policy
 from palimpsest.transcript.scrub import is_secret_name, looks_secret, scrub_values, secret_values
@@ -71,9 +72,14 @@ class News:
 
         ``namespace`` is None where the model may not look at variables.
         """
-        if not self._is_due(user, policy):
+        is_due = self._is_due(user)
+        if policy.reminders.mode == "newest":
+            self._say_beside_newest(policy)
+        if not is_due:
             return
-        look = await self._look(namespace, self._named_in(user))
+        look = None
+        if policy.reminders.news:
+            look = await self._look(namespace, self._named_in(user))
         variables = None if look is None else look.variables
         state = self._log.state
         session = state.session
@@ -90,7 +96,7 @@ class News:
             met=self._has_met(session),
         )
         seen = View(state.messages(), state.decisions).folded(policy.compact)
-        found = news(seen, situation)
+        found = news(seen, situation, policy.reminders)
         if look is not None:
             self._known = look.variables
             self._known_named = {
@@ -107,9 +113,18 @@ class News:
         place = session.forked_from
         return session.id in self._met or (place is not None and place.session_id in self._met)
 
-    def _is_due(self, user: UserMessage, policy: Policy) -> bool:
+    def _say_beside_newest(self, policy: Policy) -> None:
+        """Write which mode it is beside the newest user message, where nothing says so yet."""
+        state = self._log.state
+        said = beside_newest(View(state.messages(), state.decisions).folded(policy.compact))
+        if said is not None:
+            message, text = said
+            change = EnvironmentChange(text, metadata_beside_newest())
+            self._log.append(PartUpdated(part=self._part(message.info, change)))
+
+    def _is_due(self, user: UserMessage) -> bool:
         """Tell whether this is a person's prompt at the beginning of its turn."""
-        if not policy.reminders.news or user.joins:
+        if user.joins:
             return False
         if user.origin is not None and user.origin.kind == "engine":
             return False
@@ -155,11 +170,11 @@ class News:
         message = self._log.state.message(user.id)
         return named_words((message,) if message is not None else ())
 
-    def _part(self, user: UserMessage, item: EnvironmentChange) -> TextPart:
+    def _part(self, message: MessageInfo, item: EnvironmentChange) -> TextPart:
         return TextPart(
             id=self._ids.new("prt"),
-            session_id=user.session_id,
-            message_id=user.id,
+            session_id=message.session_id,
+            message_id=message.id,
             text=item.text,
             synthetic=True,
             metadata=dict(item.metadata),

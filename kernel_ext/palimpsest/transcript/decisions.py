@@ -19,6 +19,7 @@ EngineRule = Literal[
     "truncate",
     "recover/oversized",
     "remind/steered",
+    "remind/mode",
     "compact",
     "compact/aside",
     "compact/plan",

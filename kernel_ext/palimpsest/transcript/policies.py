@@ -245,7 +245,11 @@ class ReminderPolicy(Value):
     last_step: Literal["user", "assistant"] = "user"
     """In whose name the model is told that a turn has reached its step limit."""
     news: bool = True
-    """A new day, changed variables and another mode are told with the next prompt."""
+    """A new day and changed variables are told with the next prompt."""
+    mode: Literal["note", "newest"] = "note"
+    """Plan mode and its end are told once, in a note that stays beside the prompt that brought them;
+    or, as the recorded agent does it, in each request anew, beside the newest user message alone.
+    Any other change of agent is told in a note."""
 
 
 class Policy(Value):
