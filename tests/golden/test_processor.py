@@ -57,7 +57,7 @@ from palimpsest.transcript.errors import (
     ModelFailed,
     UnknownError,
 )
-from palimpsest.transcript.events import SessionStatus
+from palimpsest.transcript.events import SessionError, SessionStatus
 from palimpsest.transcript.messages import AssistantMessage, Message
 from palimpsest.transcript.parts import RetryPart
 from palimpsest.transcript.values import ModelInfo, ModelRef, Usage
@@ -285,10 +285,13 @@ async def test_failures_retries_and_overflows_end_as_recorded(
     refused = _refused(case)
     assert _kind(first) == ("context-overflow" if refused else error and ERRORS[error["name"]])
     assert any(marker(one) for one in messages) == (case["result"] == "compact" and not refused)
-    statuses = [
-        record.event.status.type
-        for record in await studio.records(session)
-        if isinstance(record.event, SessionStatus)
+    records = [record.event for record in await studio.records(session)]
+    statuses = [event.status.type for event in records if isinstance(event, SessionStatus)]
+    failed = [event for event in records if isinstance(event, SessionError)]
+    assert [one.error.type for one in failed if one.message_id == first.id] == [
+        ERRORS[event["payload"]["error"]["name"]]
+        for event in case["events"]
+        if event["type"] == "session.error"
     ]
     assert ("retry" in statuses) == (len(case["stream"]) > 1)
     retries = [part for part in first.parts if isinstance(part, RetryPart)]

@@ -1,5 +1,6 @@
 """A model is told that plan mode or another agent began, under every preset in the preset's own form."""
 
+import itertools
 from collections.abc import Sequence
 
 import pytest
@@ -17,7 +18,9 @@ IN_NOTES = tuple(name for name in PRESETS if name not in OPENCODE)
 AGENT = {"agent": {"poet": {"description": "Writes poems.", "prompt": "Write a poem."}}}
 
 
-def talk(preset: str, *prompts: tuple[str, str]) -> tuple[list[list[str]], Sequence[Occasion], Messages]:
+def talk(
+    preset: str, *prompts: tuple[str, str]
+) -> tuple[list[list[str]], Sequence[Occasion], Messages]:
     """Return what the user's messages of each request said, for prompts with their agents."""
     model = ScriptedModel(*(says("Good.") for _ in prompts))
     with isolated_session(model, settings={"policy": preset, **AGENT}) as session:
@@ -46,7 +49,7 @@ def test_a_note_beside_the_prompt_says_it_and_stays(preset: str) -> None:
     assert planned.startswith("Plan it.")
     assert "From here on you are in plan mode" in planned
     assert "Plan mode has ended" in done
-    for before, after in zip(requests, requests[1:], strict=False):
+    for before, after in itertools.pairwise(requests):
         assert after[: len(before)] == before
 
 

@@ -21,7 +21,11 @@ def offered(*choices: Sequence[str] | Mapping[str, bool] | None) -> list[set[str
 
 def test_a_mapping_switches_single_tools_and_leaves_the_others() -> None:
     every, without, only, none, on = offered(
-        None, {"bash": False, "write": False}, {"*": False, "read": True}, {"*": False}, {"bash": True}
+        None,
+        {"bash": False, "write": False},
+        {"*": False, "read": True},
+        {"*": False},
+        {"bash": True},
     )
 
     assert {"bash", "write", "read"} <= every

@@ -50,7 +50,8 @@ def newest_standing(messages: Messages, holding: Standing) -> Message | None:
             continue
         reductions = (holding.reduction(part.id, message.id) for part in message.parts)
         taken_back = any(
-            one is not None and one.action == "drop" and one.rule not in (EXCLUDE, MODE) for one in reductions
+            one is not None and one.action == "drop" and one.rule not in (EXCLUDE, MODE)
+            for one in reductions
         )
         if not taken_back:
             return message

@@ -4,7 +4,7 @@ from typing import Any
 
 from palimpsest.loop.stage import Stage
 from palimpsest.transcript.errors import ErrorValue
-from palimpsest.transcript.events import MessageUpdated, PartUpdated, SessionError
+from palimpsest.transcript.events import MessageUpdated, PartUpdated, answer_ended
 from palimpsest.transcript.messages import (
     AssistantMessage,
     MessagePath,
@@ -61,6 +61,4 @@ def refuse(stage: Stage, user: UserMessage, error: ErrorValue) -> None:
         finish="error",
         error=error,
     )
-    stage.write(
-        MessageUpdated(info=message), SessionError(error=error, message_id=message.id), sync=True
-    )
+    stage.write(*answer_ended(message), sync=True)

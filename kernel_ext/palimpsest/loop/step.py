@@ -32,7 +32,7 @@ from palimpsest.transcript.errors import (
     UnknownError,
     UserError,
 )
-from palimpsest.transcript.events import MessageUpdated, StepRequested
+from palimpsest.transcript.events import MessageUpdated, StepRequested, answer_ended
 from palimpsest.transcript.messages import (
     AssistantMessage,
     MessagePath,
@@ -190,7 +190,7 @@ def _refuse(stage: Stage, message: AssistantMessage, error: ErrorValue) -> None:
     """End a message whose request could not even be built."""
     time = message.time.model_copy(update={"completed": stage.clock()})
     update = {"error": error, "finish": "error", "time": time}
-    stage.write(MessageUpdated(info=message.model_copy(update=update)), sync=True)
+    stage.write(*answer_ended(message.model_copy(update=update)), sync=True)
 
 
 def _parameters(setup: Setup, user: UserMessage, *, last: bool) -> dict[str, Any]:

@@ -35,6 +35,7 @@ from palimpsest.transcript.events import (
     PartUpdated,
     SessionStatus,
     StepRequested,
+    answer_ended,
 )
 from palimpsest.transcript.messages import (
     AssistantMessage,
@@ -128,7 +129,8 @@ class Scribe:
             return
         time = self.message.time.model_copy(update={"completed": self._stage.clock()})
         update: dict[str, Any] = {"time": time, "error": error, "finish": "error"}
-        self._update(sync=True, **update)
+        self.message = self.message.model_copy(update=update)
+        self._stage.write(*answer_ended(self.message), sync=True)
 
     # Who writes
 

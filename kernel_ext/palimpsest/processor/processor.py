@@ -33,7 +33,7 @@ from palimpsest.processor.recorder import StreamServices
 from palimpsest.tools.tool import ToolOutcome
 from palimpsest.transcript.decisions import Decision
 from palimpsest.transcript.errors import AbortedError, ErrorValue
-from palimpsest.transcript.events import DecisionMade, MessageUpdated, PartUpdated
+from palimpsest.transcript.events import DecisionMade, MessageUpdated, PartUpdated, answer_ended
 from palimpsest.transcript.messages import AssistantMessage
 from palimpsest.transcript.parts import (
     Attachment,
@@ -373,7 +373,8 @@ class Processor:
             update["error"] = error
             if self.message.finish is None and not isinstance(error, AbortedError):
                 update["finish"] = "error"
-        self._message(sync=True, **update)
+        self.message = self.message.model_copy(update=update)
+        self._desk.recorder.append(*answer_ended(self.message), sync=True)
 
     def _close_words(self) -> None:
         for identifier in list(self._thoughts):

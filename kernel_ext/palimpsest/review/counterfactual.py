@@ -16,8 +16,8 @@ from palimpsest.context.fit import (
     reported_full,
     stored_full,
 )
-from palimpsest.context.oversized import RULE as OVERSIZED
 from palimpsest.context.modes import MODE
+from palimpsest.context.oversized import RULE as OVERSIZED
 from palimpsest.context.reminders import STEERED
 from palimpsest.context.summary import RULE as COMPACT
 from palimpsest.context.view import View

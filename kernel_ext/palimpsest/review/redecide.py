@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 
 from palimpsest import __version__
 from palimpsest.context.estimate import Count
+from palimpsest.context.modes import MODE
 from palimpsest.context.oversized import RULE as OVERSIZED
 from palimpsest.context.oversized import truncate_oversized
 from palimpsest.context.prune import BEFORE_REQUESTS, prune
-from palimpsest.context.modes import MODE
 from palimpsest.context.reminders import STEERED, remind
 from palimpsest.context.summary import RULE as COMPACT
 from palimpsest.context.truncate import truncate

@@ -11,7 +11,7 @@ from pydantic import Field, TypeAdapter
 from palimpsest.transcript.base import Value
 from palimpsest.transcript.decisions import Decision, Facts, StepRequest
 from palimpsest.transcript.errors import ErrorValue
-from palimpsest.transcript.messages import MessageInfo, Origin
+from palimpsest.transcript.messages import AssistantMessage, MessageInfo, Origin
 from palimpsest.transcript.parts import Part
 from palimpsest.transcript.sessions import SessionInfo, Status
 from palimpsest.transcript.values import Answers, Ask, Question, Reply, Todo
@@ -55,7 +55,7 @@ class SessionCompacted(Value):
 
 
 class SessionError(Value):
-    """Something failed that belongs to no message, or that a person should notice."""
+    """Something failed that a person is shown: an answer that ends with an error, or what belongs to none."""
 
     type: Literal["session.error"] = "session.error"
     error: ErrorValue
@@ -276,3 +276,10 @@ def parse_record(data: dict[str, Any]) -> Record:
     fields = dict(data)
     version, seq, ts = fields.pop("v"), fields.pop("seq"), fields.pop("ts")
     return Record(v=version, seq=seq, ts=ts, event=EVENT_ADAPTER.validate_python(fields))
+
+
+def answer_ended(info: AssistantMessage) -> tuple[Event, ...]:
+    """Return what is written where an answer ends: the message, and its error where it has one."""
+    if info.error is None:
+        return (MessageUpdated(info=info),)
+    return MessageUpdated(info=info), SessionError(error=info.error, message_id=info.id)

@@ -1,0 +1,80 @@
+"""Each error that a person sees is told as one ``session.error``, with the message that carries it."""
+
+from collections.abc import Sequence
+
+import pytest
+
+from palimpsest.testing import (
+    ModelAnswer,
+    ScriptedModel,
+    fails,
+    isolated_session,
+    overflows,
+    says,
+    unauthorized,
+)
+from palimpsest.transcript.events import PartDelta, PartUpdated, Record, SessionError
+
+pytestmark = pytest.mark.slow
+
+FAILING: dict[str, tuple[ModelAnswer, str]] = {
+    "a wrong key": (unauthorized(), "auth"),
+    "a request that is none": (fails(400, "temperature is not supported"), "api"),
+    "a prompt that is too long": (overflows(), "context-overflow"),
+    "an answer cut off": (ModelAnswer().finishes("length"), "output-length"),
+    "an answer that was filtered": (says("I").finishes("content_filter"), "content-filter"),
+    "an empty answer": (ModelAnswer().finishes("stop"), "unknown"),
+}
+
+
+@pytest.mark.parametrize("case", FAILING)
+def test_an_answer_that_fails_is_told_once(case: str) -> None:
+    answer, kind = FAILING[case]
+    told: list[SessionError] = []
+
+    def watch(records: Sequence[Record]) -> None:
+        told.extend(one.event for one in records if isinstance(one.event, SessionError))
+
+    with isolated_session(ScriptedModel(answer, answer, answer)) as session:
+        session.subscribe(watch)
+        ended = session.prompt("Look.")
+        messages = session.messages
+
+    shown = {
+        m.info.id: m.info.error for m in messages if m.info.role == "assistant" and m.info.error
+    }
+    assert ended.error is not None
+    assert ended.error.type == kind
+    assert {one.message_id: one.error for one in told} == shown
+    assert len(told) == len(shown) == 1
+
+
+def test_a_stopped_answer_is_told_once() -> None:
+    told: list[SessionError] = []
+
+    with isolated_session(ScriptedModel(says("I begin. ").stalls())) as session:
+
+        def watch(records: Sequence[Record]) -> None:
+            told.extend(one.event for one in records if isinstance(one.event, SessionError))
+            if any(isinstance(one.event, PartUpdated | PartDelta) for one in records):
+                session.cancel()
+
+        session.subscribe(watch)
+        ended = session.prompt("Look.")
+
+    assert ended.stopped_by == "cancelled"
+    assert [one.error.type for one in told] == ["aborted"]
+
+
+def test_an_answer_that_ends_well_after_an_attempt_failed_tells_none() -> None:
+    told: list[SessionError] = []
+
+    def watch(records: Sequence[Record]) -> None:
+        told.extend(one.event for one in records if isinstance(one.event, SessionError))
+
+    again = fails(429, "Slow down.", retry_after_ms=1)
+    with isolated_session(ScriptedModel(again, says("Good."))) as session:
+        session.subscribe(watch)
+        assert session.prompt("Look.").stopped_by == "finished"
+
+    assert told == []
