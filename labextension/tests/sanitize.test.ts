@@ -203,9 +203,17 @@ describe('a second look at the page', () => {
     '<a data-commandlinker-command="rendermime:handle-local-link" data-commandlinker-args="{}" href="http://127.0.0.1/files/a" target="_self">a</a>',
     '<h2 data-jupyter-id="Found"><span class="numbering-entry">1 </span>Found<a target="_self" href="#Found" class="jp-InternalAnchorLink">¶</a></h2>',
     '<mjx-container class="MathJax" jax="CHTML" style="font-size: 119.5%; position: relative;" tabindex="0"><mjx-math><mjx-mi class="mjx-i"><mjx-c class="mjx-c1D465"></mjx-c></mjx-mi></mjx-math></mjx-container>',
-    '<code class="language-python"><span class="ͼv">def</span></code>'
-  ])('keeps what JupyterLab adds: %s', added => {
+    '<code class="language-python"><span class="ͼv">def</span></code>',
+    '<div data-wide="table" data-scrolls="right" tabindex="0" role="group" aria-label="Table"><table></table></div>',
+    '<pre data-scrolls="right" tabindex="0" role="group" aria-label="Code">total</pre>'
+  ])('keeps what JupyterLab adds, and what we do: %s', added => {
     expect(looked(added)).toBe(added);
+  });
+
+  it('takes boxes of ours from words of others', () => {
+    expect(
+      html('<div data-wide="table" tabindex="0" role="group">a</div>')
+    ).toBe('<div>a</div>');
   });
 
   it('keeps nothing else with a command, and no element that is not on the list', () => {

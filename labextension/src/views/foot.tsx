@@ -34,7 +34,7 @@ export function Foot({ messages, status, problem, asks }: IFootProps) {
             next={status.next}
           />
         ) : (
-          <Doing messages={messages} asks={asks} />
+          <Activity messages={messages} asks={asks} />
         )}
       </span>
       {actions?.stopBelow !== undefined && (
@@ -73,7 +73,7 @@ function Countdown({
 /** So long a wait for a model is told without a number, in milliseconds. */
 const SHORT_MS = 3000;
 
-function Doing({
+function Activity({
   messages,
   asks
 }: {

@@ -14,8 +14,12 @@ const MATHS = 'mjx-container, math';
 const OPENS_FILES =
   'a[data-commandlinker-command="rendermime:handle-local-link"]';
 
-/** JupyterLab's own attributes, by the element that it puts them on. */
+/** What makes a box scroll by keyboard; words of others lost it when they were sanitized. */
+const SCROLLS = /^(data-(wide|scrolls)|tabindex|role|aria-label)$/;
+
+/** JupyterLab's own attributes and ours, by the element that they are put on. */
 const ADDED: [string, RegExp][] = [
+  ['div[data-wide], pre[data-scrolls]', SCROLLS],
   ['a.jp-InternalAnchorLink', /^(class|target)$/],
   [OPENS_FILES, /^(data-commandlinker-(command|args)|target|href)$/],
   ['a', /^(target|rel|data-(path|locator))$/],
