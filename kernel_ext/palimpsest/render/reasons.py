@@ -80,7 +80,9 @@ def _why(rule: OwnRule, numbers: Numbers) -> str:
         case "remind/steered":
             return _steered(numbers)
         case "remind/mode":
-            return "It said which mode the agent is in; that is said beside the newest prompt alone."
+            return (
+                "It said which mode the agent is in; that is said beside the newest prompt alone."
+            )
         case "compact":
             return _summary(numbers)
         case "compact/aside":

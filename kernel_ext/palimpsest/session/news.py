@@ -9,8 +9,8 @@ import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from palimpsest.context.news import EnvironmentChange, Situation, has_news, named_words, news
 from palimpsest.context.modes import beside_newest, metadata_beside_newest
+from palimpsest.context.news import EnvironmentChange, Situation, has_news, named_words, news
 from palimpsest.context.view import View
 from palimpsest.session.log import SessionLog
 from palimpsest.session.surroundings import day_of
