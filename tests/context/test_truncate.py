@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from tests.builders import Builder
 
 from palimpsest.context.apply import apply
-from palimpsest.context.truncate import HINT, RECALL_HINT, measure, shorten, truncate
+from palimpsest.context.truncate import HINT, RECALL_HINT, TASK_HINT, measure, shorten, truncate
 from palimpsest.context.view import View
 from palimpsest.transcript.decisions import Facts
 from palimpsest.transcript.parts import ToolCompleted, ToolPart
@@ -32,7 +32,7 @@ def test_keeps_whole_lines_of_the_head() -> None:
     shown = shorten(text, decision.numbers)
     assert shown.startswith("line 0\nline 1\n")
     assert "...20 lines truncated..." in shown
-    assert shown.endswith(RECALL_HINT.format(name="1"))
+    assert shown.endswith(TASK_HINT.format(name="1"))
     assert "line 10" not in shown
 
 
@@ -44,6 +44,15 @@ def test_names_recall_only_where_it_is_offered_and_older_decisions_keep_their_wo
     assert decision is not None
     assert "recall" not in decision.numbers
     assert shorten(text, decision.numbers).endswith(HINT)
+
+
+def test_names_a_task_only_where_it_is_offered() -> None:
+    text = "\n".join(f"line {n}" for n in range(30))
+
+    decision = decide(text, POLICY.model_copy(update={"task": False}))
+
+    assert decision is not None
+    assert shorten(text, decision.numbers).endswith(RECALL_HINT.format(name="1"))
 
 
 def test_applying_twice_changes_nothing_more() -> None:
@@ -120,4 +129,4 @@ def test_what_is_kept_is_within_the_caps(text: str, max_lines: int, max_bytes: i
 def test_any_text_can_be_shortened(text: str) -> None:
     decision = decide(text)
     if decision is not None:
-        assert shorten(text, decision.numbers).endswith(RECALL_HINT.format(name="1"))
+        assert shorten(text, decision.numbers).endswith(TASK_HINT.format(name="1"))

@@ -6,7 +6,7 @@ import pytest
 from tests.golden.data import load
 
 from palimpsest.context.policy import policy
-from palimpsest.context.truncate import HINT, shorten, truncate
+from palimpsest.context.truncate import RECALL_HINT, TASK_HINT, shorten, truncate
 from palimpsest.transcript.decisions import Facts
 from palimpsest.transcript.policies import TruncatePolicy
 
@@ -14,6 +14,7 @@ FACTS = Facts(now=0, estimator="chars/4", window=200_000, reserve=0)
 CONFIGURED = {"max_lines": "max_lines", "max_bytes": "max_bytes"}
 OPTIONS = {"maxLines": "max_lines", "maxBytes": "max_bytes", "direction": "direction"}
 THEIR_HINT = "The tool call succeeded but the output was truncated."
+THEIR_TASK = "Use the Task tool"
 
 
 def text_of(name: str, recipe: list[Any]) -> str:
@@ -31,20 +32,23 @@ def policy_of(preset: str, case: dict[str, Any]) -> TruncatePolicy:
     configured = (case.get("cfg") or {}).get("tool_output", {})
     update = {ours: configured[name] for name, ours in CONFIGURED.items() if name in configured}
     update |= {ours: case["opts"][name] for name, ours in OPTIONS.items() if name in case["opts"]}
+    rules = (case["agent"] or {}).get("permission", ())
+    update["task"] = any((one["permission"], one["action"]) == ("task", "allow") for one in rules)
     return policy(preset).truncate.model_copy(update=update)
 
 
 def with_our_hint(content: str) -> str:
     """Put our hint for theirs.
 
-    Theirs names a file, and another tool where the agent may start tasks; our whole text is kept
-    in the session and not in a file that the model could open by name.
+    Theirs names a file, and the task tool where the agent may call it; our whole text is kept in the
+    session, where the recall tool finds it.
     """
     at = content.find(THEIR_HINT)
     if at < 0:
         return content
     end = content.find("\n\n", at)
-    return content[:at] + HINT + (content[end:] if end >= 0 else "")
+    hint = TASK_HINT if THEIR_TASK in content[at:] else RECALL_HINT
+    return content[:at] + hint.format(name="1") + (content[end:] if end >= 0 else "")
 
 
 @pytest.mark.parametrize("preset", ["opencode-1.1", "opencode-1.18"])

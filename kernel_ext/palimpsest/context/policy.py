@@ -27,6 +27,12 @@ def without_recall(policy: Policy) -> Policy:
     )
 
 
+def without_task(policy: Policy) -> Policy:
+    """Return the policy for a step to which the tool ``task`` is not offered: no note names it."""
+    truncate = policy.truncate.model_copy(update={"task": False})
+    return policy.model_copy(update={"truncate": truncate})
+
+
 def reserve(policy: Policy, model: ModelInfo) -> int:
     """Return the tokens kept free for the answer: the policy's, the model's limit, at most half the window."""
     return min(policy.reserved, model.output_limit, model.window // 2)

@@ -26,7 +26,6 @@ OPENCODE_TRUNCATE = TruncatePolicy(
     window_share=None,
     direction="head",
     form="lines",
-    recall=False,
 )
 
 OPENCLAW_TRUNCATE = TruncatePolicy(

@@ -40,6 +40,13 @@ RECALL_HINT = (
     "narrower piece helps too: read with offset and limit, search with grep, or print less."
 )
 
+TASK_HINT = (
+    "The whole output is kept in the session. Do not read all of it yourself: have a task look through it, whose "
+    "agent finds it by recall {name} too, and go on with what it tells you. For a few lines, recall {name} reads "
+    "from a line on, or searches."
+)
+"""Where the agent may hand work on: what another one reads does not fill this conversation."""
+
 
 @dataclass(frozen=True, slots=True)
 class KeptEnds:
@@ -117,6 +124,8 @@ def truncate(
     }
     if policy.recall:
         numbers["recall"] = short(part_id)
+    if policy.recall and policy.task:
+        numbers["hand_to"] = "task"
     if policy.form == "lines":
         numbers["lines_of"] = "tail" if policy.direction == "tail" else "head"
     return Decision(
@@ -138,7 +147,7 @@ def shorten(text: str, numbers: Mapping[str, int | str]) -> str:
         return _between(text, head, tail, numbers)
     gap = f"...{numbers['omitted']} {numbers['unit']} truncated..."
     last = text[len(text) - tail :] if tail else ""
-    hint = RECALL_HINT.format(name=numbers["recall"]) if "recall" in numbers else HINT
+    hint = _hint(numbers)
     match numbers.get("lines_of"):
         case "head":
             return "\n\n".join((text[:head], gap, hint))
@@ -146,6 +155,14 @@ def shorten(text: str, numbers: Mapping[str, int | str]) -> str:
             return "\n\n".join((gap, hint, last))
         case _:
             return "\n\n".join(piece for piece in (text[:head], gap, last, hint) if piece)
+
+
+def _hint(numbers: Mapping[str, int | str]) -> str:
+    """Say how the rest can be seen. Older decisions lack what was not known yet, and keep their words."""
+    if "recall" not in numbers:
+        return HINT
+    hint = TASK_HINT if "hand_to" in numbers else RECALL_HINT
+    return hint.format(name=numbers["recall"])
 
 
 def _between(text: str, head: int, tail: int, numbers: Mapping[str, int | str]) -> str:

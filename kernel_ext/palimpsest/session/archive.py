@@ -1,7 +1,7 @@
 """What a session keeps of itself, for the model to recall.
 
 Border: reads the session's own record, also what lies before the live window, and the blobs that
-its parts name. What a person left out of the conversation is not found here.
+its parts name; for a task also what the calling session names. What a person left out of the conversation is not found here.
 """
 
 import asyncio
@@ -33,6 +33,8 @@ class SessionArchive:
     def __init__(self, journal: Journal, store: Store) -> None:
         self._journal = journal
         self._store = store
+        self.caller: SessionArchive | None = None
+        """What the session keeps whose task this one works at: what it names can be recalled here too."""
 
     async def find(self, name: str) -> ArchivedText:
         """Return what a name stands for; raises UserError with a sentence for the model."""
@@ -52,6 +54,8 @@ class SessionArchive:
         try:
             target = find(messages, name)
         except NotFound:
+            if self.caller is not None:
+                return self.caller._find(name)  # noqa: SLF001 - of the same class
             raise NotFound(
                 f"There is no output {name!r} in this session. The note in the place of an output names it; "
                 "a pattern without a name searches all that was taken out."

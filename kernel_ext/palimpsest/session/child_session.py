@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from palimpsest.session.api import RecordsCallback
+from palimpsest.session.archive import SessionArchive
 from palimpsest.session.asks import Asks
 from palimpsest.session.log import SessionLog
 from palimpsest.session.runner import Runner
@@ -29,6 +30,7 @@ class ChildSession(Protocol):
     Contract: on the engine's loop; open until the factory is told that the task's work is over.
     """
 
+    archive: SessionArchive
     asks: Asks
     interview: Interview
     """Who is asked what the model asks."""

@@ -13,6 +13,7 @@ from palimpsest.render.escape import one_line
 from palimpsest.render.words import subject
 from palimpsest.session.agents import Agent, find_agent
 from palimpsest.session.api import Answer, PromptOptions
+from palimpsest.session.archive import SessionArchive
 from palimpsest.session.asks import Asks, Caller
 from palimpsest.session.child_session import ChildSession
 from palimpsest.session.family import child_of, depth_of, outside
@@ -40,6 +41,7 @@ SIGNS = {"completed": "✓", "error": "✗", "running": "…", "pending": "…"}
 class ParentSession(Protocol):
     """A session whose agent has another one work for it: it is asked what the child asks."""
 
+    archive: SessionArchive
     asks: Asks
     log: SessionLog
     questioning: Questioning
@@ -72,6 +74,7 @@ class ChildSessionRunner:
     ) -> SubagentResult:
         caller = Caller(context.message_id, context.call_id, "task")
         child.asks.relay = _relay(self._parent, caller)
+        child.archive.caller = self._parent.archive
         child.interview = RelayedInterview(self._parent.questioning, caller)
         await child.undoing.settle()
         progress = ChildProgress(context, child, errand, agent)

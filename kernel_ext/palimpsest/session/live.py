@@ -46,7 +46,7 @@ from palimpsest.tools.question import Interview
 from palimpsest.tools.tool import Abort
 from palimpsest.transcript.decisions import Decision
 from palimpsest.transcript.errors import Aborted, ConfigError, StorageFailed, UserError
-from palimpsest.transcript.events import Record, SessionUpdated
+from palimpsest.transcript.events import Record, SessionDeleted, SessionUpdated
 from palimpsest.transcript.messages import Origin
 from palimpsest.transcript.policies import Policy
 from palimpsest.transcript.sessions import SessionInfo
@@ -80,6 +80,7 @@ class LiveSession:
         self.log = SessionLog(journal)
         permitting = services.permitting
         self._find = permitting.open[session.id] = lambda: self.log.state.session
+        self.archive = SessionArchive(self.journal, services.store)
         self.asks = Asks(session.id, self.log, services.ids, permitting)
         self.purse = Purse(permitting, self.log, self.asks, self._purse_above)
         self.control = Control(
@@ -250,13 +251,16 @@ class LiveSession:
         """Return the records after a sequence number, of some types or of all."""
         return tuple(self._services.store.read(self.id, after=seq, only=only))
 
-    async def close(self) -> None:
-        """Stop what runs, write a checkpoint, give the session back."""
+    async def close(self, *, deleted: bool = False) -> None:
+        """Stop what runs, write a checkpoint, give the session back; the last word may be that it is deleted."""
         self.runner.compactions.close()
         self.naming.end()
         self.runner.cancel("The session is closed.", "interrupted")
         await self.runner.wait_idle()
         await self.sharing.settle()
+        if deleted:
+            session = self.log.state.session
+            self.log.append(SessionDeleted(session_id=self.id, session=session), sync=True)
         await off_loop(self.journal.close)
         services, known_as = self._services, self._first_id
         if services.purses.get(known_as) is self.purse:
@@ -334,7 +338,7 @@ class LiveSession:
             extra={
                 "environment": services.environment,
                 "variables": services.variables,
-                "archive": SessionArchive(self.journal, services.store),
+                "archive": self.archive,
                 "interview": self.interview,
                 "errands": ChildSessionRunner(services, self, run),
                 "todos": JournaledTodos(self.log),

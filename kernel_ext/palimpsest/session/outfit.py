@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from palimpsest.context.basis import Basis
-from palimpsest.context.policy import reserve, without_recall
+from palimpsest.context.policy import reserve, without_recall, without_task
 from palimpsest.context.undo import suspended
 from palimpsest.context.view import View
 from palimpsest.loop.request import calibration
@@ -28,6 +28,7 @@ from palimpsest.session.systems import Systems
 from palimpsest.store.journal import Journal
 from palimpsest.tools.recall import RECALL
 from palimpsest.tools.registry import EVERY, Registry
+from palimpsest.tools.task import TASK
 from palimpsest.tools.tool import Namespace, Tool
 from palimpsest.transcript.decisions import Facts
 from palimpsest.transcript.errors import ConfigError, UserError
@@ -184,6 +185,8 @@ class Outfit:
         specs = self._specs(offered, info)
         if not any(spec.name == RECALL for spec in specs):
             policy = without_recall(policy)
+        if not any(spec.name == TASK for spec in specs):
+            policy = without_task(policy)
         scribe = services.agents.get(AGENT)
         return Setup(
             agent=agent.name,

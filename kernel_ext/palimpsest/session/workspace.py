@@ -191,7 +191,9 @@ class Workspace:
                 await self._claim(one)
             for one in family:
                 known = self._open.pop(one, None)
-                if known is not None:
+                if isinstance(known, LiveSession):
+                    await known.close(deleted=True)
+                elif known is not None:
                     await known.close()
             self._current = {name: one for name, one in self._current.items() if one not in family}
             await asyncio.to_thread(self._delete, family)
@@ -388,7 +390,8 @@ class Workspace:
                 with suppress(UserError, OSError):
                     remove_page(self._store, session)
             self._services.permitting.grants.drop(one)
-        self._store.delete(family[-1])
+        for one in family:
+            self._store.delete(one)
 
     async def _written(self, session_id: str) -> None:
         """Wait until all that this kernel knows of a session stands in its log."""

@@ -16,7 +16,7 @@ from palimpsest.store.opencode import info_json, part_json, session_json, with_u
 from palimpsest.store.state import State
 from palimpsest.store.store import Store
 from palimpsest.transcript.errors import NotFound, UserError
-from palimpsest.transcript.events import Checkpoint, Record
+from palimpsest.transcript.events import Checkpoint, DecisionMade, Record
 from palimpsest.transcript.parts import Attachment, FilePart, Part, ToolCompleted, ToolPart
 from palimpsest.transcript.piles import Standing
 from palimpsest.transcript.sessions import SessionInfo
@@ -47,13 +47,14 @@ def messages_json(store: Store, session_id: str) -> Iterator[tuple[Json, list[Js
     """
     state = store.load(session_id)
     holding = Standing(state.decisions)
+    cleared = _moments(store, session_id)
     for slot in state.slots():
         message = state.message(slot.id)
         slot.built = None
         slot.parts.clear()
         if message is not None:
             info = info_json(message.info)
-            known = [_part_out(store, part, holding) for part in message.parts]
+            known = [_part_out(store, part, holding, cleared) for part in message.parts]
             parts = with_unread(info, known)
             if message.info.session_id != session_id:  # a fork's, which its parent's log holds
                 for one in (info, *parts):
@@ -61,7 +62,14 @@ def messages_json(store: Store, session_id: str) -> Iterator[tuple[Json, list[Js
             yield info, parts
 
 
-def _part_out(store: Store, part: Part, holding: Standing) -> Json:
+def _moments(store: Store, session_id: str) -> dict[str, int]:
+    """Return when each output was cleared, by the decision's id, in milliseconds since 1970."""
+    records = store.read(session_id, only=("decision",))
+    made = ((one.event.decision, one.ts) for one in records if isinstance(one.event, DecisionMade))
+    return {decision.id: ts for decision, ts in made if decision.action == "clear"}
+
+
+def _part_out(store: Store, part: Part, holding: Standing, cleared: Mapping[str, int]) -> Json:
     made = part_json(whole(store, part))
     if isinstance(part, ToolPart) and isinstance(part.state, ToolCompleted):
         reduction = holding.reduction(part.id, part.message_id)
@@ -69,7 +77,7 @@ def _part_out(store: Store, part: Part, holding: Standing) -> Json:
         if reduction is None or reduction.action != "clear":
             time.pop("compacted", None)
         elif "compacted" not in time:
-            time["compacted"] = time.get("end", time["start"])
+            time["compacted"] = cleared.get(reduction.id, time.get("end", time["start"]))
     return made
 
 

@@ -254,7 +254,11 @@ class JsonlStore:
             if child.parent_id == session_id and not child.deleted:
                 self.delete(child.id)
         writer = self._writer_for_deleting(session_id)
-        self._hide(writer)
+        state = self.open_live(session_id)
+        if not state.deleted:
+            self._hide(writer, state.session)
+        else:
+            writer.close()
         if not self._needed(session_id):
             self._remove(session_id)
 
@@ -267,9 +271,9 @@ class JsonlStore:
         kernel_id = owners[0].kernel_id if owners else f"delete-{uuid4().hex[:8]}"
         return self.acquire(session_id, this_owner(kernel_id))
 
-    def _hide(self, writer: JsonlWriter) -> None:
+    def _hide(self, writer: JsonlWriter, session: SessionInfo | None) -> None:
         last = self._last_seq(writer.session_id)
-        deleted = SessionDeleted(session_id=writer.session_id)
+        deleted = SessionDeleted(session_id=writer.session_id, session=session)
         try:
             ts = writer.path.stat().st_mtime_ns // 1_000_000
             writer.append([Record(seq=last + 1, ts=ts, event=deleted)], sync=True)

@@ -161,8 +161,10 @@ class MemoryStore:
             if self._needed(session_id):
                 last = log.records[-1] if log.records else None
                 seq, ts = (1, 0) if last is None else (last.seq + 1, last.ts)
-                deleted = SessionDeleted(session_id=session_id)
-                log.records.append(Record(seq=seq, ts=ts, event=deleted))
+                if last is None or not isinstance(last.event, SessionDeleted):
+                    session = self.load(session_id).session
+                    deleted = SessionDeleted(session_id=session_id, session=session)
+                    log.records.append(Record(seq=seq, ts=ts, event=deleted))
                 log.hidden = True
             else:
                 self._remove(session_id, log)

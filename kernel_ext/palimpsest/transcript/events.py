@@ -38,6 +38,8 @@ class SessionDeleted(Value):
 
     type: Literal["session.deleted"] = "session.deleted"
     session_id: str
+    session: SessionInfo | None = None
+    """As it was; None in older logs, and where its own record cannot be read."""
 
 
 class SessionDiff(Value):

@@ -25,6 +25,9 @@ class TruncatePolicy(Value):
     """``lines``: nothing is kept of a line longer than the cap, and the hint stands before a tail."""
     recall: bool = True
     """The hint says how to recall the rest; switched off where the tool ``recall`` is not offered."""
+    task: bool = True
+    """The hint advises to have a task look through the rest; switched off where the tool ``task`` is not
+    offered, and of no consequence without ``recall``."""
 
 
 Refusals = Literal["none", "opencode", "openclaw-2026.2", "openclaw-2026.9", "union"]
@@ -113,7 +116,8 @@ class LimitPolicy(Value):
     """How the newest user turns are chosen when a history limit holds."""
 
     rule: Literal["sliding", "batched"] = "batched"
-    """``sliding`` moves with each turn; ``batched`` moves once in a while and keeps the prelude."""
+    """``sliding`` sends exactly the configured number and moves with each turn; ``batched`` sends up to half
+    as many more, moves once in a while, and keeps the prelude."""
     exact_provider: bool = False
     """A configured limit is found under the key's provider in small letters only."""
     loose_key: bool = True

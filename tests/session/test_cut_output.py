@@ -1,0 +1,73 @@
+"""What the note in a cut output says can be done, can be done: under every preset, and by a task, too."""
+
+import re
+from typing import Any
+
+import pytest
+
+from palimpsest.context.presets import PRESETS
+from palimpsest.context.truncate import HINT, RECALL_HINT, TASK_HINT
+from palimpsest.model.model import ModelRequest
+from palimpsest.testing import ModelAnswer, ScriptedModel, calls, isolated_session, says
+
+pytestmark = pytest.mark.slow
+
+LONG = calls("bash", command="seq 1 30000", description="Count")
+ALLOWED = {"permission": {"*": "allow"}}
+
+
+def newest(request: ModelRequest) -> str:
+    """Return the newest tool output of a request."""
+    return next(str(one["content"]) for one in reversed(request.messages) if one["role"] == "tool")
+
+
+def named(request: ModelRequest) -> str:
+    """Return the name by which a cut output can be recalled."""
+    found = re.search(r"recall (\w+)", newest(request))
+    assert found is not None
+    return found[1]
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_the_note_names_recall_and_a_task_and_both_find_the_output(preset: str) -> None:
+    def reads(request: ModelRequest) -> ModelAnswer:
+        name = named(request)
+        return calls("recall", name=name, pattern="^29999$", context=0).calls(
+            "task", agent="explore", description="Find it", prompt=f"recall {name}"
+        )
+
+    def finds(request: ModelRequest) -> ModelAnswer:
+        name = str(request.messages[-1]["content"]).removeprefix("recall ")
+        return calls("recall", name=name, pattern="^29998$", context=0)
+
+    model = ScriptedModel(LONG, reads, finds, says("Row 29998."), says("Good."))
+    with isolated_session(model, settings={"policy": preset, **ALLOWED}) as session:
+        assert session.prompt("Count.").stopped_by == "finished"
+        assert all(session.rebuild(one).matches for one in session.requests())
+
+    assert newest(model.requests[1]).endswith(TASK_HINT.format(name=named(model.requests[1])))
+    assert "29998: 29998" in newest(model.requests[3])  # in the task
+    outputs = [one["content"] for one in model.requests[4].messages if one["role"] == "tool"]
+    assert "29999: 29999" in str(outputs[-2])
+    assert "Row 29998." in str(outputs[-1])
+
+
+CHOICES: list[tuple[dict[str, Any], str]] = [
+    ({"task": False}, RECALL_HINT),
+    ({"recall": False}, HINT),
+    ({"recall": False, "task": False}, HINT),
+]
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+@pytest.mark.parametrize(("tools", "hint"), CHOICES)
+def test_the_note_names_no_tool_that_is_not_offered(
+    preset: str, tools: dict[str, bool], hint: str
+) -> None:
+    model = ScriptedModel(LONG, says("Good."))
+    with isolated_session(model, settings={"policy": preset, **ALLOWED}) as session:
+        session.prompt("Count.", tools=tools)
+
+    cut = newest(model.requests[1])
+    name = named(model.requests[1]) if "{name}" in hint else ""
+    assert cut.endswith(hint.format(name=name))

@@ -1,0 +1,26 @@
+"""How many turns a configured limit sends: at least so many, or exactly so many, as the docs say."""
+
+from typing import Any
+
+import pytest
+
+from palimpsest.testing import ScriptedModel, isolated_session, says
+
+pytestmark = pytest.mark.slow
+
+
+def turns(settings: dict[str, Any]) -> list[int]:
+    """Return how many prompts each of nine requests held."""
+    model = ScriptedModel(*(says("Good.") for _ in range(9)))
+    with isolated_session(model, settings={"dm_history_limit": 3, **settings}) as session:
+        for number in range(9):
+            session.prompt(f"Look {number}.")
+    return [sum(one["role"] == "user" for one in sent.messages) for sent in model.requests]
+
+
+def test_by_default_up_to_half_as_many_more_are_sent() -> None:
+    assert turns({}) == [1, 2, 3, 4, 5, 3, 4, 5, 3]
+
+
+def test_the_sliding_rule_sends_exactly_so_many() -> None:
+    assert turns({"policy": {"limit": {"rule": "sliding"}}}) == [1, 2, 3, 3, 3, 3, 3, 3, 3]
