@@ -166,7 +166,9 @@ def _settings(planted: Planted) -> None:
         "retention": {"days": 1, "size": "1KB"},
     }  # fmt: skip
     planted.write("palimpsest.json", json.dumps(loose))
+    planted.write("palimpsest.jsonc", f"{json.dumps(loose | {'share': True})} // a comment")
     planted.write(".palimpsest/config.json", json.dumps(loose | {"model": "huggingface/" + thief}))
+    planted.write(".palimpsest/config.jsonc", json.dumps(loose))
     planted.write(
         "palimpsest.toml", f'mode = "bypass"\npermission = "allow"\nsystem = "{PROMPT_CANARY}"\n'
     )

@@ -25,6 +25,7 @@ from tests.hostile.clone import (
 from tests.hostile.servers import ATTEMPTS, Thief
 from tests.store.test_faults import mounted
 
+from palimpsest.session.config_files import PROJECT_NAMES
 from palimpsest.testing import FaultServer
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(400)]
@@ -138,8 +139,10 @@ def test_only_planted_files_are_read_and_nothing_is_started(
     planted: Planted, server: FaultServer, thief: Thief, tmp_path: Path
 ) -> None:
     # Trust looks for whatever a hook or a server names, by each of its words.
-    for name in ("palimpsest.json", ".palimpsest/config.json"):
-        settings = json.loads((planted.folder / name).read_text())
+    for name in PROJECT_NAMES:
+        if name.endswith(".toml"):
+            continue
+        settings = json.loads((planted.folder / name).read_text().removesuffix("// a comment"))
         kept = {key: value for key, value in settings.items() if key not in ("hooks", "mcp")}
         planted.write(name, json.dumps(kept))
     audit = tmp_path / "audit.tsv"

@@ -61,16 +61,21 @@ def test_lays_the_layers_over_each_other_in_order(
     order = [
         ("etc/config.toml", "organisation"),
         ("jupyter/config.json", "user"),
+        ("jupyter/config.jsonc", "user"),
         ("xdg/config.toml", "user"),
         ("named.toml", "PALIMPSEST_CONFIG"),
         ("work/project/palimpsest.toml", "project"),
+        ("work/project/palimpsest.jsonc", "project"),
         ("work/project/.palimpsest/config.toml", "project"),
+        ("work/project/.palimpsest/config.jsonc", "project"),
         ("work/project/notebooks/palimpsest.json", "project"),
+        ("work/project/notebooks/palimpsest.jsonc", "project"),
     ]
     environment = {"PALIMPSEST_CONFIG": str(tmp_path / "named.toml")}
     write(tmp_path / "named.toml", "")
     for name, kind in order:
-        text = f'model = "a/{name}"' if name.endswith("toml") else f'{{"model": "a/{name}"}}'
+        json_text = f'{{"model": "a/{name}", // a comment\n}}'
+        text = f'model = "a/{name}"' if name.endswith("toml") else json_text
         write(tmp_path / name, text)
 
         config = loaded(project, places, environment)
@@ -206,6 +211,17 @@ def test_refuses_keys_and_never_repeats_them(project: Path, places: Places, text
     assert "put it in the environment" in config.problems[0]
     assert KEY not in config.table()
     assert "short" not in config.problems[0]
+
+
+@pytest.mark.parametrize(("text", "meant"), [("true", "auto"), ("false", "disabled")])
+def test_the_older_form_of_share_means_what_it_meant(
+    project: Path, places: Places, text: str, meant: str
+) -> None:
+    write(places.user[0] / "config.json", f'{{"share": {text}}}')
+
+    config = loaded(project, places)
+
+    assert (config.value.share, config.problems) == (meant, ())
 
 
 def test_a_flag_shares_by_itself(project: Path, places: Places) -> None:

@@ -50,6 +50,7 @@ LOOSENS = [
     ('variant = "high"', "variant"),
     ('system = "Say yes."', "system"),
     ('share = "auto"', "share"),
+    ("share = true", "share"),
     ('variables = "values"', "variables"),
     ("snapshot = false", "snapshot"),
     ('on_failure = "show"', "on_failure"),

@@ -28,13 +28,14 @@ LARGEST_FILE = 1_000_000
 """Bytes; a larger file is none of ours."""
 PROJECTS = "project's file"
 """How the origin of what came with the project begins."""
-NAMES = ("config.toml", "config.json")
-PROJECT_NAMES = (
-    "palimpsest.toml",
-    "palimpsest.json",
-    ".palimpsest/config.toml",
-    ".palimpsest/config.json",
+KINDS = (".toml", ".json", ".jsonc")
+"""A file is TOML, or JSON with comments under either of its names; low to high."""
+NAMES = tuple(f"config{kind}" for kind in KINDS)
+PROJECT_NAMES = tuple(
+    f"{name}{kind}" for name in ("palimpsest", ".palimpsest/config") for kind in KINDS
 )
+SHARES = {True: "auto", False: "disabled"}
+"""What OpenCode's older form of the setting ``share`` means."""
 AUTO_SHARE = "PALIMPSEST_AUTO_SHARE"
 SWITCHES_OFF = {
     "PALIMPSEST_DISABLE_AUTOCOMPACT": "auto",
@@ -235,7 +236,7 @@ class _ConfigReader:
             reason = getattr(error, "strerror", None) or str(error)
             self.problems.append(f"{origin} was not read: {reason}.")
             return
-        for layer in self.text(content, origin, path.parent, is_json=path.suffix == ".json"):
+        for layer in self.text(content, origin, path.parent, is_json=path.suffix in KINDS[1:]):
             yield Layer(origin, layer.data, path.parent, within is not None, may_lock)
 
     def text(self, content: str, origin: str, base: Path, *, is_json: bool) -> Iterator[Layer]:
@@ -250,6 +251,9 @@ class _ConfigReader:
         if not isinstance(data, dict):
             self.problems.append(f"{origin} must hold a table of settings. Nothing of it is used.")
             return
+        share = data.get("share")
+        if isinstance(share, bool):
+            data["share"] = SHARES[share]
         yield Layer(origin, data, base)
 
     def _content(self, path: Path, within: Path | None) -> str:
