@@ -11,6 +11,7 @@ import os
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -146,3 +147,47 @@ def test_each_command_that_a_page_names_is_one() -> None:
     }
 
     assert {(page, word) for page, word in named if word not in {*COMMANDS, *PLACEHOLDERS}} == set()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", [page for page in having("sh") if page != "README.md"])
+def test_what_a_page_says_for_a_shell_sets_what_we_look_for(page: str, folder: Path) -> None:
+    package = ROOT / "kernel_ext" / "palimpsest"
+    source = "\n".join(one.read_text("utf-8") for one in package.rglob("*.py"))
+    looks = "import os, palimpsest; palimpsest.models(); print(*os.environ)"
+    for block in blocks(page, "sh"):
+        named = set(re.findall(r"\b[A-Z]+(?:_[A-Z]+)+\b", block))
+        assert {name for name in named if f'"{name}"' not in source} == set()
+        script = f"set -eu\n{block}\nexec '{sys.executable}' -c '{looks}'"
+        bare = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT / "kernel_ext")}
+        done = subprocess.run(
+            ["sh", "-c", script],
+            cwd=folder,
+            env=bare | {"HOME": str(folder)},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert (done.returncode, done.stderr) == (0, "")
+        exported = set(re.findall(r"^export (\w+)=", block, re.MULTILINE))
+        assert exported <= set(done.stdout.split())
+
+
+def test_the_commands_of_the_readme_are_there() -> None:
+    wanted = [
+        line.split("#")[0].split() for line in "\n".join(blocks("README.md", "sh")).split("\n")
+    ]
+    for command in filter(None, wanted):
+        done = subprocess.run(
+            [*command, "--dry-run"], cwd=ROOT, capture_output=True, text=True, check=False
+        )
+        assert (command[0], done.returncode) == ("make", 0), done.stderr
+
+
+def test_what_a_page_tells_to_install_is_there() -> None:
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    told = re.findall(r"pip install '?([\w.-]+)(?:\[(\w+)\])?", "\n".join(PAGES.values()))
+    ours = [(name, extra) for name, extra in told if name == settings["name"]]
+    assert ours
+    assert {extra for _, extra in ours if extra} <= set(settings["optional-dependencies"])
