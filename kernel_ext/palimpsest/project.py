@@ -4,7 +4,9 @@ The same as ``%agent sessions``, ``--new``, ``import``, ``agents``, ``commands``
 (docs/api.md). Each is about the kernel's project, in a script about the current folder's.
 """
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from palimpsest.boot import current_app
 from palimpsest.public import Session
@@ -19,15 +21,30 @@ from palimpsest.store.exchange import ImportReport
 from palimpsest.tools.skill import Skill
 
 
-def new_session() -> Session:
+def new_session(
+    title: str | None = None,
+    *,
+    parent: "Session | str | None" = None,
+    permission: Mapping[str, Any] | str | None = None,
+) -> Session:
     """Begin a new session for the notebook; it is the current one from now on.
+
+    ``title`` is kept instead of one that a model finds. ``permission`` are rules as the settings write
+    them, for this session alone. A session with a ``parent`` (or its id) belongs to that one, as those
+    of tasks do: it is in the parent's mode, may do no more, is listed among its children, and is not
+    the notebook's current one. Raises NotFound and ConfigError.
 
     >>> import palimpsest
     >>> palimpsest.new_session().id == palimpsest.current_session().id
     True
+    >>> careful = palimpsest.new_session("Only looking", permission={"edit": "deny", "bash": "ask"})
+    >>> careful.title
+    'Only looking'
     """
     app = current_app()
-    return Session(app, app.engine.submit(app.workspace.new(app.notebook())).result())
+    above = parent if parent is None or isinstance(parent, str) else parent.id
+    begun = app.workspace.new(app.notebook(), title=title, parent=above, permission=permission)
+    return Session(app, app.engine.submit(begun).result())
 
 
 def sessions(

@@ -221,7 +221,9 @@ async def _begin(
     if options.session is not None:
         session = await workspace.open(options.session, place.notebook)
     elif options.new:
-        session = await workspace.new(place.notebook)
+        session = await workspace.new(
+            place.notebook, title=options.title, permission=options.permission
+        )
     else:
         session = await workspace.current(place.notebook)
     pages.adopt(session)

@@ -347,7 +347,12 @@ class Channel:
         self._publish(OutcomeNotice(id=command.id, session=head_of(session)))
 
     async def _new(self, command: NewSession) -> None:
-        session = await self._services.workspace.new(self._notebook())
+        session = await self._services.workspace.new(
+            self._notebook(),
+            title=command.title,
+            parent=command.parent,
+            permission=command.permission,
+        )
         self.adopt(session)
         self._publish(OutcomeNotice(id=command.id, session=head_of(session)))
 

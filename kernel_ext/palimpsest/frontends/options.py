@@ -120,6 +120,8 @@ class MagicOptions:
     variant: str | None = None
     session: str | None = None
     new: bool = False
+    title: str | None = None
+    permission: Mapping[str, str] | str | None = None
     agent: str | None = None
     system: str | None = None
     tools: tuple[str, ...] | Mapping[str, bool] | None = None
@@ -164,6 +166,14 @@ OPTIONS: tuple[Option, ...] = (
     ),
     Option("session", "--session", "-s", "ID", "use this session (its id or the beginning of it)"),
     Option("new", "--new", None, None, "begin a new session for this notebook"),
+    Option("title", "--title", None, "TEXT", "with --new: what the session is called"),
+    Option(
+        "permission",
+        "--permission",
+        None,
+        "RULES",
+        "with --new: rules for that session alone, such as bash=deny,edit=ask, or one word for all",
+    ),
     Option("agent", "--agent", None, "NAME", "let this agent answer from now on"),
     Option("system", "--system", None, "TEXT", "add these words to the system prompt of this turn"),
     Option(
@@ -382,10 +392,23 @@ def _tools(words: str) -> tuple[str, ...] | Mapping[str, bool]:
     return left_out or tuple(names)
 
 
+def _rules(words: str) -> Mapping[str, str] | str:
+    """Return rules as settings write them; what an action may be is said where they are read."""
+    if "=" not in words:
+        return words.strip()
+    pairs = [one.partition("=") for one in words.split(",") if one.strip()]
+    if not all(name.strip() and action.strip() for name, _, action in pairs):
+        raise OptionError("--permission takes a word for all, or rules such as bash=deny,edit=ask.")
+    return {name.strip(): action.strip() for name, _, action in pairs}
+
+
 def _checked(values: dict[str, Any]) -> MagicOptions:
     """Turn the raw values into options, or say what is wrong with one."""
     if values.get("new") and values.get("session"):
         raise OptionError("--new and --session contradict each other; give one of them.")
+    for name in ("title", "permission"):
+        if name in values and not values.get("new"):
+            raise OptionError(f"--{name} is for a session that --new begins; give both.")
     if "max_steps" in values:
         values["max_steps"] = _positive(values["max_steps"])
     for field in fields(MagicOptions):
@@ -393,6 +416,8 @@ def _checked(values: dict[str, Any]) -> MagicOptions:
             raise OptionError(f"--{field.name.replace('_', '-')} was given an empty value.")
     if "tools" in values:
         values["tools"] = _tools(values["tools"])
+    if "permission" in values:
+        values["permission"] = _rules(values["permission"])
     return MagicOptions(**values)
 
 

@@ -304,9 +304,13 @@ class OpenSession(CommandBase):
 
 
 class NewSession(CommandBase):
-    """Begin a new session in this notebook."""
+    """Begin a new session in this notebook; one with a parent belongs to that, and is not its current one."""
 
     type: Literal["new"] = "new"
+    title: str | None = None
+    parent: str | None = None
+    permission: dict[str, Any] | str | None = None
+    """Rules as the settings write them, for this session alone."""
 
 
 class Rename(CommandBase):

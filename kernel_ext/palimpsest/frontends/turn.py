@@ -202,7 +202,9 @@ class CellTurn:
         if self._options.session is not None:
             return await workspace.open(self._options.session, notebook)
         if self._options.new:
-            return await workspace.new(notebook)
+            return await workspace.new(
+                notebook, title=self._options.title, permission=self._options.permission
+            )
         return await workspace.current(notebook)
 
     def _prompt_options(self) -> PromptOptions:

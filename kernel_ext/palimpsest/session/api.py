@@ -7,7 +7,7 @@ on the engine thread (``EngineThread.submit``).
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
 from palimpsest.context.basis import Basis
 from palimpsest.session.control import Control
@@ -282,8 +282,15 @@ class ProjectSessions(Protocol):
         """Return the notebook's session if it has one; none is begun."""
         ...
 
-    async def new(self, notebook: str | None) -> KernelSession:
-        """Begin a new session for the notebook and make it current."""
+    async def new(
+        self,
+        notebook: str | None,
+        *,
+        title: str | None = None,
+        parent: str | None = None,
+        permission: Mapping[str, Any] | str | None = None,
+    ) -> KernelSession:
+        """Begin a new session for the notebook and make it current; one with a parent does not become that."""
         ...
 
     async def open(self, session_id: str, notebook: str | None = None) -> KernelSession:

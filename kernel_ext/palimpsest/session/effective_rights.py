@@ -24,6 +24,16 @@ MOST_MODELS = 5
 SMALLEST, LARGEST = 1e-6, 1e15
 """A limit beyond these is damage, not a limit."""
 
+RULED = "ruled"
+"""Key in the metadata of a session that a person began with rules of its own."""
+
+
+def asked_of(session: SessionInfo | None) -> Rules:
+    """Return what is to be asked for by the rules with which a person began this session."""
+    if session is None or not (session.metadata or {}).get(RULED):
+        return ()
+    return tuple(one for one in session.permission if one.action == "ask")
+
 
 def held_rules(session: SessionInfo, granted: Rules) -> Rules:
     """Return the rules of a record that hold: those granted, and all that allow nothing."""

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from palimpsest import __version__
 from palimpsest.session.agents import Agent
 from palimpsest.session.child_session import ChildSession
+from palimpsest.session.effective_rights import RULED
 from palimpsest.tools.permissions import Denied, Rules, decide, disabled
 from palimpsest.transcript.errors import PermissionDenied, UserError
 from palimpsest.transcript.messages import Origin
@@ -45,7 +46,7 @@ class ChildSessionFactory:
 
 
 def is_child(session: SessionInfo | None) -> bool:
-    """Tell whether a task call began this session."""
+    """Tell whether another session began this one, as a task call does."""
     return session is not None and session.parent_id is not None
 
 
@@ -85,6 +86,24 @@ def child_of(
         permission=outside(caller),
         limits=(*(parent.limits or ()), *_limits(caller, agent, last=below >= depth)),
         metadata={"depth": below},
+    )
+
+
+def ruled(session: SessionInfo, rules: Rules) -> SessionInfo:
+    """Return the record of a session that a person begins with rules of its own.
+
+    What they deny is denied, what they ask for is asked for, whatever the settings allow.
+    """
+    limits = (
+        (*session.limits, rules) if any(one.action == "deny" for one in rules) else session.limits
+    )
+    metadata = {**(session.metadata or {}), RULED: True}
+    return session.model_copy(
+        update={
+            "permission": rules,
+            "limits": limits,
+            "metadata": metadata if rules else session.metadata,
+        }
     )
 
 

@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 
 from palimpsest.session.approvals import Approvals
-from palimpsest.session.effective_rights import held_budget, held_mode, held_rules
+from palimpsest.session.effective_rights import asked_of, held_budget, held_mode, held_rules
 from palimpsest.session.grants import Grants
 from palimpsest.session.project_move import Moving
 from palimpsest.tools.modes import Mode, answered_by, denied_by
@@ -113,7 +113,8 @@ class Permitting:
     def rules_of(self, session: SessionInfo | None, rules: Rules, agent: Rules) -> Rules:
         """Return all rules that hold for the calls of an agent."""
         base = self.rules if self.rules is not None else rules
-        return (*base, *agent, *self.fixed, *denied_by(self.mode_of(session)))
+        own = asked_of(session)
+        return (*base, *agent, *own, *self.fixed, *denied_by(self.mode_of(session)))
 
     def answers_of(self, session: SessionInfo | None) -> Rules:
         """Return what need not be asked: by the mode, by the project, by who began this session."""

@@ -10,7 +10,7 @@ withdrawn, to be read in the transcript.
 import asyncio
 import functools
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -19,6 +19,7 @@ from typing import Any, TypeVar
 from palimpsest import __version__
 from palimpsest.session.api import KernelSession as LiveSessionProtocol
 from palimpsest.session.attending import Attendance
+from palimpsest.session.family import depth_of, ruled
 from palimpsest.session.followed import FollowedSession
 from palimpsest.session.forking import fork
 from palimpsest.session.giving import Giving
@@ -40,6 +41,7 @@ from palimpsest.store.state import State
 from palimpsest.store.store import Owner, Problem, SessionSummary, Store, Writer
 from palimpsest.store.sweep import Sweep, Unneeded, survey
 from palimpsest.store.sweep import delete as delete_blobs
+from palimpsest.tools.permissions import Rules, from_config
 from palimpsest.transcript.errors import NotFound, SessionHeld, UnknownError, UserError
 from palimpsest.transcript.events import (
     PromptDelivered,
@@ -88,10 +90,28 @@ class Workspace:
         async with self._lock:
             return await self._found(self._name(notebook))
 
-    async def new(self, notebook: str | None) -> LiveSessionProtocol:
-        """Begin a new session for the notebook and make it current."""
+    async def new(
+        self,
+        notebook: str | None,
+        *,
+        title: str | None = None,
+        parent: str | None = None,
+        permission: Mapping[str, Any] | str | None = None,
+    ) -> LiveSessionProtocol:
+        """Begin a new session for the notebook and make it current.
+
+        ``title`` is kept instead of one that a model finds. ``permission`` are rules as settings write
+        them, for this session alone: what they deny or ask for holds whatever the settings allow, and
+        what they allow is not asked. One with a ``parent`` is like that of a task: it has the parent's
+        mode and limits, and does not become the notebook's current one. Raises NotFound and
+        ConfigError; then nothing is begun.
+        """
+        rules = from_config(permission or {}, home=str(Path.home()))
+        title = " ".join(title.split()) if title is not None else None
         async with self._lock:
-            return await self._created(self._name(notebook))
+            if parent is not None:
+                return await self._begun_below(self._full_id(parent), title, rules)
+            return await self._created(self._name(notebook), title, rules)
 
     async def open(self, session_id: str, notebook: str | None = None) -> LiveSessionProtocol:
         """Open a session by id or unambiguous beginning of one and make it current."""
@@ -308,7 +328,9 @@ class Workspace:
             return None
         return None
 
-    async def _created(self, notebook: str | None) -> LiveSession:
+    async def _created(
+        self, notebook: str | None, title: str | None = None, rules: Rules = ()
+    ) -> LiveSession:
         services = self._services
         now = services.clock()
         session = SessionInfo(
@@ -316,11 +338,47 @@ class Workspace:
             project_id=self._project_id,
             directory=str(services.cwd),
             notebook=notebook,
-            title=default_title(now),
+            title=title or default_title(now),
             version=__version__,
             time=SessionTime(created=now, updated=now),
         )
-        return self._use(await self._begin(session), notebook)
+        return self._use(await self._ruled(session, rules), notebook)
+
+    async def _begun_below(self, parent_id: str, title: str | None, rules: Rules) -> LiveSession:
+        """Begin a session that belongs to another one."""
+        services = self._services
+        await self._written(parent_id)
+        state = await asyncio.to_thread(self._store.open_live, parent_id)
+        parent = state.session
+        if parent is None:
+            raise NotFound(
+                f"The session {parent_id!r} has no record of its own. Begin one without a parent."
+            )
+        now = services.clock()
+        session = SessionInfo(
+            id=services.ids.new("ses", descending=True),
+            project_id=parent.project_id,
+            directory=parent.directory,
+            notebook=parent.notebook,
+            parent_id=parent.id,
+            title=title or default_title(now, child=True),
+            version=__version__,
+            time=SessionTime(created=now, updated=now),
+            policy=parent.policy,
+            policy_choice=parent.policy_choice,
+            limits=parent.limits,
+            metadata={"depth": depth_of(parent) + 1},
+        )
+        services.permitting.began[session.id] = parent.id
+        return await self._ruled(session, rules)
+
+    async def _ruled(self, session: SessionInfo, rules: Rules) -> LiveSession:
+        """Begin a session with rules of its own."""
+        if rules:
+            session = ruled(session, rules)
+            allowed = tuple(one for one in rules if one.action == "allow")
+            self._services.permitting.approvals.add_to(allowed, session.id)
+        return await self._begin(session)
 
     async def _begin(self, session: SessionInfo) -> LiveSession:
         """Begin a session with this record; also without the lock, since nobody knows it yet."""
