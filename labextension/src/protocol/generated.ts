@@ -1886,6 +1886,7 @@ export interface ReminderPolicy {
   after: string;
   last_step: 'user' | 'assistant';
   news: boolean;
+  mode: 'note' | 'newest';
 }
 /**
  * A policy as a person chose it: a preset, and the numbers that differ from it.
@@ -1921,7 +1922,11 @@ export interface Prompt {
   variant?: string;
   agent?: string;
   system?: string;
-  tools?: string[];
+  tools?:
+    | string[]
+    | {
+        [k: string]: boolean;
+      };
   max_steps?: number;
   type: 'prompt';
 }
@@ -1939,7 +1944,14 @@ export interface PromptBase {
   variant?: string;
   agent?: string;
   system?: string;
-  tools?: string[];
+  /**
+   * Only these tools, or a mapping that switches single ones on and off.
+   */
+  tools?:
+    | string[]
+    | {
+        [k: string]: boolean;
+      };
   max_steps?: number;
 }
 /**
@@ -1992,7 +2004,11 @@ export interface Queue {
   variant?: string;
   agent?: string;
   system?: string;
-  tools?: string[];
+  tools?:
+    | string[]
+    | {
+        [k: string]: boolean;
+      };
   max_steps?: number;
   type: 'queue';
 }
@@ -2105,7 +2121,7 @@ export interface SessionDiff {
   }[];
 }
 /**
- * Something failed that belongs to no message, or that a person should notice.
+ * Something failed that a person is shown: an answer that ends with an error, or what belongs to none.
  */
 export interface SessionError {
   type: 'session.error';
@@ -2206,7 +2222,11 @@ export interface Steer {
   variant?: string;
   agent?: string;
   system?: string;
-  tools?: string[];
+  tools?:
+    | string[]
+    | {
+        [k: string]: boolean;
+      };
   max_steps?: number;
   type: 'steer';
 }
