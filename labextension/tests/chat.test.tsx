@@ -76,6 +76,7 @@ function doing(more: Partial<IChatActions> = {}) {
     allowed: vi.fn<IChatActions['allowed']>(() => Promise.resolve([])),
     trust: vi.fn<IChatActions['trust']>(() => Promise.resolve()),
     stop: vi.fn<IChatActions['stop']>(),
+    compact: vi.fn<IChatActions['compact']>(),
     sessions: vi.fn<IChatActions['sessions']>(() =>
       Promise.resolve({ rows: [], total: 0 })
     ),

@@ -88,13 +88,23 @@ describe('a question', () => {
   });
 
   it('offers no always where nothing could be allowed', () => {
-    const reply = draw({ ...ASK, permission: 'doom_loop', always: [] });
+    const reply = draw({ ...ASK, permission: 'external', always: [] });
     const once = screen.getByRole('button', { name: 'Allow once' });
     fireEvent.keyDown(once, { key: '2' });
     fireEvent.keyDown(once, { key: '4' });
 
     expect(reply).not.toHaveBeenCalled();
     expect(screen.getAllByRole('button')).toHaveLength(2);
+  });
+
+  it('offers no always in the project about a loop', () => {
+    const reply = draw({ ...ASK, permission: 'doom_loop', always: ['bash'] });
+    const once = screen.getByRole('button', { name: 'Allow once' });
+    fireEvent.keyDown(once, { key: '4' });
+    expect(reply).not.toHaveBeenCalled();
+    fireEvent.keyDown(once, { key: '2' });
+
+    expect(reply).toHaveBeenCalledOnce();
   });
 
   it('goes on or stops at a spending limit', () => {

@@ -48,7 +48,7 @@ def test_a_failed_turn_is_tried_again_from_its_cell(page: Page, lab: Lab, seen: 
     at_rest(panel)
     expect(panel.locator(".plm-Said-words")).to_have_text(["work"])
     expect(panel.locator(".plm-Tool-name", has_text="python")).to_have_count(1)
-    expect(panel.get_by_text("allowed by --yes")).to_be_visible()
+    expect(story(panel).get_by_text("allowed by --yes")).to_be_visible()
     expect(page.get_by_role("button", name="Retry")).to_have_count(0)
     photograph(page, "again-answered")
     # What came is in the notebook too, for who opens it without a kernel.
@@ -63,7 +63,7 @@ def test_the_panel_tries_again_and_says_what_else_helps(page: Page, lab: Lab, se
     answers = "says(''), says('At last.'), fails(401, 'No such key.')"
     panel = room(page, lab, "again-panel.ipynb", answers)
     send(panel, "Hello?")
-    expect(panel.get_by_text("without a word")).to_be_visible()
+    expect(story(panel).get_by_text("without a word")).to_be_visible()
     panel.get_by_role("button", name="Retry").press("Enter")
     expect(story(panel).get_by_text("At last.")).to_be_visible()
     at_rest(panel)

@@ -8,7 +8,7 @@ from playwright.sync_api import Locator, Page, expect
 from tests.e2e.lab import READY, Lab, Seen, open_notebook, photograph
 from tests.e2e.live import Notebook, begin
 from tests.e2e.segments import MIME
-from tests.e2e.test_panel import open_panel
+from tests.e2e.test_panel import open_panel, story
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
@@ -71,7 +71,7 @@ def test_an_answer_that_was_not_saved_is_put_back_into_its_cell(
     expect(cell.get_by_text("It is teal.")).to_be_visible()
     before = page.evaluate(OUTPUTS, 2)
     panel = open_panel(page)
-    expect(panel.get_by_text("It is teal.")).to_be_visible()
+    expect(story(panel).get_by_text("It is teal.")).to_be_visible()
     expect(back(panel)).to_have_count(0)
 
     page.goto("about:blank")

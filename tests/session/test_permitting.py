@@ -271,6 +271,36 @@ async def test_a_circle_of_two_calls_asks_once_in_a_turn(tmp_path: Path) -> None
     assert len(asked) == 2
 
 
+async def test_always_lets_a_tool_repeat_itself_in_this_session_alone(tmp_path: Path) -> None:
+    model = ScriptedModel(*[calls("list")] * 4, says("1."), *[calls("list")] * 4, says("2."))
+    studio = Studio(tmp_path, model)
+    session = await studio.session()
+    asked = answered(session, lambda _: Reply(answer="always", scope="project"))
+
+    assert (await ask(session, "Look.", yes=True)).text == "1."
+    assert (await ask(session, "Look again.", yes=True)).text == "2."
+    assert [(one.permission, one.always) for one in asked] == [("doom_loop", ("list",))]
+
+    assert studio.services.permitting.approvals.list() == ()
+    model.script(*[calls("list")] * 4, says("3."))
+    other = await studio.session()
+    asked_there = answered(other, once)
+    assert (await ask(other, "Look.", yes=True)).text == "3."
+    assert [one.permission for one in asked_there] == ["doom_loop"]
+
+
+async def test_a_rule_that_allows_loops_is_no_persons_always(tmp_path: Path) -> None:
+    allow = (Rule(permission="doom_loop", pattern="*", action="allow"),)
+    studio = Studio(tmp_path, ScriptedModel(*[calls("list")] * 4, says("Enough.")))
+    session = await studio.session()
+    studio.services.permitting.rules = (*studio.services.rules, *allow)
+    asked = answered(session, once)
+
+    await ask(session, "Look.", yes=True)
+
+    assert [one.permission for one in asked] == ["doom_loop"]
+
+
 async def test_a_circle_of_three_calls_can_be_stopped(tmp_path: Path) -> None:
     three = [calls("list"), calls("glob", pattern="*"), calls("glob", pattern="a")]
     session = await Studio(tmp_path, ScriptedModel(*three * 4, says("x"))).session()

@@ -193,10 +193,8 @@ def _answers(ask: Ask) -> str:
     if not ask.always:
         return "1 once   3 reject (a reason may follow)"
     always = ", ".join(ask.always)
-    return (
-        f"1 once   2 always in this session ({always})   3 reject (a reason may follow)   "
-        "4 always in this project"
-    )
+    here = f"1 once   2 always in this session ({always})   3 reject (a reason may follow)"
+    return here if ask.permission == "doom_loop" else f"{here}   4 always in this project"
 
 
 def _value(key: str, value: Any) -> str:

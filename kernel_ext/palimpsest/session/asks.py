@@ -43,6 +43,8 @@ from palimpsest.transcript.parts import ToolPart
 from palimpsest.transcript.values import Ask, Reply
 
 NEVER_BY_YES = {"doom_loop", "budget"}
+IN_SESSION_ONLY = {"doom_loop"}
+"""An "always" about these holds for the session, wherever it was said to hold."""
 """What ``--yes`` does not answer: these questions mean that something went wrong."""
 
 
@@ -124,7 +126,7 @@ class Asks:
         locked = False
         match verdict:
             case Allowed():
-                if permission not in NEVER_BY_YES:
+                if permission not in NEVER_BY_YES or self._said_always(permission, patterns):
                     return
             case Denied() as denied:
                 raise PermissionDenied(denied.message, stops=False)
@@ -209,6 +211,9 @@ class Asks:
     def reply(self, ask_id: str, reply: Reply) -> bool:
         """Answer a question from any thread; false when somebody was first."""
         with self._lock:
+            asked = self._waiting.get(ask_id)
+            if asked is not None and asked[0].ask.permission in IN_SESSION_ONLY:
+                reply = reply.model_copy(update={"scope": None})
             settled = settle(
                 [pending for pending, _ in self._waiting.values()], ask_id, reply, self._approved
             )
@@ -224,6 +229,15 @@ class Asks:
             self._log.append(PermissionReplied(ask_id=pending.ask.id, reply=given), sync=True)
             future.get_loop().call_soon_threadsafe(self._resolve, future, given)
         return True
+
+    def _said_always(self, permission: str, patterns: Sequence[str]) -> bool:
+        """Tell whether a person said "always" to this very question; no other rule and no mode counts."""
+        said = {
+            one.pattern
+            for one in self._approved
+            if (one.permission, one.action) == (permission, "allow")
+        }
+        return said.issuperset(patterns)
 
     def reject_all(self, by: str) -> None:
         """Reject every open question, because the turn ends."""

@@ -92,7 +92,7 @@ class Calling:
         return services.permitting.rules_of(self._log.state.session, services.rules, own)
 
     async def guard(self, run: Run, message_id: str, call: ToolCalled) -> None:
-        """Ask before a call that goes round in circles; the answer holds for the turn.
+        """Ask before a call that goes round in circles; "once" holds for the turn, "always" for the tool and session.
 
         Where nobody can be asked, the call is refused once, with words for the model; the same
         circle again ends the turn, and so does one circle too many.
@@ -110,7 +110,12 @@ class Calling:
                 raise _ended(words)
             ask = self.asker(run, message_id, call.id, call.tool)
             try:
-                await ask("doom_loop", [call.tool], title=f"The model repeats {words}. Go on?")
+                await ask(
+                    "doom_loop",
+                    [call.tool],
+                    title=f"The model repeats {words}. Go on?",
+                    always=[call.tool],
+                )
             except PermissionDenied as denied:
                 if denied.by == "person":
                     raise

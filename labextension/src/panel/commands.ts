@@ -5,7 +5,7 @@ import type { JupyterFrontEnd } from '@jupyterlab/application';
 import type { ICommandPalette } from '@jupyterlab/apputils';
 import { NotebookActions, type INotebookTracker } from '@jupyterlab/notebook';
 import type { TranslationBundle } from '@jupyterlab/translation';
-import { isBusy } from '../state/standing';
+import { canCompact, isBusy } from '../state/standing';
 import type { PanelModel } from './model';
 import type { PanelWidget } from './widget';
 
@@ -13,6 +13,7 @@ export const COMMANDS = {
   open: 'jupyter-palimpsest:open-panel',
   focus: 'jupyter-palimpsest:focus-composer',
   stop: 'jupyter-palimpsest:stop',
+  compact: 'jupyter-palimpsest:compact',
   create: 'jupyter-palimpsest:new-session',
   insert: 'jupyter-palimpsest:insert-cell'
 } as const;
@@ -62,6 +63,17 @@ export function addCommands(
       model.stop();
     }
   });
+  commands.addCommand(COMMANDS.compact, {
+    describedBy: NO_ARGUMENTS,
+    label: words.__('Summarise the Agent’s Session'),
+    caption: words.__(
+      'Put a summary in the place of what was said; it can be taken back'
+    ),
+    isEnabled: () => isReady() && canCompact(model.getSnapshot().transcript),
+    execute: () => {
+      model.compact();
+    }
+  });
   commands.addCommand(COMMANDS.create, {
     describedBy: NO_ARGUMENTS,
     label: words.__('New Agent Session'),
@@ -86,6 +98,7 @@ export function addCommands(
   }
   model.subscribe(() => {
     commands.notifyCommandChanged(COMMANDS.stop);
+    commands.notifyCommandChanged(COMMANDS.compact);
     commands.notifyCommandChanged(COMMANDS.create);
   });
 }

@@ -191,6 +191,10 @@ export class PanelModel implements IChatActions, IReadable<IChatState> {
     void this._front.link?.outcome('cancel', this._named({})).then(this._note);
   }
 
+  compact(): void {
+    void this._front.link?.outcome('compact', this._named({})).then(this._note);
+  }
+
   useMode(mode: string): void {
     const fields = this._named({ mode });
     void this._front.link?.outcome('mode', fields).then(this._note);

@@ -146,6 +146,14 @@ export function strayAsks({ asks, places }: ITranscript): Ask[] {
   );
 }
 
+/** Tells whether something was said that a summary could stand for, and a person may ask for one. */
+export function canCompact(transcript: ITranscript): boolean {
+  const { places, session } = transcript;
+  return (
+    !isBusy(transcript) && places.length > 1 && session?.parent_id === undefined
+  );
+}
+
 /** Tells whether a turn runs, or is about to. */
 export function isBusy({ status }: ITranscript): boolean {
   return status.type !== 'idle';

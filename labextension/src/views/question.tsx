@@ -16,9 +16,14 @@ const ANSWERS: readonly Answer[] = ['once', 'always', 'reject', 'project'];
 /** Questions about the session or the project as a whole, to which a reason would say nothing. */
 const WHOLE: readonly string[] = ['budget', 'moved'];
 
-/** Returns which of them a question offers: there is nothing to allow always about a limit or a loop. */
+/** Returns which of them a question offers: nothing always about a limit, no project about a loop. */
 function offered(ask: Ask): readonly Answer[] {
-  return ask.always.length > 0 ? ANSWERS : ['once', 'reject'];
+  if (ask.always.length === 0) {
+    return ['once', 'reject'];
+  }
+  return ask.permission === 'doom_loop'
+    ? ['once', 'always', 'reject']
+    : ANSWERS;
 }
 
 /** Draws a question; where nobody listens it says where it can be answered. */

@@ -88,6 +88,8 @@ export interface IChatActions extends IActions {
   /** Takes a waiting prompt back; false when it was too late. */
   withdraw(promptId: string): Promise<boolean>;
   stop(): void;
+  /** Puts a summary in the place of what was said. */
+  compact(): void;
   /** Chooses what the model sees of a part; resolves to what hindered it, or to nothing. */
   choose: EditContext;
   /** Takes back, undoes that, makes it final, or only looks. */

@@ -1,14 +1,15 @@
 /**
  * How full the model's window is and of what: a bar, and a table for who wants to know.
  */
-import { useId, useState } from 'react';
+import { useId, useState, type ReactNode } from 'react';
 import { count, dollars, short } from '../../state/format';
-import { filled, type IFilled } from '../../state/standing';
+import { canCompact, filled, type IFilled } from '../../state/standing';
 import type { SessionInfo } from '../../protocol/generated';
 import { spending } from '../../state/spending';
 import type { ITranscript } from '../../state/transcript';
 import { Gauge, KINDS, type Kind } from '../gauge';
 import { useHost, type IWords } from '../host';
+import { useChatIfAny } from './model';
 
 /** Draws the bar; its table shows under the pointer, with the keyboard on it, or pinned by a click. */
 export function Window({ transcript }: { transcript: ITranscript }) {
@@ -16,6 +17,7 @@ export function Window({ transcript }: { transcript: ITranscript }) {
   const [near, setNear] = useState(false);
   const [pinned, setPinned] = useState(false);
   const table = useId();
+  const chat = useChatIfAny();
   const now = filled(transcript);
   if (now === null) {
     return null;
@@ -36,9 +38,11 @@ export function Window({ transcript }: { transcript: ITranscript }) {
       onFocus={event => {
         setNear(event.target.matches(':focus-visible'));
       }}
-      onBlur={() => {
-        setNear(false);
-        setPinned(false);
+      onBlur={({ currentTarget, relatedTarget }) => {
+        if (!currentTarget.contains(relatedTarget)) {
+          setNear(false);
+          setPinned(false);
+        }
       }}
       onKeyDown={event => {
         if (event.key === 'Escape' && open) {
@@ -65,7 +69,23 @@ export function Window({ transcript }: { transcript: ITranscript }) {
       >
         <Gauge {...now} label={`${share} · ${price}`} silent />
       </button>
-      {open && <Holdings now={now} id={table} />}
+      {open && (
+        <Holdings now={now} id={table}>
+          {chat !== null && canCompact(transcript) && (
+            <button
+              type="button"
+              className="plm-Button"
+              onClick={() => {
+                setNear(false);
+                setPinned(false);
+                chat.compact();
+              }}
+            >
+              {words.__('Summarise now')}
+            </button>
+          )}
+        </Holdings>
+      )}
     </div>
   );
 }
@@ -88,7 +108,15 @@ function spent(session: SessionInfo | undefined, words: IWords): string {
     : words.__('%1 · %2 of %3 tokens', said, short(tokens), short(limit));
 }
 
-function Holdings({ now, id }: { now: IFilled; id: string }) {
+function Holdings({
+  now,
+  id,
+  children
+}: {
+  now: IFilled;
+  id: string;
+  children: ReactNode;
+}) {
   const { words } = useHost();
   const { kinds, reserve, used, window } = now;
   const held = KINDS.flatMap(kind => {
@@ -129,6 +157,7 @@ function Holdings({ now, id }: { now: IFilled; id: string }) {
           ))}
         </tbody>
       </table>
+      {children}
     </div>
   );
 }
