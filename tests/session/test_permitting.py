@@ -283,7 +283,8 @@ async def test_always_lets_a_tool_repeat_itself_in_this_session_alone(tmp_path: 
 
     assert studio.services.permitting.approvals.list() == ()
     model.script(*[calls("list")] * 4, says("3."))
-    other = await studio.session()
+    other = await studio.workspace.new(None)
+    assert isinstance(other, LiveSession)
     asked_there = answered(other, once)
     assert (await ask(other, "Look.", yes=True)).text == "3."
     assert [one.permission for one in asked_there] == ["doom_loop"]

@@ -101,11 +101,6 @@ TOO_SMALL = (
 )
 
 
-SMALL = (
-    "{model} has a context window of {tokens:,} tokens. Below {below:,} a conversation is summarised often; if its "
-    'window is larger, write it into palimpsest.toml as window below [models."{model}"].'
-)
-
 TOO_MANY_TOOLS = (
     "{model} takes {most} tools at most in one request, and {count} are offered. Nothing was sent. Name those that "
     "are needed with --tools, take an MCP server out of palimpsest.toml, or choose another model with --model."
@@ -129,14 +124,6 @@ def remark(model: ModelInfo, policy: GuardPolicy) -> str:
     if found.warns:
         return f" (small: it is summarised often below {found.warn_below:,})"
     return " (assumed)" if model.window_assumed else ""
-
-
-def warning(model: ModelInfo, policy: GuardPolicy) -> str | None:
-    """Return what a person is told who asks in a window that is small for an agent; None where it is not."""
-    found = _found(model, policy)
-    if found.blocks or not found.warns or model.window_assumed:
-        return None
-    return SMALL.format(model=model.ref.id, tokens=found.tokens, below=found.warn_below)
 
 
 def refusal(model: ModelInfo, policy: GuardPolicy) -> str | None:

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from palimpsest.context.basis import Basis
-from palimpsest.context.guard import warning
 from palimpsest.context.policy import reserve, without_recall, without_task
 from palimpsest.context.undo import suspended
 from palimpsest.context.view import View
@@ -47,9 +46,6 @@ NOT_USED = (
 """Who may not use this tool is told of no variables either."""
 FILES = "files"
 """What a notice about files that were left out says that it is about."""
-
-WINDOW = "window"
-"""What a notice about a small window says that it is about."""
 
 NOT_ANSWERING = (
     "The log of this session names the agent {agent}, and nobody named it in this project. Send the prompt "
@@ -185,7 +181,6 @@ class Outfit:
         await self._news.tell(user, policy, self.namespace() if may_look else None)
         system = await self._systems.settle(agent, info, user, self.guests.added)
         self._tell_of_files()
-        self._tell_of_window(info, policy)
         await self.guests.greet(policy, system)
         specs = self._specs(offered, info)
         if not any(spec.name == RECALL for spec in specs):
@@ -253,13 +248,6 @@ class Outfit:
         self._told_of.update(new)
         if new:
             self.guests.hooks.tell(FILES, " ".join(new))
-
-    def _tell_of_window(self, info: ModelInfo, policy: Policy) -> None:
-        """Say once to each model's person that its window is small for an agent."""
-        words = warning(info, policy.guard)
-        if words is not None and words not in self._told_of:
-            self._told_of.add(words)
-            self.guests.hooks.tell(WINDOW, words)
 
     def policy(self) -> Policy:
         """Return the context policy that holds from the next request on."""

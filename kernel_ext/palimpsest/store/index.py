@@ -281,6 +281,7 @@ class _Tail:
         state = (load_line(line) or {}).get("state")
         if isinstance(state, dict):
             self.session = self.session or _session(state.get("session"))
+            self.deleted = self.deleted or state.get("deleted") is True
             self.messages = int(state.get("messages") or 0)
             window = state.get("window") or {}
             known = {str(name).encode() for name in window.get("ids") or ()}
