@@ -94,29 +94,31 @@ def test_words_that_were_left_out_say_so(page: Page, lab: Lab, seen: Seen) -> No
     assert seen.errors == []
 
 
-def test_a_summary_is_asked_for_at_the_gauge_and_by_keys(page: Page, lab: Lab, seen: Seen) -> None:
-    long = "says('There is one notebook. ' * 300)"
-    answers = f"{long}, says('Two.'), says({SUMMARY!r}), {long}, says('Five.'), says({SUMMARY!r})"
-    panel = room(page, lab, "panel-compacts.ipynb", answers)
+@pytest.mark.parametrize("way", ["gauge", "keys", "palette"])
+def test_a_summary_is_asked_for_in_the_panel(page: Page, lab: Lab, seen: Seen, way: str) -> None:
+    answers = f"says('There is one notebook. ' * 300), says('Two.'), says({SUMMARY!r})"
+    panel = room(page, lab, f"panel-compacts-{way}.ipynb", answers)
     may = "() => window.jupyterapp.commands.isEnabled('jupyter-palimpsest:compact')"
     assert not page.evaluate(may)
+    for words, answer in (("First", "There is one notebook."), ("Second", "Two.")):
+        send(panel, words)
+        expect(story(panel).get_by_text(answer).first).to_be_visible()
+        at_rest(panel)
+    assert page.evaluate(may)
 
-    for round_, words in enumerate((("First", "Two."), ("Third", "Five."))):
-        send(panel, words[0])
-        expect(story(panel).get_by_text("There is one notebook.").last).to_be_visible()
-        at_rest(panel)
-        send(panel, "And now?")
-        expect(story(panel).get_by_text(words[1])).to_be_visible()
-        at_rest(panel)
-        assert page.evaluate(may)
-        if round_ == 0:
-            panel.get_by_role("button", name="Context window").click()
-            photograph(page, "panel-gauge-menu")
-            page.keyboard.press("Tab")
-            expect(panel.get_by_role("button", name="Summarise now")).to_be_focused()
-            page.keyboard.press("Enter")
-        else:
-            panel.get_by_role("textbox", name="Prompt for the agent").press("Control+Alt+c")
-        expect(story(panel).get_by_role("button", name="Compacted")).to_have_count(round_ + 1)
-        at_rest(panel)
+    if way == "gauge":
+        panel.get_by_role("button", name="Context window").click()
+        photograph(page, "panel-gauge-menu")
+        page.keyboard.press("Tab")
+        expect(panel.get_by_role("button", name="Summarise now")).to_be_focused()
+        page.keyboard.press("Enter")
+    elif way == "keys":
+        panel.get_by_role("textbox", name="Prompt for the agent").press("Control+Shift+K")
+    else:
+        page.keyboard.press("Control+Shift+C")
+        page.keyboard.type("Summarise the Agent")
+        page.keyboard.press("Enter")
+
+    expect(story(panel).get_by_role("button", name="Compacted")).to_be_visible()
+    at_rest(panel)
     assert seen.errors == []

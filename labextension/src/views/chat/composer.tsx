@@ -83,6 +83,8 @@ export function Composer({
     } else if (event.key === 'Enter' && sends(event, sendKey)) {
       event.preventDefault();
       send();
+    } else if ((event.ctrlKey || event.metaKey) && event.shiftKey) {
+      return; // JupyterLab's own, such as its palette, and the panel's
     }
     event.stopPropagation();
   };
