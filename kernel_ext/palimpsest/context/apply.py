@@ -15,6 +15,7 @@ from palimpsest.context.view import View, whole_output
 from palimpsest.transcript.decisions import EXCLUDE, Decision
 from palimpsest.transcript.messages import AssistantMessage, Message, Messages, UserMessage
 from palimpsest.transcript.parts import (
+    FilePart,
     Part,
     ReasoningPart,
     StepFinishPart,
@@ -78,7 +79,12 @@ def _message(
 
 def _undecided(message: Message, texts: Mapping[str, str]) -> Message:
     # Types are asked for by name where every part of a session passes: that is twice as fast.
-    if not [part for part in message.parts if part.type == "tool" and _is_kept_apart(part)]:
+    if not [
+        part
+        for part in message.parts
+        if (part.type == "tool" and _is_kept_apart(part))
+        or (part.type == "file" and part.url.startswith("blob:"))
+    ]:
         return message
     parts = tuple(_part(part, None, texts) for part in message.parts)
     return message.model_copy(update={"parts": parts})
@@ -98,6 +104,9 @@ def _says_something(parts: list[Part]) -> bool:
 
 
 def _part(part: Part, decision: Decision | None, texts: Mapping[str, str]) -> Part:
+    if isinstance(part, FilePart) and part.url.startswith("blob:"):
+        url = texts.get(part.url.removeprefix("blob:"), part.url)
+        return part.model_copy(update={"url": url})
     if not isinstance(part, ToolPart) or not isinstance(part.state, ToolCompleted):
         return part
     state = part.state

@@ -14,7 +14,7 @@ from palimpsest.context.undo import without_undone
 from palimpsest.transcript.decisions import Decision
 from palimpsest.transcript.errors import NotFound
 from palimpsest.transcript.messages import Messages
-from palimpsest.transcript.parts import ToolCompleted, ToolPart
+from palimpsest.transcript.parts import FilePart, ToolCompleted, ToolPart
 
 Read = Callable[[str], bytes]
 
@@ -57,6 +57,8 @@ def blobs_needed(messages: Messages) -> dict[str, str | None]:
                     for attachment in attachments:
                         if attachment.url.startswith("blob:"):
                             found[attachment.url.removeprefix("blob:")] = attachment.mime
+                case FilePart(mime=mime, url=url) if url.startswith("blob:"):
+                    found[url.removeprefix("blob:")] = mime
                 case _:
                     pass
     return found

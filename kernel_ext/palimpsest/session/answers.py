@@ -5,13 +5,16 @@ Border: reads messages, runs nothing; the runner decides when.
 
 import threading
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any
+
+from pydantic import ValidationError
 
 from palimpsest.processor.toolcalls import no_more_threads
 from palimpsest.session.api import Answer, PromptOptions
 from palimpsest.transcript.errors import AbortedError, ErrorValue, UnknownError
 from palimpsest.transcript.messages import AssistantMessage, Message, Messages, UserMessage
-from palimpsest.transcript.parts import TextPart
+from palimpsest.transcript.parts import Attachment, TextPart
 from palimpsest.transcript.stops import StoppedBy, stop_of, stop_of_error
 from palimpsest.transcript.values import Usage
 
@@ -26,6 +29,7 @@ def given(options: PromptOptions) -> dict[str, Any]:
         "agent": options.agent,
         "system": options.system,
         "tools": _chosen(options.tools),
+        "files": [one.model_dump(mode="json") for one in options.files] or None,
         "max_steps": options.max_steps,
     }
     return {key: value for key, value in chosen.items() if value is not None}
@@ -36,6 +40,20 @@ def _chosen(tools: Sequence[str] | Mapping[str, bool] | None) -> Any:
     if tools is None:
         return None
     return dict(tools) if isinstance(tools, Mapping) else list(tools)
+
+
+def files_of(options: Mapping[str, Any]) -> tuple[Attachment, ...]:
+    """Return the files of a prompt that was journaled; what is none, or lies elsewhere, is left out."""
+    found = options.get("files")
+    if not isinstance(found, list | tuple):
+        return ()
+    files = []
+    for one in found:
+        with suppress(ValidationError):
+            file = Attachment.model_validate(one)
+            if file.url.startswith(("data:", "blob:")):
+                files.append(file)
+    return tuple(files)
 
 
 def switches(tools: Sequence[str] | Mapping[str, bool] | None) -> dict[str, bool] | None:

@@ -24,6 +24,7 @@ from palimpsest.transcript.decisions import Decision, StepRequest
 from palimpsest.transcript.errors import ErrorValue
 from palimpsest.transcript.events import PromptAdmitted, QuestionAsked, Record
 from palimpsest.transcript.messages import Message, Messages, Origin
+from palimpsest.transcript.parts import Attachment
 from palimpsest.transcript.policies import Policy
 from palimpsest.transcript.sessions import SessionInfo, Status
 from palimpsest.transcript.stops import StoppedBy
@@ -46,6 +47,8 @@ class PromptOptions:
     """Names: only these tools are offered, an empty sequence means none. A mapping of name to bool
     switches single tools on and off, and leaves the others as they are; ``"*"`` stands for all that
     it does not name."""
+    files: tuple[Attachment, ...] = ()
+    """Pictures and documents, as ``data:`` or ``blob:`` urls."""
     max_steps: int | None = None
     yes: bool = False
     """Answer permission questions of this turn with "once"; never a deny, a doom loop or a budget."""

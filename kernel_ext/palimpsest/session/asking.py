@@ -9,8 +9,10 @@ from dataclasses import fields
 from typing import Any, TypedDict
 
 from palimpsest.session.api import Delivery, PromptOptions
+from palimpsest.session.prompt_files import prompt_files
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.messages import Origin
+from palimpsest.transcript.parts import Attachment
 from palimpsest.transcript.values import Reply
 
 NO_PROMPT = "There is no prompt. Give the words for the agent."
@@ -26,6 +28,8 @@ class PromptWords(TypedDict, total=False):
     agent: str | None
     system: str | None
     tools: Sequence[str] | Mapping[str, bool] | None
+    files: Iterable[Any]
+    """Paths, bytes, ``data:`` URLs, figures and pictures."""
     max_steps: int | None
     yes: bool
     delivery: Delivery
@@ -46,6 +50,8 @@ def options_of(given: Mapping[str, Any]) -> PromptOptions:
         given = {**given, "tools": dict(tools)}
     elif isinstance(tools, Iterable) and not isinstance(tools, str):
         given = {**given, "tools": tuple(tools)}
+    if given.get("files"):
+        given = {**given, "files": prompt_files(given["files"])}
     return PromptOptions(**given)
 
 
@@ -58,6 +64,11 @@ def check(text: Any, options: PromptOptions) -> None:
         if value is not None and not isinstance(value, str):
             raise UserError(f"{name} is a text, not {value!r:.60}.")
     _check_tools(options.tools)
+    files: Any = options.files
+    if not isinstance(files, tuple) or not all(isinstance(one, Attachment) for one in files):
+        raise UserError(
+            f"files are attachments, as prompt(files=[...]) makes them, not {files!r:.60}."
+        )
     steps: Any = options.max_steps
     if steps is not None and (not isinstance(steps, int) or steps < 1):
         raise UserError(f"max_steps is a whole number of at least 1, not {steps!r:.60}.")

@@ -41,6 +41,7 @@ from palimpsest.session.services import Services
 from palimpsest.session.undoing import live_undoing
 from palimpsest.session.wishes import Wish, WishAction
 from palimpsest.session.withheld_claims import settled
+from palimpsest.store.blobs import keep_attachment
 from palimpsest.store.journal import Journal
 from palimpsest.tools.question import Interview
 from palimpsest.tools.tool import Abort
@@ -48,6 +49,7 @@ from palimpsest.transcript.decisions import Decision
 from palimpsest.transcript.errors import Aborted, ConfigError, StorageFailed, UserError
 from palimpsest.transcript.events import Record, SessionDeleted, SessionUpdated
 from palimpsest.transcript.messages import Origin
+from palimpsest.transcript.parts import Attachment
 from palimpsest.transcript.policies import Policy
 from palimpsest.transcript.sessions import SessionInfo
 from palimpsest.transcript.values import ModelInfo, Reply
@@ -129,11 +131,21 @@ class LiveSession:
         options = self._expander.options(text, options)
         await self._outfit.look_for(options.tools)
         await self.undoing.settle()
+        if options.files:
+            kept = await off_loop(functools.partial(self._kept, options.files))
+            options = dataclasses.replace(options, files=kept)
         self.naming.prompted(text)
         if self._services.user and options.origin.user is None:
             origin = options.origin.model_copy(update={"user": self._services.user})
             options = dataclasses.replace(options, origin=origin)
         return await self.runner.prompt(text, options)
+
+    def _kept(self, files: tuple[Attachment, ...]) -> tuple[Attachment, ...]:
+        """Return files as the log keeps them: what is long lies beside it."""
+        store = self._services.store
+        return tuple(
+            one.model_copy(update={"url": keep_attachment(store, one.url)}) for one in files
+        )
 
     async def retry(self) -> Answer:
         """Try the newest turn again after it failed, and await its answer."""

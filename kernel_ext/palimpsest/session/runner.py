@@ -24,6 +24,7 @@ from palimpsest.session.answers import (
     collected,
     defect,
     ends,
+    files_of,
     given,
     is_summary,
     newest_turn,
@@ -56,7 +57,7 @@ from palimpsest.transcript.messages import (
     Origin,
     UserMessage,
 )
-from palimpsest.transcript.parts import TextPart
+from palimpsest.transcript.parts import FilePart, TextPart
 from palimpsest.transcript.policies import RecoveryPolicy
 from palimpsest.transcript.sessions import Busy, Idle
 from palimpsest.transcript.stops import StoppedBy, stop_of, stop_of_error
@@ -412,6 +413,15 @@ class Runner:
             message_id=message.id,
             text=prompt.text,
         )
+        files = [
+            FilePart(
+                id=self._ids.new("prt"),
+                session_id=self._session_id,
+                message_id=message.id,
+                **one.model_dump(),
+            )
+            for one in files_of(prompt.options)
+        ]
         run.delivered[prompt.prompt_id] = message.id
         run.yes = run.yes or prompt.prompt_id in self._yes
         self._yes.discard(prompt.prompt_id)
@@ -419,6 +429,7 @@ class Runner:
             PromptDelivered(prompt_id=prompt.prompt_id, message_id=message.id),
             MessageUpdated(info=message),
             PartUpdated(part=part),
+            *(PartUpdated(part=one) for one in files),
             sync=True,
         )
 

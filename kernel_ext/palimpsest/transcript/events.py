@@ -171,7 +171,7 @@ class PromptAdmitted(Value):
     delivery: Literal["steer", "queue"]
     origin: Origin | None = None
     options: dict[str, Any] = {}
-    """What came with the prompt: model, variant, agent, system, tools, max_steps."""
+    """What came with the prompt: model, variant, agent, system, tools, files, max_steps."""
 
 
 class PromptDelivered(Value):

@@ -1382,11 +1382,21 @@ export interface PriceTier {
   price: Price;
 }
 /**
- * Begin a new session in this notebook.
+ * Begin a new session in this notebook; one with a parent belongs to that, and is not its current one.
  */
 export interface NewSession {
   id: string;
   type: 'new';
+  title?: string;
+  parent?: string;
+  /**
+   * Rules as the settings write them, for this session alone.
+   */
+  permission?:
+    | {
+        [k: string]: unknown;
+      }
+    | string;
 }
 /**
  * Go on with another session in this notebook.
@@ -1818,6 +1828,7 @@ export interface TruncatePolicy {
   direction: 'head' | 'tail' | 'auto';
   form: 'ends' | 'lines';
   recall: boolean;
+  task: boolean;
 }
 /**
  * When old tool outputs are cleared from later requests, and which.
@@ -2110,6 +2121,7 @@ export interface SessionCreated {
 export interface SessionDeleted {
   type: 'session.deleted';
   session_id: string;
+  session?: SessionInfo;
 }
 /**
  * The files that the session changed.

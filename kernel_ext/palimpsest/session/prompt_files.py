@@ -1,0 +1,98 @@
+"""Pictures and documents that come with a prompt from Python.
+
+Border: bytes and objects in, attachments out; nothing is kept. A person's own code hands them over,
+so a path is read as it stands; text is better named with an at sign, which shows it line by line.
+"""
+
+import base64
+import binascii
+import io
+from collections.abc import Iterable
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from palimpsest.tools.pictures import fitted, kind_of
+from palimpsest.tools.reading import LARGEST_DOCUMENT_BYTES
+from palimpsest.transcript.errors import UserError
+from palimpsest.transcript.parts import Attachment
+
+MOST = 20
+KINDS = "PNG, JPEG, GIF, WebP or PDF"
+WHAT = (
+    "A file with a prompt is a path, bytes, a data: URL, a figure or a picture, not {given}. Name a text in the "
+    "prompt as @path."
+)
+
+
+def prompt_files(given: Any) -> tuple[Attachment, ...]:
+    """Return what is sent with a prompt; raises UserError for what no model reads as a file.
+
+    ``given`` are paths, bytes, ``data:`` URLs, figures of matplotlib, and objects that draw
+    themselves as PNG (``_repr_png_``), such as pictures of Pillow and IPython.
+    """
+    if isinstance(given, str | bytes | PathLike) or not isinstance(given, Iterable):
+        raise UserError(f"files is a list, such as [figure, 'scan.pdf'], not {given!r:.60}.")
+    every = list(given)
+    if len(every) > MOST:
+        raise UserError(f"At most {MOST} files go with one prompt, and {len(every)} were given.")
+    return tuple(_attachment(one, number) for number, one in enumerate(every, 1))
+
+
+def _attachment(one: Any, number: int) -> Attachment:
+    name, data = _read(one, f"file-{number}")
+    mime = kind_of(data)
+    if mime is None:
+        raise UserError(f"{name} is no {KINDS}. Name a text in the prompt as @path.")
+    if mime.startswith("image/"):
+        made = fitted(data, name)
+        mime, data = made.mime, made.data
+    elif len(data) > LARGEST_DOCUMENT_BYTES:
+        most = f"{LARGEST_DOCUMENT_BYTES:,}"
+        raise UserError(f"{name} has {len(data):,} bytes; at most {most} can be attached.")
+    encoded = base64.b64encode(data).decode()
+    return Attachment(mime=mime, filename=name, url=f"data:{mime};base64,{encoded}")
+
+
+def _read(one: Any, name: str) -> tuple[str, bytes]:
+    """Return a name and the bytes of what was handed over."""
+    if isinstance(one, bytes | bytearray | memoryview):
+        return name, bytes(one)
+    if isinstance(one, str) and one.startswith("data:"):
+        return name, _decoded(one)
+    if isinstance(one, str | PathLike):
+        return _of_path(Path(one))
+    drawn = _drawn(one)
+    if not isinstance(drawn, bytes):
+        raise UserError(WHAT.format(given=f"a {type(one).__name__}"))
+    return f"{name}.png", drawn
+
+
+def _decoded(url: str) -> bytes:
+    head, _, encoded = url.partition(",")
+    try:
+        data = base64.b64decode("".join(encoded.split()), validate=True)
+    except (binascii.Error, ValueError):
+        data = b""
+    if not data or "base64" not in head:
+        raise UserError(f"{url[:40]}… is no data: URL in base64.")
+    return data
+
+
+def _of_path(path: Path) -> tuple[str, bytes]:
+    try:
+        return path.name, path.expanduser().read_bytes()
+    except OSError as problem:
+        raise UserError(f"{path} cannot be read: {problem.strerror or problem}.") from None
+
+
+def _drawn(one: Any) -> Any:
+    """Return an object as PNG, the way it draws itself; None where it does not."""
+    figure = one if hasattr(one, "savefig") else getattr(one, "figure", None)
+    if hasattr(figure, "savefig"):
+        out = io.BytesIO()
+        figure.savefig(out, format="png", bbox_inches="tight")
+        return out.getvalue()
+    draws = getattr(one, "_repr_png_", None)
+    found = draws() if callable(draws) else None
+    return found[0] if isinstance(found, tuple) else found
