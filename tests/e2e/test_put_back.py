@@ -23,6 +23,11 @@ INSERT = """async source => {
   content.activeCellIndex = sharedModel.cells.length - 1;
 }"""
 OUTPUTS = """cell => window.jupyterapp.shell.currentWidget.content.model.cells.get(cell).toJSON().outputs"""
+CLOSED = f"""cell => {{
+  const [first] = ({OUTPUTS})(cell);
+  return first?.data[{MIME!r}]?.end !== undefined;
+}}"""
+"""Tells whether the part of the answer before its figure stands in the notebook as it stays."""
 WORDS = "Put back into the notebook"
 
 
@@ -69,6 +74,7 @@ def test_an_answer_that_was_not_saved_is_put_back_into_its_cell(
     notebook.run(2)
     cell = notebook.cell(2)
     expect(cell.get_by_text("It is teal.")).to_be_visible()
+    page.wait_for_function(CLOSED, arg=2)
     before = page.evaluate(OUTPUTS, 2)
     panel = open_panel(page)
     expect(story(panel).get_by_text("It is teal.")).to_be_visible()

@@ -21,6 +21,10 @@ from IPython.core.interactiveshell import InteractiveShell
 
 from palimpsest.frontends.execute import drive
 
+WAKE_SECONDS = 0.1
+MOST_WAKES = 5
+"""Code that does not look at signals at all, such as a long sum in C, is not sent more of them."""
+
 _RUN_CODE: CodeType = InteractiveShell.run_code.__code__
 _DRIVE: CodeType = drive.__code__
 
@@ -94,6 +98,10 @@ class Interrupts:
         self._catching: list[Catching] = []
         self._pair: tuple[socket.socket, socket.socket] | None = None
         self._before_fd = -1
+        self._handled = 0
+        """Signals of others that the handler has met."""
+        self._awaited = 0
+        """Of those, how many were met before the signal that is waited for now."""
         self._own = [0, 0]
         """Signals we sent ourselves that are still to come: to the handler, to the socket."""
 
@@ -121,6 +129,7 @@ class Interrupts:
         if self._own[0]:
             self._own[0] -= 1
         else:
+            self._handled += 1
             self._loop().call_soon_threadsafe(self._tell, catching)
         running = self.running
         if running is None:
@@ -195,6 +204,22 @@ class Interrupts:
         self._own[1] -= own
         if signals > own and self._catching and self._catching[-1].in_place:
             self._tell(self._catching[-1])
+            self._loop().call_later(WAKE_SECONDS, self._wake, self._awaited, MOST_WAKES)
+
+    def _wake(self, before: int, tries: int) -> None:
+        """Send the signal once more where the main thread fell asleep with it; on the engine.
+
+        A signal that comes between the interpreter's last look at signals and a wait, for a lock
+        or in a selector, does not end that wait, and its handler would run after it.
+        """
+        if self._handled > before or not tries or not self.caught:
+            self._awaited = self._handled
+            return
+        main = threading.main_thread().ident
+        if hasattr(signal, "pthread_kill") and main is not None:
+            self._own[1] += 1  # the handler owes one run still, and the socket gets one more number
+            signal.pthread_kill(main, signal.SIGINT)
+            self._loop().call_later(WAKE_SECONDS, self._wake, before, tries - 1)
 
 
 def _in_user_code(frame: FrameType | None, *, driven: bool) -> bool:

@@ -89,7 +89,7 @@ def _of_path(path: Path) -> tuple[str, bytes]:
 def _drawn(one: Any) -> Any:
     """Return an object as PNG, the way it draws itself; None where it does not."""
     figure = one if hasattr(one, "savefig") else getattr(one, "figure", None)
-    if hasattr(figure, "savefig"):
+    if figure is not None and hasattr(figure, "savefig"):
         out = io.BytesIO()
         figure.savefig(out, format="png", bbox_inches="tight")
         return out.getvalue()

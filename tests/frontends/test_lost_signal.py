@@ -1,0 +1,80 @@
+"""A signal with which the main thread fell asleep is sent once more, and ends what it waits for."""
+
+import asyncio
+import signal
+import threading
+from collections.abc import Iterator
+
+import pytest
+
+from palimpsest.frontends.interrupt import Catching, Interrupts
+
+
+class Waiting:
+    """Something that may be interrupted anywhere."""
+
+    interrupted = False
+    everywhere = True
+    task = None
+
+
+@pytest.fixture
+def loop() -> Iterator[asyncio.AbstractEventLoop]:
+    made = asyncio.new_event_loop()
+    thread = threading.Thread(target=made.run_forever)
+    thread.start()
+    yield made
+    made.call_soon_threadsafe(made.stop)
+    thread.join()
+    made.close()
+
+
+@pytest.fixture
+def caught(loop: asyncio.AbstractEventLoop) -> Iterator[tuple[Interrupts, Catching, list[str]]]:
+    told: list[str] = []
+    before = signal.getsignal(signal.SIGINT)
+    interrupts = Interrupts(lambda: loop)
+    catching = interrupts.catch(lambda: told.append("stop"))
+    assert catching is not None
+    yield interrupts, catching, told
+    catching.end()
+    interrupts.close()
+    signal.signal(signal.SIGINT, before)
+
+
+def number_only(interrupts: Interrupts) -> None:
+    """Let the engine hear of a signal whose handler does not run: the main thread sleeps already."""
+    pair = interrupts._pair
+    assert pair is not None
+    pair[1].send(bytes([signal.SIGINT]))
+
+
+def test_a_wait_that_a_signal_came_too_early_for_ends(
+    caught: tuple[Interrupts, Catching, list[str]],
+) -> None:
+    interrupts, _, told = caught
+    running = Waiting()
+    interrupts.running = running  # type: ignore[assignment]
+
+    number_only(interrupts)
+    with pytest.raises(KeyboardInterrupt):
+        threading.Event().wait(30)
+
+    interrupts.running = None
+    assert running.interrupted
+    assert told
+
+
+def test_a_signal_that_was_met_is_not_sent_again(
+    caught: tuple[Interrupts, Catching, list[str]],
+) -> None:
+    interrupts, _, told = caught
+    for _ in range(2):
+        running = Waiting()
+        interrupts.running = running  # type: ignore[assignment]
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+        interrupts.running = running = Waiting()  # type: ignore[assignment]
+        threading.Event().wait(0.5)
+        assert not running.interrupted
+    assert told
