@@ -9,7 +9,7 @@ from palimpsest.context.truncate import HINT, RECALL_HINT, TASK_HINT, measure, s
 from palimpsest.context.view import View
 from palimpsest.transcript.decisions import Facts
 from palimpsest.transcript.parts import ToolCompleted, ToolPart
-from palimpsest.transcript.policies import TruncatePolicy
+from palimpsest.transcript.policies import Policy, TruncatePolicy
 
 FACTS = Facts(now=0, estimator="chars/4", window=200_000, reserve=8_000)
 POLICY = TruncatePolicy(max_lines=10, max_bytes=200)
@@ -44,6 +44,15 @@ def test_names_recall_only_where_it_is_offered_and_older_decisions_keep_their_wo
     assert decision is not None
     assert "recall" not in decision.numbers
     assert shorten(text, decision.numbers).endswith(HINT)
+
+
+def test_a_policy_that_was_recorded_before_tasks_were_named_names_none() -> None:
+    whole = TruncatePolicy().model_dump()
+    older = {name: value for name, value in whole.items() if name != "task"}
+
+    assert TruncatePolicy.model_validate(whole).task
+    assert not TruncatePolicy.model_validate(older).task
+    assert not Policy.model_validate({**Policy().model_dump(), "truncate": older}).truncate.task
 
 
 def test_names_a_task_only_where_it_is_offered() -> None:

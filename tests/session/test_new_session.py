@@ -10,7 +10,7 @@ from palimpsest import project
 from palimpsest.frontends.options import OptionError, parse
 from palimpsest.public import Session
 from palimpsest.testing import ScriptedModel, calls, isolated_session, says
-from palimpsest.transcript.errors import ConfigError, NotFound
+from palimpsest.transcript.errors import ConfigError, NotFound, UserError
 
 pytestmark = pytest.mark.slow
 
@@ -111,6 +111,8 @@ def test_what_cannot_be_begins_nothing(desk: Desk) -> None:
         ({"permission": {"bash": "perhaps"}}, ConfigError),
         ({"permission": "perhaps"}, ConfigError),
         ({"permission": 7}, ConfigError),
+        ({"permission": {7: "deny"}}, UserError),
+        ({"title": 7}, UserError),
     ):
         with pytest.raises(error):
             project.new_session(**given)  # type: ignore[arg-type]

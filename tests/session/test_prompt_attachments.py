@@ -111,6 +111,24 @@ def test_a_picture_that_a_prompt_names_is_sent_however_long(tmp_path: Path, side
     assert sent(model, 0) == sent(model, 1) == [png(side)]
 
 
+@pytest.mark.parametrize("none", [None, [], ()])
+def test_no_files_are_no_mistake(none: Any) -> None:
+    model = ScriptedModel(says("Good."))
+    with isolated_session(model, settings=VISION) as session:
+        assert session.prompt("Look.", files=none).text == "Good."
+
+    assert sent(model) == []
+
+
+def test_a_picture_weighs_as_a_picture_and_not_as_its_letters() -> None:
+    model = ScriptedModel(says("Nice."))
+    with isolated_session(model, settings=VISION) as session:
+        session.prompt("What is this?", files=[png(300)])
+        (request,) = session.requests()
+
+    assert request.kinds["user"] < 10_000
+
+
 REFUSED: list[tuple[Any, str]] = [
     ("scan.pdf", "files is a list, such as"),
     ([7], "not a int"),

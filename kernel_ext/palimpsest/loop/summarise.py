@@ -271,9 +271,9 @@ class Scribe:
         texts = (part for part in parts if isinstance(part, TextPart))
         return tuple(part for part in texts if not part.ignored and not _failed(part))
 
-    def _update(self, *, sync: bool = False, **update: Any) -> None:
+    def _update(self, **update: Any) -> None:
         self.message = self.message.model_copy(update=update)
-        self._stage.write(MessageUpdated(info=self.message), sync=sync)
+        self._stage.write(MessageUpdated(info=self.message))
 
 
 def _quiet(setup: Setup, named: Summariser | None) -> Setup:

@@ -420,9 +420,9 @@ class Processor:
         self._tools[part.call_id] = part
         self._put(part, sync=sync)
 
-    def _message(self, *, sync: bool = False, **update: Any) -> None:
+    def _message(self, **update: Any) -> None:
         self.message = self.message.model_copy(update=update)
-        self._desk.recorder.append(MessageUpdated(info=self.message), sync=sync)
+        self._desk.recorder.append(MessageUpdated(info=self.message))
 
 
 def _whole(event: StreamEvent) -> StreamEvent:

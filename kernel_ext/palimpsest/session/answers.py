@@ -12,6 +12,7 @@ from pydantic import ValidationError
 
 from palimpsest.processor.toolcalls import no_more_threads
 from palimpsest.session.api import Answer, PromptOptions
+from palimpsest.tools.registry import EVERY
 from palimpsest.transcript.errors import AbortedError, ErrorValue, UnknownError
 from palimpsest.transcript.messages import AssistantMessage, Message, Messages, UserMessage
 from palimpsest.transcript.parts import Attachment, TextPart
@@ -62,7 +63,7 @@ def switches(tools: Sequence[str] | Mapping[str, bool] | None) -> dict[str, bool
         return None
     if isinstance(tools, Mapping):
         return dict(tools)
-    return {"*": False} | dict.fromkeys(tools, True)
+    return {EVERY: False} | dict.fromkeys(tools, True)
 
 
 def collected(

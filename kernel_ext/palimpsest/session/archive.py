@@ -1,7 +1,8 @@
 """What a session keeps of itself, for the model to recall.
 
 Border: reads the session's own record, also what lies before the live window, and the blobs that
-its parts name; for a task also what the calling session names. What a person left out of the conversation is not found here.
+its parts name; for a task also what the calling session names. What a person left out of the
+conversation is not found here.
 """
 
 import asyncio

@@ -1,6 +1,7 @@
 """Check what a person hands over with a prompt, before anything of it is kept.
 
-Border: pure. What comes from a cell or a page was read already; a script hands over anything.
+Border: pure, but for files that a person's own code hands over, which are read here. What comes from a
+cell or a page was read already; a script hands over anything.
 """
 
 import difflib
@@ -28,7 +29,7 @@ class PromptWords(TypedDict, total=False):
     agent: str | None
     system: str | None
     tools: Sequence[str] | Mapping[str, bool] | None
-    files: Iterable[Any]
+    files: Iterable[Any] | None
     """Paths, bytes, ``data:`` URLs, figures and pictures."""
     max_steps: int | None
     yes: bool
@@ -50,8 +51,9 @@ def options_of(given: Mapping[str, Any]) -> PromptOptions:
         given = {**given, "tools": dict(tools)}
     elif isinstance(tools, Iterable) and not isinstance(tools, str):
         given = {**given, "tools": tuple(tools)}
-    if given.get("files"):
-        given = {**given, "files": prompt_files(given["files"])}
+    if "files" in given:
+        files = given["files"]
+        given = {**given, "files": () if files is None else prompt_files(files)}
     return PromptOptions(**given)
 
 

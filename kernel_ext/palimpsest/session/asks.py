@@ -43,9 +43,9 @@ from palimpsest.transcript.parts import ToolPart
 from palimpsest.transcript.values import Ask, Reply
 
 NEVER_BY_YES = {"doom_loop", "budget"}
+"""What ``--yes`` does not answer: these questions mean that something went wrong."""
 IN_SESSION_ONLY = {"doom_loop"}
 """An "always" about these holds for the session, wherever it was said to hold."""
-"""What ``--yes`` does not answer: these questions mean that something went wrong."""
 
 
 @dataclass(frozen=True, slots=True)

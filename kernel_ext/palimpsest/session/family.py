@@ -98,13 +98,7 @@ def ruled(session: SessionInfo, rules: Rules) -> SessionInfo:
         (*session.limits, rules) if any(one.action == "deny" for one in rules) else session.limits
     )
     metadata = {**(session.metadata or {}), RULED: True}
-    return session.model_copy(
-        update={
-            "permission": rules,
-            "limits": limits,
-            "metadata": metadata if rules else session.metadata,
-        }
-    )
+    return session.model_copy(update={"permission": rules, "limits": limits, "metadata": metadata})
 
 
 def outside(caller: Agent) -> Rules:

@@ -116,6 +116,8 @@ class News:
     def _say_beside_newest(self, policy: Policy) -> None:
         """Write which mode it is beside the newest user message, where nothing says so yet."""
         state = self._log.state
+        if beside_newest(state.messages()) is None:
+            return  # nor would it be of the fewer messages that the model still sees
         said = beside_newest(View(state.messages(), state.decisions).folded(policy.compact))
         if said is not None:
             message, text = said

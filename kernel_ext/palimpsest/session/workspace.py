@@ -106,8 +106,15 @@ class Workspace:
         mode and limits, and does not become the notebook's current one. Raises NotFound and
         ConfigError; then nothing is begun.
         """
-        rules = from_config(permission or {}, home=str(Path.home()))
-        title = " ".join(title.split()) if title is not None else None
+        if title is not None and not isinstance(title, str):
+            raise UserError(f"title is a text, not {title!r:.60}.")
+        if isinstance(permission, Mapping) and any(not isinstance(one, str) for one in permission):
+            raise UserError(
+                f"permission names tools, such as {{'bash': 'deny'}}, not {permission!r:.60}."
+            )
+        home = self._services.environment.get("HOME") or str(Path.home())
+        rules = from_config(permission if permission is not None else {}, home=home)
+        title = title_from(" ".join(title.split())) if title is not None else None
         async with self._lock:
             if parent is not None:
                 return await self._begun_below(self._full_id(parent), title, rules)

@@ -6,6 +6,8 @@ policy is said in ``context/presets.py``. Defaults here are those of the default
 
 from typing import Any, Literal
 
+from pydantic import model_validator
+
 from palimpsest.transcript.base import Value
 from palimpsest.transcript.pruning import PrunePolicy as PrunePolicy
 
@@ -28,6 +30,13 @@ class TruncatePolicy(Value):
     task: bool = True
     """The hint advises to have a task look through the rest; switched off where the tool ``task`` is not
     offered, and of no consequence without ``recall``."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _older(cls, data: Any) -> Any:
+        """Read a policy that was recorded before hints spoke of tasks: it is recorded whole, but for that."""
+        whole = isinstance(data, dict) and {"max_lines", "direction", "recall"} <= data.keys()
+        return {"task": False} | data if whole else data
 
 
 Refusals = Literal["none", "opencode", "openclaw-2026.2", "openclaw-2026.9", "union"]
