@@ -1717,7 +1717,7 @@ export interface PromptAdmitted {
   delivery: 'steer' | 'queue';
   origin?: Origin;
   /**
-   * What came with the prompt: model, variant, agent, system, tools, max_steps.
+   * What came with the prompt: model, variant, agent, system, tools, files, max_steps.
    */
   options: {
     [k: string]: unknown;
