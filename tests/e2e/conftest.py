@@ -19,6 +19,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect
 from tests.e2e import forked_kernels
 from tests.e2e.browser import OneBrowser, leave, new_page, waiting_page
 from tests.e2e.lab import BUILT, ROOT, Lab, Seen, browser_path, needed, running
+from tests.waiting import eventually
 
 BROWSER = OneBrowser()
 FAILED = pytest.StashKey[bool]()
@@ -77,6 +78,7 @@ def forks() -> Iterator[Path | None]:
         address = Path(folder, "s")
         command = [sys.executable, forked_kernels.__file__, "serve", str(address)]
         with subprocess.Popen(command, stdin=subprocess.PIPE, start_new_session=True):
+            eventually(address.exists)
             yield address
 
 

@@ -34,10 +34,10 @@ SIZE_BYTES = 8
 """How long the length before a request is."""
 
 
-def start(address: str, connection_file: str) -> None:
+def start(address: str, *arguments: str) -> None:
     """Be the process that Jupyter knows, until the kernel ends."""
     wanted = json.dumps(
-        {"file": connection_file, "folder": os.getcwd(), "environment": dict(os.environ)}  # noqa: PTH109
+        {"arguments": arguments, "folder": os.getcwd(), "environment": dict(os.environ)}  # noqa: PTH109
     ).encode()
     with socket.socket(socket.AF_UNIX) as line:
         line.connect(address)
@@ -56,8 +56,9 @@ def start(address: str, connection_file: str) -> None:
 def serve(address: str) -> None:
     """Fork a kernel for whoever asks, until standard input ends; returns in a kernel only."""
     with socket.socket(socket.AF_UNIX) as listener:
-        listener.bind(address)
+        listener.bind(f"{address}.new")
         listener.listen(32)
+        Path(f"{address}.new").rename(address)  # where it is, it can be reached
         _import()
         waits = selectors.DefaultSelector()
         waits.register(sys.stdin, selectors.EVENT_READ)
@@ -123,7 +124,7 @@ def _fork(line: socket.socket) -> int:
     os.environ.clear()
     os.environ.update(asked["environment"])
     os.chdir(asked["folder"])
-    sys.argv[1:] = ["-f", asked["file"]]
+    sys.argv[1:] = asked["arguments"]
     return 0
 
 
@@ -133,7 +134,8 @@ def kernel_specs(share: Path, address: Path | None) -> None:
     ordinary = json.loads(real.read_text())
     specs = {STARTED: ordinary}
     if address is not None:
-        start = [sys.executable, "-IS", __file__, "start", str(address), "{connection_file}"]
+        start = [sys.executable, "-IS", __file__, "start", str(address)]
+        start += ["-f", "{connection_file}"]
         specs["python3"] = ordinary | {"argv": start}
     for name, spec in specs.items():
         folder = share / "kernels" / name

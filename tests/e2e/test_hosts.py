@@ -15,6 +15,7 @@ import nbformat
 import pexpect
 import pytest
 from nbclient.exceptions import CellExecutionError
+from tests.e2e.forked_kernels import STARTED, kernel_specs
 from tests.frontends.kernel import ROOT, Kernel
 from tests.frontends.unattended import MANY, always, as_text, settings, summary_fails, writes_anew
 
@@ -38,18 +39,21 @@ SCRIPT = (
 )
 
 
-def notebook(*cells: str) -> nbformat.NotebookNode:
+def notebook(*cells: str, kernel: str = "python3") -> nbformat.NotebookNode:
     made = nbformat.v4.new_notebook()
     made.cells = [nbformat.v4.new_code_cell(cell) for cell in cells]
-    made.metadata.kernelspec = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    made.metadata.kernelspec = {"name": kernel, "display_name": "Python 3", "language": "python"}
     return made
 
 
 @pytest.fixture(scope="module")
-def environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """A folder to work in, and kernels that find our code."""
+def environment(tmp_path_factory: pytest.TempPathFactory, forks: Path | None) -> Iterator[Path]:
+    """A folder to work in, and kernels that find our code: forked ones, but that named ``STARTED``."""
     folder = tmp_path_factory.mktemp("hosts")
+    kernel_specs(folder / "share", forks)
     with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("JUPYTER_PREFER_ENV_PATH", "1")
+        patch.setenv("JUPYTER_PATH", str(folder / "share"))
         patch.setenv("PYTHONPATH", f"{ROOT / 'kernel_ext'}:{ROOT}")
         patch.setenv("IPYTHONDIR", str(folder / ".ipython"))
         patch.delenv("PYTEST_CURRENT_TEST", raising=False)
@@ -66,7 +70,7 @@ class TestSavedNotebooks:
     @pytest.fixture(scope="class")
     @staticmethod
     def executed(environment: Path) -> nbformat.NotebookNode:
-        made = notebook(SETUP, SCRIPT, "%%agent -y\nPlot.", "answer = %agent Do it?", "str(answer)")
+        made = notebook(SETUP, SCRIPT, "%%agent -y\nPlot.", "answer = %agent Do it?", "str(answer)", kernel=STARTED)
         nbclient.NotebookClient(
             made, timeout=60, resources={"metadata": {"path": environment}}
         ).execute()
@@ -100,7 +104,11 @@ class TestSavedNotebooks:
 
     def test_papermill_runs_it_with_parameters(self, environment: Path) -> None:
         made = notebook(
-            "size = 1", SETUP, "room.script(says('So be it.'))", "%%agent\nWhat is {size}?"
+            "size = 1",
+            SETUP,
+            "room.script(says('So be it.'))",
+            "%%agent\nWhat is {size}?",
+            kernel=STARTED,
         )
         made.cells[0].metadata.tags = ["parameters"]
         nbformat.write(made, environment / "in.ipynb")
