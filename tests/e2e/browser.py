@@ -52,6 +52,7 @@ class OneBrowser:
                 executable_path=program,
                 args=[*FLAGS],
                 viewport={"width": 1280, "height": 900},
+                reduced_motion="reduce",
             )
             self._stack.callback(self._window.close)
             self._window.set_default_timeout(60_000)
