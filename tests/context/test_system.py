@@ -17,6 +17,7 @@ from palimpsest.testing import ScriptedModel
         ("anthropic/claude-sonnet-5", "claude"),
         ("openrouter/anthropic/claude-3.5", "claude"),
         ("openai/gpt-5.1", "reasoning"),
+        ("openai/gpt-5.1-codex", "codex"),
         ("groq/openai/gpt-oss-120b", "reasoning"),
         ("azure/gpt-4o", "gpt"),
         ("openai/o3-mini", "gpt"),

@@ -44,7 +44,9 @@ def test_shell_commands_are_cut_out_of_the_words() -> None:
 
 def test_files_stand_behind_an_at_sign() -> None:
     text = "See @a.py, @src/b.md. and (@./c/d.txt), not me@mail.org nor `@x.py`, nor @explore."
-    assert files_in(text, {"explore"}) == ["a.py", "src/b.md", "./c/d.txt"]
+    found = files_in(text, {"explore"})
+    assert [one.path for one in found] == ["a.py", "src/b.md", "./c/d.txt"]
+    assert [text[one.start : one.end] for one in found] == ["@a.py", "@src/b.md", "@./c/d.txt"]
 
 
 def test_a_prompt_that_names_a_command_is_one() -> None:

@@ -3,6 +3,7 @@
 import base64
 import json
 import struct
+import sys
 import zlib
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import pytest
 
 from palimpsest.testing import ScriptedModel, isolated_session, says
 from palimpsest.transcript.errors import UserError
+from palimpsest.transcript.parts import FileSource, ResourceSource
 
 pytestmark = pytest.mark.slow
 
@@ -83,8 +85,25 @@ def test_each_kind_is_sent_as_what_it_is(tmp_path: Path) -> None:
 
     expected = [png(side) for side in (2, 3, 3, 4, 5, 5, 6, 7)]
     assert sent(model, 0) == sent(model, 1) == expected
-    assert [part.type for part in parts] == ["text"] + ["file"] * 8
+    assert [part.type for part in parts][:9] == ["text"] + ["file"] * 8
     assert parts[5].filename == "map.png"
+    sources = [part.source for part in parts[1:9]]
+    objects = ["bytes", "Figure", "Axes", "Picture"]
+    kernel = {"type": "resource", "client_name": "kernel"}
+    assert sources[:4] == [ResourceSource(**kernel, uri=f"object:{one}") for one in objects]
+    assert sources[4:7] == [FileSource(type="file", path=str(path))] * 2 + [None]
+    assert sources[7] == ResourceSource(**kernel, uri="object:bytearray")
+
+
+def test_a_file_says_which_variable_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn = Figure()
+    monkeypatch.setattr(sys.modules["__main__"], "drawn", drawn, raising=False)
+
+    with isolated_session(ScriptedModel(says("Nice.")), settings=VISION) as session:
+        session.prompt("What is this?", files=[drawn])
+        _, file, *_ = session.messages[0].parts
+
+    assert file.source.uri == "variable:drawn"
 
 
 def test_a_long_file_lies_beside_the_log(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from palimpsest.model.script import calls, fails, says
 from palimpsest.review.requests import rebuild_all
 from palimpsest.testing import ScriptedModel
 from palimpsest.tools.permissions import DEFAULT_RULES, from_config
-from palimpsest.transcript.parts import FilePart, TextPart
+from palimpsest.transcript.parts import FilePart, FileSource, SourceText, TextPart
 
 
 def told(session: Any) -> list[str]:
@@ -67,6 +67,9 @@ async def test_a_picture_is_attached(tmp_path: Path) -> None:
     (message, _) = session.snapshot().messages
     (file,) = [part for part in message.parts if isinstance(part, FilePart)]
     assert (file.mime, file.filename) == ("image/png", "a.png")
+    assert file.source == FileSource(
+        type="file", path="a.png", text=SourceText(value="@a.png", start=11, end=17)
+    )
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ import pytest
 from tests.loop.studio import Studio, ask, requested, until
 
 from palimpsest.model.script import calls, says, stalls
+from palimpsest.review.requests import rebuild_all
 from palimpsest.session.live import LiveSession
 from palimpsest.session.revert import standing
 from palimpsest.session.sharing import page
@@ -21,7 +22,13 @@ from palimpsest.tools.ignore import ALWAYS_LEFT_OUT, Ignore
 from palimpsest.transcript.errors import NotFound, SessionBusy, UserError
 from palimpsest.transcript.events import SessionDiff
 from palimpsest.transcript.messages import UserMessage
-from palimpsest.transcript.parts import PatchPart, StepFinishPart, StepStartPart, ToolPart
+from palimpsest.transcript.parts import (
+    PatchPart,
+    SnapshotPart,
+    StepFinishPart,
+    StepStartPart,
+    ToolPart,
+)
 
 
 def studio(root: Path, *answers: Any, limits: SnapshotLimits | None = None, **more: Any) -> Studio:
@@ -86,6 +93,34 @@ async def test_takes_back_the_newest_prompt_and_its_files(tmp_path: Path) -> Non
     assert (looked.done, done.done, done.files) == (False, True, looked.files)
     assert files(tmp_path) == {"a.txt": "two\n", "b.txt": "new\n"}
     assert "Third." in words(session)  # it is marked, and there until a cleanup
+
+
+async def test_a_prompt_keeps_the_files_as_it_found_them(tmp_path: Path) -> None:
+    made, session = await three_turns(tmp_path)
+    layout = prepare(tmp_path)
+    snapshots = Snapshots(tmp_path, layout.snapshots, rules=Ignore, never=ALWAYS_LEFT_OUT)
+    (tmp_path / "c.txt").write_text("my own\n")
+    await ask(session, "four?")
+
+    messages = session.snapshot().messages
+    found = [
+        [part.snapshot for part in one.parts if isinstance(part, SnapshotPart)]
+        for one in messages
+        if isinstance(one.info, UserMessage)
+    ]
+    behind = [
+        part.snapshot
+        for one in messages
+        for part in one.parts
+        if isinstance(part, StepFinishPart) and part.reason == "stop"
+    ]
+
+    assert [len(one) for one in found] == [1] * 4
+    taken = [one for (one,) in found]
+    assert taken[1:3] == behind[:2]
+    assert snapshots.changed(behind[2], taken[3]) == ("c.txt",)
+    records = await made.records(session)
+    assert all(one.matches for one in rebuild_all(made.store, session.id, records))
 
 
 async def test_unrevert_brings_everything_back(tmp_path: Path) -> None:

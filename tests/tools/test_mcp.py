@@ -22,6 +22,7 @@ from palimpsest.tools.mcp_servers import Servers
 from palimpsest.tools.mcp_values import ServerSpec
 from palimpsest.tools.registry import Registry
 from palimpsest.transcript.errors import Aborted, UserError
+from palimpsest.transcript.parts import ResourceSource
 
 DEMO = Path(__file__).with_name("mcp_demo.py")
 OLDER = Path(__file__).with_name("mcp_older.py")
@@ -309,7 +310,11 @@ async def test_resources_are_listed_and_read_with_the_permission_to_read(tmp_pat
         assert "- note://today (" in listed.output
         assert "day://{name}" in templates.output
         assert text.output == "buy milk"
-        assert [one.mime for one in image.attachments] == ["image/png"]
+        (attached,) = image.attachments
+        assert attached.mime == "image/png"
+        assert attached.source == ResourceSource(
+            type="resource", client_name="demo", uri="note://pixel"
+        )
         assert (
             sound.output == "[sound (audio/wav) was left out: no model can read this kind of file.]"
         )

@@ -8,6 +8,11 @@ from palimpsest.transcript.provider import guidance_of
 from palimpsest.transcript.provider_rows import Guidance
 
 MANNERS: dict[Guidance, str] = {
+    "codex": """\
+- This is a notebook and no terminal: there is no apply_patch. Files are changed with edit and write, and what
+  can be computed in the kernel is computed with python, not in a shell.
+- No preamble and no plan before the work: call the tools, several at once where none needs another's
+  result. When the work is done, say in a few lines what came out.""",
     "reasoning": """\
 - Do not end a turn with a plan that you could carry out yourself: carry it out, then say what came
   out. Before a series of calls, one line says what they are for.

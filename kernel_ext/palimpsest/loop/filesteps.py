@@ -16,9 +16,14 @@ from palimpsest.processor.processor import Processor
 from palimpsest.store.filediffs import diffs, joined
 from palimpsest.store.snapshots import Snapshots
 from palimpsest.transcript.errors import NotFound
-from palimpsest.transcript.events import MessageUpdated, SessionDiff, SessionUpdated
+from palimpsest.transcript.events import (
+    MessageUpdated,
+    PartUpdated,
+    SessionDiff,
+    SessionUpdated,
+)
 from palimpsest.transcript.messages import Message, Messages, UserMessage
-from palimpsest.transcript.parts import PatchPart
+from palimpsest.transcript.parts import PatchPart, SnapshotPart
 from palimpsest.transcript.reverts import FileDiff
 
 TURN_PATCH_CHARS = 60_000
@@ -31,9 +36,10 @@ SUMMARY_SECONDS = 2.0
 
 
 class StepFiles:
-    """The snapshots of one step."""
+    """The snapshots of one step; that before a turn's first is kept with its prompt, too."""
 
     def __init__(self, stage: Stage, processor: Processor) -> None:
+        self._stage = stage
         self._files = stage.files
         self._processor = processor
         self._before: asyncio.Task[str | None] | None = None
@@ -47,7 +53,7 @@ class StepFiles:
     async def before_tools(self) -> None:
         """Return when the files as they were are kept."""
         if self._before is not None:
-            self._processor.snapshot_before(await self._before)
+            self._taken(await self._before)
             self._ran = True
 
     async def end(self) -> None:
@@ -57,7 +63,7 @@ class StepFiles:
         taken, self._before = self._before, None
         before = await taken
         if not self._ran:
-            self._processor.snapshot_before(before)
+            self._taken(before)
             self._processor.files_changed(before, before, ())
             return
         after = await self._files.take() if before is not None else None
@@ -65,6 +71,21 @@ class StepFiles:
         if before is not None and after is not None:
             changed = await asyncio.to_thread(_changed, self._files.snapshots, before, after)
         self._processor.files_changed(before, after, changed)
+
+    def _taken(self, before: str | None) -> None:
+        """Note the files as the step found them, and, once a turn, as its prompt did."""
+        self._processor.snapshot_before(before)
+        prompt = self._stage.log.state.message(self._processor.message.parent_id)
+        if before is None or prompt is None or not begins_turn(prompt):
+            return
+        if not any(isinstance(part, SnapshotPart) for part in prompt.parts):
+            found = SnapshotPart(
+                id=self._stage.ids.new("prt"),
+                session_id=self._stage.session_id,
+                message_id=prompt.id,
+                snapshot=before,
+            )
+            self._stage.write(PartUpdated(part=found))
 
     def cancel(self) -> None:
         """Stop looking; the kernel ends."""

@@ -24,6 +24,16 @@ class Shell:
 
 
 @dataclass(frozen=True, slots=True)
+class FileMention:
+    """A path that a prompt names."""
+
+    path: str
+    start: int
+    end: int
+    """With the at sign."""
+
+
+@dataclass(frozen=True, slots=True)
 class AgentMention:
     """An agent that a prompt names."""
 
@@ -84,9 +94,13 @@ def pieces(text: str) -> list[str | Shell]:
     return [*found, text[at:]]
 
 
-def files_in(text: str, leave_out: Collection[str] = ()) -> list[str]:
+def files_in(text: str, leave_out: Collection[str] = ()) -> list[FileMention]:
     """Return the paths that stand behind an at sign, each once, in order."""
-    return [path for path in dict.fromkeys(_FILE.findall(text)) if path not in leave_out]
+    found: dict[str, FileMention] = {}
+    for match in _FILE.finditer(text):
+        if match[1] not in leave_out:
+            found.setdefault(match[1], FileMention(match[1], match.start(), match.end()))
+    return list(found.values())
 
 
 def mentions(text: str, agents: Collection[str]) -> list[AgentMention]:

@@ -15,6 +15,7 @@ from palimpsest.session.agents import Agent, helpers
 from palimpsest.session.api import PromptOptions
 from palimpsest.session.command_files import OwnCommand
 from palimpsest.session.expand import (
+    FileMention,
     Shell,
     command_in,
     files_in,
@@ -37,7 +38,16 @@ from palimpsest.transcript.errors import (
 from palimpsest.transcript.events import PartUpdated
 from palimpsest.transcript.messages import AssistantMessage, Message, Messages, UserMessage
 from palimpsest.transcript.notices import COMMAND
-from palimpsest.transcript.parts import AgentPart, Attachment, FilePart, Part, SubtaskPart, TextPart
+from palimpsest.transcript.parts import (
+    AgentPart,
+    Attachment,
+    FilePart,
+    FileSource,
+    Part,
+    SourceText,
+    SubtaskPart,
+    TextPart,
+)
 from palimpsest.transcript.values import ModelRef
 
 ATTACHED = "attached"
@@ -173,7 +183,7 @@ class Expander:
             update={"ignored": True, "metadata": {**(typed.metadata or {}), **mark}}
         )
         if self._is_subtask(command):
-            texts = [text, *(outcome for outcome, _ in attached)]
+            texts = [text, *(outcome for _, outcome, _ in attached)]
             part = self._subtask(
                 stage,
                 typed,
@@ -184,22 +194,22 @@ class Expander:
             model = self._model(command, user)
             return [own, part.model_copy(update={"command": command.name, "model": model})]
         made: list[Part] = [own, _text(stage, typed, text, mark)]
-        for words_of_file, files in attached:
-            made += _file_parts(stage, typed, words_of_file, files, mark)
+        for named, words_of_file, files in attached:
+            made += _file_parts(stage, typed, named, words_of_file, files, mark)
         return made
 
     async def _of_files(self, stage: Stage, user: UserMessage, typed: TextPart) -> list[Part]:
         """Attach the project's files that a prompt names; other words behind an at sign stay words."""
         named = files_in(typed.text, set(helpers(self._agents)))
         made: list[Part] = []
-        for path in [one for one in named if _is_file_of(stage, one)][:MOST_FILES]:
+        for one in [each for each in named if _is_file_of(stage, each.path)][:MOST_FILES]:
             try:
-                found = await self._file(stage, user, path)
+                found = await self._file(stage, user, one.path)
             except Aborted:
                 stopped = AbortedError(message=stage.abort.reason or "Stopped.")
                 raise ModelFailed(stopped) from None
             if found is not None:
-                made += _file_parts(stage, typed, *found, {ATTACHED: path})
+                made += _file_parts(stage, typed, one, *found, {ATTACHED: one.path})
         return made
 
     def _model(self, command: OwnCommand, user: UserMessage) -> ModelRef | None:
@@ -212,19 +222,26 @@ class Expander:
 
     async def _filled(
         self, stage: Stage, user: UserMessage, words: str
-    ) -> tuple[str, list[tuple[str, Any]]]:
+    ) -> tuple[str, list[tuple[FileMention, str, Any]]]:
         """Return the words with the shell's output in them, and the files that they name."""
         text: list[str] = []
-        paths: dict[str, None] = {}
+        named: dict[str, FileMention] = {}
         known = set(helpers(self._agents))
         for piece in pieces(words):
             if isinstance(piece, Shell):
                 text.append(await self._output(stage, user, piece.command))
             else:
+                before = sum(map(len, text))
                 text.append(piece)
-                paths.update(dict.fromkeys(files_in(piece, known)))
-        found = [await self._file(stage, user, path) for path in list(paths)[:MOST_FILES]]
-        return "".join(text), [one for one in found if one is not None]
+                for one in files_in(piece, known):
+                    moved = dataclasses.replace(one, start=before + one.start, end=before + one.end)
+                    named.setdefault(one.path, moved)
+        found = []
+        for one in list(named.values())[:MOST_FILES]:
+            read = await self._file(stage, user, one.path)
+            if read is not None:
+                found.append((one, *read))
+        return "".join(text), found
 
     async def _output(self, stage: Stage, user: UserMessage, command: str) -> str:
         outcome = await self._call(stage, user, "bash", {"command": command})
@@ -300,12 +317,20 @@ def _base(stage: Stage, typed: TextPart) -> dict[str, str]:
 
 
 def _file_parts(
-    stage: Stage, typed: TextPart, words: str, files: Sequence[Attachment], mark: dict[str, Any]
+    stage: Stage,
+    typed: TextPart,
+    named: FileMention,
+    words: str,
+    files: Sequence[Attachment],
+    mark: dict[str, Any],
 ) -> list[Part]:
     made: list[Part] = [_text(stage, typed, words, mark)]
+    text = SourceText(value=f"@{named.path}", start=named.start, end=named.end)
+    source = FileSource(type="file", path=named.path, text=text)
     for one in files:
+        kept = {"mime": one.mime, "filename": one.filename, "source": source}
         url = keep_attachment(stage.blobs, one.url)
-        made.append(FilePart(**_base(stage, typed), mime=one.mime, filename=one.filename, url=url))
+        made.append(FilePart(**_base(stage, typed), **kept, url=url))
     return made
 
 

@@ -7,6 +7,7 @@ so a path is read as it stands; text is better named with an at sign, which show
 import base64
 import binascii
 import io
+import sys
 from collections.abc import Iterable
 from os import PathLike
 from pathlib import Path
@@ -15,7 +16,7 @@ from typing import Any
 from palimpsest.tools.pictures import fitted, kind_of
 from palimpsest.tools.reading import LARGEST_DOCUMENT_BYTES
 from palimpsest.transcript.errors import UserError
-from palimpsest.transcript.parts import Attachment
+from palimpsest.transcript.parts import KERNEL, Attachment, FileSource, ResourceSource
 
 MOST = 20
 KINDS = "PNG, JPEG, GIF, WebP or PDF"
@@ -51,7 +52,28 @@ def _attachment(one: Any, number: int) -> Attachment:
         most = f"{LARGEST_DOCUMENT_BYTES:,}"
         raise UserError(f"{name} has {len(data):,} bytes; at most {most} can be attached.")
     encoded = base64.b64encode(data).decode()
-    return Attachment(mime=mime, filename=name, url=f"data:{mime};base64,{encoded}")
+    url = f"data:{mime};base64,{encoded}"
+    return Attachment(mime=mime, filename=name, url=url, source=_source(one))
+
+
+def _source(one: Any) -> FileSource | ResourceSource | None:
+    """Return where it comes from: a path, or what the kernel calls it; None for what has no name."""
+    if isinstance(one, str) and one.startswith("data:"):
+        return None
+    if isinstance(one, str | PathLike):
+        return FileSource(type="file", path=str(Path(one)))
+    name = _variable(one)
+    uri = f"variable:{name}" if name else f"object:{type(one).__name__}"
+    return ResourceSource(type="resource", client_name=KERNEL, uri=uri)
+
+
+def _variable(one: Any) -> str | None:
+    """Return the variable of the notebook, or of the script, that holds an object."""
+    space = vars(sys.modules["__main__"])
+    return next(
+        (name for name, held in list(space.items()) if held is one and not name.startswith("_")),
+        None,
+    )
 
 
 def _read(one: Any, name: str) -> tuple[str, bytes]:

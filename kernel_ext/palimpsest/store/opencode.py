@@ -143,8 +143,18 @@ def part_json(part: Part) -> Json:
     return restored(_renamed(fields, OURS_TO_THEIRS), kept)
 
 
+SOURCE_FIELDS = {"client_name": "clientName"}
+SOURCE_FIELDS_BACK = {"clientName": "client_name"}
+
+
+def _file_out(fields: Json) -> None:
+    _put(fields, "source", lambda source: _renamed(source, SOURCE_FIELDS))
+
+
 def _tool_out(fields: Json) -> None:
     state = fields["state"]
+    for one in state.get("attachments") or ():
+        _file_out(one)
     if not state.get("attachments"):
         state.pop("attachments", None)
     metadata = fields.get("metadata")
@@ -168,6 +178,7 @@ def _subtask_out(fields: Json) -> None:
 
 
 _PARTS_OUT: Mapping[str, Callable[[Json], None]] = {
+    "file": _file_out,
     "tool": _tool_out,
     "step-finish": _finish_out,
     "retry": _retry_out,
@@ -266,6 +277,10 @@ def read_part(source: Json, session_id: str, message_id: str) -> Part:
     return _made(PART.validate_python, fields, source, part_json, own=("sessionID", "messageID"))
 
 
+def _file_in(fields: Json) -> None:
+    _put(fields, "source", lambda source: _renamed(source, SOURCE_FIELDS_BACK))
+
+
 def _tool_in(fields: Json) -> None:
     metadata = fields.get("metadata")
     if isinstance(metadata, dict) and "providerExecuted" in metadata:
@@ -278,6 +293,7 @@ def _retry_in(fields: Json) -> None:
 
 
 _PARTS_IN: Mapping[str, Callable[[Json], None]] = {
+    "file": _file_in,
     "tool": _tool_in,
     "step-finish": lambda fields: _put(fields, "tokens", _tokens_in),
     "retry": _retry_in,

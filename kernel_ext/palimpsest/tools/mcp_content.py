@@ -9,12 +9,13 @@ import binascii
 import json
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from palimpsest.tools.mcp_values import McpContent, RemoteResult, sanitize
 from palimpsest.tools.pictures import SIGNATURES, fitted
 from palimpsest.tools.tool import ToolOutcome
 from palimpsest.transcript.errors import UserError
-from palimpsest.transcript.parts import Attachment
+from palimpsest.transcript.parts import Attachment, ResourceSource
 
 LARGEST_BLOB = 10_000_000
 LONGEST_TEXT = 5_000_000
@@ -44,9 +45,14 @@ def outcome(title: str, result: RemoteResult, scrub: Callable[[str], str]) -> To
     return ToolOutcome(title, text, metadata, tuple(attachments))
 
 
-def contents(title: str, pieces: Sequence[McpContent], scrub: Callable[[str], str]) -> ToolOutcome:
-    """Return what a resource holds."""
-    return outcome(title, RemoteResult(tuple(pieces)), scrub)
+def contents(
+    server: str, uri: str, pieces: Sequence[McpContent], scrub: Callable[[str], str]
+) -> ToolOutcome:
+    """Return what a server's resource holds; its files say which it is."""
+    found = outcome(uri, RemoteResult(tuple(pieces)), scrub)
+    source = ResourceSource(type="resource", client_name=server, uri=scrub(uri))
+    named = (one.model_copy(update={"source": source}) for one in found.attachments)
+    return replace(found, attachments=tuple(named))
 
 
 def instructions(said: Sequence[tuple[str, str]]) -> str:

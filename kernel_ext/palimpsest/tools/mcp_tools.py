@@ -175,7 +175,9 @@ class ReadResource:
         )
         pieces = await _unless_stopped(context, server.read(arguments.uri))
         clean = redact.for_context(context)
-        return await in_thread(context.abort, lambda: contents(arguments.uri, pieces, clean))
+        return await in_thread(
+            context.abort, lambda: contents(server.name, arguments.uri, pieces, clean)
+        )
 
 
 def resource_tools(servers: Callable[[], Sequence[Remote]]) -> tuple[Tool, ...]:

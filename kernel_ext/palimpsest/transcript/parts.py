@@ -65,6 +65,56 @@ class ReasoningPart(PartBase):
     """Provider data that must travel back, such as ``thinking_blocks`` with signatures."""
 
 
+class SourceText(Value):
+    """The words of a prompt that name a source, and where they stand in it."""
+
+    value: str = ""
+    start: int = 0
+    end: int = 0
+    """Characters from the prompt's beginning, as Python counts them; the end is behind the last."""
+
+
+class FileSource(Value):
+    """A file of the project, or one that a person's own code handed over."""
+
+    type: Literal["file"]
+    path: str
+    """As the prompt or the code names it."""
+    text: SourceText = SourceText()
+
+
+class SymbolSource(Value):
+    """A name in a file, as a language server finds it; only read: no language server runs here."""
+
+    type: Literal["symbol"]
+    path: str
+    range: dict[str, Any]
+    name: str
+    kind: int
+    """``SymbolKind`` of the Language Server Protocol."""
+    text: SourceText = SourceText()
+
+
+class ResourceSource(Value):
+    """Something that has an address but no path: an MCP server's resource, or an object of the kernel."""
+
+    type: Literal["resource"]
+    client_name: str
+    """Name of the MCP server, or ``kernel``."""
+    uri: str
+    """For the kernel's objects ``variable:<name>``, or ``object:<type>`` where no variable holds it."""
+    text: SourceText = SourceText()
+
+
+KERNEL = "kernel"
+"""Who has the variables, where a source names its client."""
+
+Source = Annotated[
+    FileSource | SymbolSource | ResourceSource | dict[str, Any], Field(union_mode="left_to_right")
+]
+"""Where a file comes from; what others recorded in another form stays as it is."""
+
+
 class FilePart(PartBase):
     """A file or image that belongs to a message."""
 
@@ -73,7 +123,7 @@ class FilePart(PartBase):
     filename: str | None = None
     url: str
     """``data:``, ``file:``, ``http(s):`` or ``blob:<sha256>``."""
-    source: dict[str, Any] | None = None
+    source: Source | None = None
 
 
 class Attachment(Value):
@@ -83,6 +133,7 @@ class Attachment(Value):
     filename: str | None = None
     url: str
     """``data:`` or ``blob:<sha256>``."""
+    source: Source | None = None
 
 
 WAITED = "waited_ms"
@@ -181,7 +232,7 @@ class StepFinishPart(PartBase):
 
 
 class SnapshotPart(PartBase):
-    """A snapshot of the project's files."""
+    """The project's files as a prompt found them; with the prompt, once its first step knows."""
 
     type: Literal["snapshot"] = "snapshot"
     snapshot: str

@@ -26,7 +26,7 @@ CacheMarks = Literal["none", "cache_control", "copilot_cache_control"]
 """The name of the field that marks where a prompt cache ends."""
 SchemaSubset = Literal["json_schema", "openapi"]
 """``openapi``: only the fields of a schema that OpenAPI 3.0 knows, and enumerations of words."""
-Guidance = Literal["reasoning", "gpt", "gemini", "claude", "other"]
+Guidance = Literal["codex", "reasoning", "gpt", "gemini", "claude", "other"]
 
 PDF = "application/pdf"
 USUAL_PICTURES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
@@ -228,10 +228,10 @@ SERVED: dict[tuple[str, Family], Wire] = {
 """Where a provider speaks another interface for one family of models."""
 
 GUIDANCE: tuple[tuple[str, Guidance], ...] = (
+    ("codex", "codex"),
     ("gpt-5", "reasoning"),
     ("gpt-6", "reasoning"),
     ("gpt-oss", "reasoning"),
-    ("codex", "reasoning"),
     ("gpt-", "gpt"),
     ("o1", "gpt"),
     ("o3", "gpt"),

@@ -363,6 +363,66 @@ export interface Attachment {
    * ``data:`` or ``blob:<sha256>``.
    */
   url: string;
+  source?:
+    | FileSource
+    | SymbolSource
+    | ResourceSource
+    | {
+        [k: string]: unknown;
+      };
+}
+/**
+ * A file of the project, or one that a person's own code handed over.
+ */
+export interface FileSource {
+  type: 'file';
+  /**
+   * As the prompt or the code names it.
+   */
+  path: string;
+  text: SourceText;
+}
+/**
+ * The words of a prompt that name a source, and where they stand in it.
+ */
+export interface SourceText {
+  value: string;
+  start: number;
+  /**
+   * Characters from the prompt's beginning, as Python counts them; the end is behind the last.
+   */
+  end: number;
+}
+/**
+ * A name in a file, as a language server finds it; only read: no language server runs here.
+ */
+export interface SymbolSource {
+  type: 'symbol';
+  path: string;
+  range: {
+    [k: string]: unknown;
+  };
+  name: string;
+  /**
+   * ``SymbolKind`` of the Language Server Protocol.
+   */
+  kind: number;
+  text: SourceText;
+}
+/**
+ * Something that has an address but no path: an MCP server's resource, or an object of the kernel.
+ */
+export interface ResourceSource {
+  type: 'resource';
+  /**
+   * Name of the MCP server, or ``kernel``.
+   */
+  client_name: string;
+  /**
+   * For the kernel's objects ``variable:<name>``, or ``object:<type>`` where no variable holds it.
+   */
+  uri: string;
+  text: SourceText;
 }
 /**
  * Content kept in a file of its own, named by its hash.
@@ -834,9 +894,13 @@ export interface FilePart {
    * ``data:``, ``file:``, ``http(s):`` or ``blob:<sha256>``.
    */
   url: string;
-  source?: {
-    [k: string]: unknown;
-  };
+  source?:
+    | FileSource
+    | SymbolSource
+    | ResourceSource
+    | {
+        [k: string]: unknown;
+      };
 }
 /**
  * What the newest request was full of.
@@ -1144,7 +1208,7 @@ export interface RetryPart {
   time: Span;
 }
 /**
- * A snapshot of the project's files.
+ * The project's files as a prompt found them; with the prompt, once its first step knows.
  */
 export interface SnapshotPart {
   id: string;

@@ -1,0 +1,33 @@
+"""A Codex model is told how this place differs from a terminal, where its API takes such words."""
+
+from pathlib import Path
+
+import pytest
+from tests.frontends.unattended import settings
+
+from palimpsest.app import App
+from palimpsest.context.manners import MANNERS
+from palimpsest.model.script import fails
+from palimpsest.public import open_session
+from palimpsest.testing import FaultServer
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.mark.parametrize("name", ["gpt-5.1-codex", "gpt-5-codex"])
+def test_its_words_arrive_as_instructions(tmp_path: Path, name: str) -> None:
+    with FaultServer(fails(400)) as server:
+        given = settings(server)
+        limits = given["models"]["openai/gpt-test"]
+        named = given | {"model": f"openai/{name}", "models": {f"openai/{name}": limits}}
+        app = App(start=tmp_path, environment={"OPENAI_API_KEY": "sk-test-openai"}, overrides=named)
+        try:
+            open_session(app).prompt("Hi.")
+        finally:
+            app.close()
+        (request,) = server.requests
+
+    assert request.path.endswith("/responses")
+    assert MANNERS["codex"] in request.body["instructions"]
+    assert MANNERS["reasoning"] not in request.body["instructions"]
+    assert all(one["role"] != "system" for one in request.body["input"])
