@@ -271,6 +271,8 @@ class ProjectSessions(Protocol):
     project: Path
     warning: str | None
     """One sentence when storage fell back to memory."""
+    notice: str
+    """One sentence when the sessions were brought to a newer layout; else empty."""
 
     @property
     def giving(self) -> Sharing:

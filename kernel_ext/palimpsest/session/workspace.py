@@ -61,10 +61,17 @@ class Workspace:
     """Opens, creates, lists and closes sessions."""
 
     def __init__(
-        self, services: Services, owner: Owner, *, project_id: str, warning: str | None = None
+        self,
+        services: Services,
+        owner: Owner,
+        *,
+        project_id: str,
+        warning: str | None = None,
+        notice: str = "",
     ) -> None:
         self.project: Path = services.root
         self.warning = warning
+        self.notice = notice
         self._services = services
         self._store: Store = services.store
         self._owner = owner
