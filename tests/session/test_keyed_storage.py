@@ -160,6 +160,7 @@ def test_what_is_written_goes_through_the_log_and_the_model_sees_it(
     assert "a.txt" not in sent, "the call that was removed, with its output"
     assert prompt.id in [one.id for one in session.messages]
     assert list(session.problems()) == []
+    assert [session.rebuild(one).matches for one in session.requests()] == [True] * 3
 
 
 def test_a_session_that_is_not_open_is_written_and_given_back(
