@@ -21,6 +21,7 @@ MODULES = [
     "palimpsest.session.keeping",
     "palimpsest.session.running",
     "palimpsest.session.handing",
+    "palimpsest.session.keyed_storage",
 ]
 
 ENVIRONMENT = {"PALIMPSEST_REHEARSAL_DELAY": "0"}
@@ -60,7 +61,7 @@ def examples() -> list[Any]:
 def test_the_example_does_what_it_says(app: App, example: doctest.DocTest) -> None:
     session = open_session(app)
     session.prompt("Hello.")
-    example.globs = {"session": session, "app": app}
+    example.globs = {"session": session, "app": app, "storage": palimpsest.keyed_storage()}
     said: list[str] = []
     flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE | doctest.IGNORE_EXCEPTION_DETAIL
 

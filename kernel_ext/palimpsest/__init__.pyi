@@ -12,6 +12,7 @@ from palimpsest.project import commands as commands
 from palimpsest.project import config as config
 from palimpsest.project import distrust as distrust
 from palimpsest.project import import_session as import_session
+from palimpsest.project import keyed_storage as keyed_storage
 from palimpsest.project import models as models
 from palimpsest.project import new_session as new_session
 from palimpsest.project import problems as problems

@@ -117,6 +117,9 @@ class App:
         name_state_folder(self._config.state)
         self.project = find_project(self.start)
         store, self.warning = open_store(self.project)
+        self.notice = store.layout.notice if isinstance(store, JsonlStore) else ""
+        """One sentence when the sessions were brought to a newer layout."""
+        self._told = False
         self.ids = Ids(_now_ms, secrets.token_bytes)
         self.registry = Registry(builtin_tools(kernel=python is not None))
         for function in USER_TOOLS:
@@ -198,7 +201,11 @@ class App:
         )
         owner = this_owner(kernel_id or f"process-{os.getpid()}-{secrets.token_hex(4)}")
         self.workspace = Workspace(
-            self.services, owner, project_id=store.project_id, warning=self.warning
+            self.services,
+            owner,
+            project_id=store.project_id,
+            warning=self.warning,
+            notice=self.notice,
         )
 
     def _sources(self) -> Sources:
@@ -268,6 +275,11 @@ class App:
         configure(self.permitting, self._config)
         self.library.forget()
         self.library.refresh()
+
+    def take_words(self) -> tuple[str, ...]:
+        """Return what a person is told of the place where sessions are kept, once."""
+        told, self._told = self._told, True
+        return () if told else tuple(one for one in (self.warning, self.notice) if one)
 
     def preload(self) -> None:
         """Begin to import what the first answer will need, in the background.

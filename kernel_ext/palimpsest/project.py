@@ -14,10 +14,12 @@ from palimpsest.session.agents import Agent
 from palimpsest.session.command_files import OwnCommand
 from palimpsest.session.config import LoadedConfig
 from palimpsest.session.config_trust import Held
+from palimpsest.session.keyed_storage import KeyedStorage
 from palimpsest.session.library import Library
 from palimpsest.session.listing import PAGE, Page, Query
 from palimpsest.session.storing import Pruned, StorageUse, prune_storage, weigh_storage
 from palimpsest.store.exchange import ImportReport
+from palimpsest.store.keys import Keys
 from palimpsest.tools.skill import Skill
 
 
@@ -181,6 +183,22 @@ def storage() -> StorageUse:
     app = current_app()
     kept = app.config.value.retention
     return app.engine.submit(weigh_storage(app.workspace, kept)).result()
+
+
+def keyed_storage() -> KeyedStorage:
+    """Return the project's sessions by key, as OpenCode's ``Storage`` has them: read, write, update, remove, list.
+
+    Keys are ``["session", project, session]``, ``["message", session, message]``, ``["part", message, part]``,
+    ``["session_diff", session]`` and ``["share", session]``; docs/storage.md says what may be written.
+
+    >>> import palimpsest
+    >>> storage = palimpsest.keyed_storage()
+    >>> storage.list(["session"]) == [("session", storage.project_id, session.id)]
+    True
+    """
+    app = current_app()
+    store = app.services.store
+    return KeyedStorage(app, Keys(store, app.workspace.journal_of), store)
 
 
 def prune(

@@ -159,7 +159,7 @@ class Session:
 
         if self._app.in_kernel:
             raise UserError(NOT_IN_A_CELL)
-        return attended(self._live, self.start(text, **options))
+        return attended(self._live, self.start(text, **options), self._app.take_words())
 
     @property
     def aio(self) -> AsyncRuns:

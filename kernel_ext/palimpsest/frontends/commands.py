@@ -131,6 +131,8 @@ class Commands:
             rows.append(("taken back", taken))
         if self._services.workspace.warning:
             rows.append(("warning", self._services.workspace.warning))
+        if self._services.workspace.notice:
+            rows.append(("layout", self._services.workspace.notice))
         return table(("", ""), rows)
 
     def _broken(self, session: KernelSession) -> str:

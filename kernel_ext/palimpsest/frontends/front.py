@@ -89,7 +89,8 @@ class Front:
         config = getattr(self.services, "config", None)
         problems = getattr(config, "problems", ())
         waits = waiting_words(getattr(config, "held", ()))
-        for sentence in (self.services.workspace.warning, *problems, waits):
+        workspace = self.services.workspace
+        for sentence in (workspace.warning, workspace.notice, *problems, waits):
             if sentence:
                 sys.stderr.write(f"{sentence}\n")
 

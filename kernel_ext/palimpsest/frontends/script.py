@@ -7,6 +7,7 @@ question gets a recorded no, so that a script never waits for ever. Who answers 
 
 import os
 import sys
+from collections.abc import Sequence
 from concurrent.futures import Future, wait
 
 from palimpsest.frontends.interview import answer_of, interview_text
@@ -25,11 +26,11 @@ HEADLESS = (
 )
 
 
-def attended(session: KernelSession, future: "Future[Answer]") -> Answer:
-    """Return the answer; a keyboard interrupt stops the turn."""
-    words = session.take_withheld()
-    if words:
-        sys.stderr.write(f"{_clean(words)}\n")
+def attended(session: KernelSession, future: "Future[Answer]", said: Sequence[str] = ()) -> Answer:
+    """Return the answer; a keyboard interrupt stops the turn. ``said`` is told the person first."""
+    for words in (*said, session.take_withheld()):
+        if words:
+            sys.stderr.write(f"{_clean(words)}\n")
     told = ""
     try:
         while not wait([future], TICK_SECONDS).done:

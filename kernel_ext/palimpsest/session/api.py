@@ -22,7 +22,7 @@ from palimpsest.store.store import Problem, SessionSummary
 from palimpsest.store.sweep import Sweep, Unneeded
 from palimpsest.transcript.decisions import Decision, StepRequest
 from palimpsest.transcript.errors import ErrorValue
-from palimpsest.transcript.events import PromptAdmitted, QuestionAsked, Record
+from palimpsest.transcript.events import Event, PromptAdmitted, QuestionAsked, Record
 from palimpsest.transcript.messages import Message, Messages, Origin
 from palimpsest.transcript.parts import Attachment
 from palimpsest.transcript.policies import Policy
@@ -271,6 +271,8 @@ class ProjectSessions(Protocol):
     project: Path
     warning: str | None
     """One sentence when storage fell back to memory."""
+    notice: str
+    """One sentence when the sessions were brought to a newer layout; else empty."""
 
     @property
     def giving(self) -> Sharing:
@@ -355,6 +357,13 @@ class ProjectSessions(Protocol):
 
     async def archive(self, session_id: str, *, archived: bool = True) -> str:
         """Put a session away, or fetch it back; returns its id."""
+        ...
+
+    async def record(self, session_id: str, change: Callable[[State], Sequence[Event]]) -> None:
+        """Append what ``change`` makes of a session's whole state to its log.
+
+        Raises SessionBusy while its agent works, and SessionHeld where another kernel writes it.
+        """
         ...
 
     async def delete(self, session_id: str) -> tuple[str, ...]:

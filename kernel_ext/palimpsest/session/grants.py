@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from palimpsest.session.state_folder import distrusted, distrusted_status, state_folder
-from palimpsest.store.layout import write_atomically
+from palimpsest.store.file_writing import write_atomically
 from palimpsest.store.project_number import ProjectNumber
 
 try:

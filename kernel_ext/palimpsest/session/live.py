@@ -43,11 +43,12 @@ from palimpsest.session.wishes import Wish, WishAction
 from palimpsest.session.withheld_claims import settled
 from palimpsest.store.blobs import keep_attachment
 from palimpsest.store.journal import Journal
+from palimpsest.store.state import State
 from palimpsest.tools.question import Interview
 from palimpsest.tools.tool import Abort
 from palimpsest.transcript.decisions import Decision
 from palimpsest.transcript.errors import Aborted, ConfigError, StorageFailed, UserError
-from palimpsest.transcript.events import Record, SessionDeleted, SessionUpdated
+from palimpsest.transcript.events import Event, Record, SessionDeleted, SessionUpdated
 from palimpsest.transcript.messages import Origin
 from palimpsest.transcript.parts import Attachment
 from palimpsest.transcript.policies import Policy
@@ -56,6 +57,7 @@ from palimpsest.transcript.values import ModelInfo, Reply
 
 T = TypeVar("T")
 
+UNWRITTEN = "The disk did not take what was written; it is in memory, and tried again."
 NOT_SENT = "Nothing was sent to the model, since your prompt could not be written. {problem}"
 
 
@@ -236,6 +238,17 @@ class LiveSession:
         session = self.log.state.session
         if session is not None:
             self._update(session, **fields)
+
+    async def record(self, change: Callable[[State], Sequence[Event]]) -> None:
+        """Append what ``change`` makes of the whole state; raises SessionBusy while the agent works."""
+        self.runner.idle()
+        if self.journal.read_state(lambda state: state.partial):
+            load = functools.partial(self._services.store.load, self.id)
+            await off_loop(functools.partial(self.journal.widen, load))
+            self.runner.idle()
+        self.journal.append(*self.journal.read_state(change), sync=True)
+        if not await self.journal.flush(sync=True):
+            raise StorageFailed(self.journal.failed or UNWRITTEN)
 
     def subscribe(self, callback: RecordsCallback) -> Callable[[], None]:
         """Be told every record after it was written."""

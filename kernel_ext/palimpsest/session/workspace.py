@@ -10,7 +10,7 @@ withdrawn, to be read in the transcript.
 import asyncio
 import functools
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -24,7 +24,7 @@ from palimpsest.session.followed import FollowedSession
 from palimpsest.session.forking import fork
 from palimpsest.session.giving import Giving
 from palimpsest.session.listing import Page, Query, is_meant, page, prompts, with_children
-from palimpsest.session.live import LiveSession
+from palimpsest.session.live import UNWRITTEN, LiveSession
 from palimpsest.session.notebooks import in_project
 from palimpsest.session.retention import PrunePlan, RetentionLimits, SessionTree, holds_pins, plan
 from palimpsest.session.services import Services
@@ -42,8 +42,15 @@ from palimpsest.store.store import Owner, Problem, SessionSummary, Store, Writer
 from palimpsest.store.sweep import Sweep, Unneeded, survey
 from palimpsest.store.sweep import delete as delete_blobs
 from palimpsest.tools.permissions import Rules, from_config
-from palimpsest.transcript.errors import NotFound, SessionHeld, UnknownError, UserError
+from palimpsest.transcript.errors import (
+    NotFound,
+    SessionHeld,
+    StorageFailed,
+    UnknownError,
+    UserError,
+)
 from palimpsest.transcript.events import (
+    Event,
     PromptDelivered,
     SessionCreated,
     SessionError,
@@ -61,10 +68,17 @@ class Workspace:
     """Opens, creates, lists and closes sessions."""
 
     def __init__(
-        self, services: Services, owner: Owner, *, project_id: str, warning: str | None = None
+        self,
+        services: Services,
+        owner: Owner,
+        *,
+        project_id: str,
+        warning: str | None = None,
+        notice: str = "",
     ) -> None:
         self.project: Path = services.root
         self.warning = warning
+        self.notice = notice
         self._services = services
         self._store: Store = services.store
         self._owner = owner
@@ -201,6 +215,31 @@ class Workspace:
             if archived:
                 self._current = {name: one for name, one in self._current.items() if one != full}
             return full
+
+    async def record(self, session_id: str, change: Callable[[State], Sequence[Event]]) -> None:
+        """Append what ``change`` makes of a session's whole state to its log.
+
+        Raises SessionBusy while its agent works, and SessionHeld where another kernel writes it.
+        """
+        async with self._lock:
+            self._follow_moved(session_id)
+            known = self._open.get(session_id)
+            if isinstance(known, LiveSession):
+                await known.record(change)
+                return
+            journal = await self._journal(session_id, self._store.load)
+            try:
+                journal.append(*change(journal.state), sync=True)
+                kept = await journal.flush(sync=True)
+            finally:
+                await asyncio.to_thread(journal.close)
+            if not kept:
+                raise StorageFailed(journal.failed or UNWRITTEN)
+
+    def journal_of(self, session_id: str) -> Journal | None:
+        """Return the journal of a session that this kernel writes; from any thread."""
+        known = self._open.get(session_id)
+        return known.journal if isinstance(known, LiveSession) else None
 
     async def delete(self, session_id: str) -> tuple[str, ...]:
         """Delete a session and its children for good; returns their ids, the session's own last.
@@ -441,12 +480,17 @@ class Workspace:
             known.change(**fields)
             await known.journal.flush()  # what lists the sessions reads the log
             return
-        writer = await asyncio.to_thread(self._store.acquire, session_id, self._owner)
-        state = await asyncio.to_thread(self._read, writer)
-        journal = Journal(writer, state, clock=self._services.clock, secrets=self._services.secrets)
-        if state.session is not None:
-            journal.append(SessionUpdated(session=state.session.model_copy(update=fields)))
+        journal = await self._journal(session_id, self._store.open_live)
+        session = journal.state.session
+        if session is not None:
+            journal.append(SessionUpdated(session=session.model_copy(update=fields)))
         await asyncio.to_thread(journal.close)
+
+    async def _journal(self, session_id: str, read: Callable[[str], State]) -> Journal:
+        """Open a session's log for a moment; raises SessionHeld where another kernel writes it."""
+        writer = await asyncio.to_thread(self._store.acquire, session_id, self._owner)
+        state = await asyncio.to_thread(self._read, writer, read)
+        return Journal(writer, state, clock=self._services.clock, secrets=self._services.secrets)
 
     def _delete(self, family: Sequence[str]) -> None:
         for one in family:
@@ -562,10 +606,10 @@ class Workspace:
         journal.append(SessionUpdated(session=held), *told, sync=True)
         return words
 
-    def _read(self, writer: Writer) -> State:
+    def _read(self, writer: Writer, read: Callable[[str], State] | None = None) -> State:
         """Read the session that is to be written; one that cannot be read is given back."""
         try:
-            return self._store.open_live(writer.session_id)
+            return (read or self._store.open_live)(writer.session_id)
         except BaseException:
             writer.close()
             raise

@@ -14,7 +14,7 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
-from palimpsest.store.layout import write_fully
+from palimpsest.store.file_writing import write_fully
 from palimpsest.store.regular_files import NOFOLLOW, is_regular
 from palimpsest.store.segments import Segments, epochs, header_line, segment_name
 from palimpsest.store.store import Owner

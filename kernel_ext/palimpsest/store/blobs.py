@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 from typing import Protocol
 
-from palimpsest.store.layout import scratch_file
+from palimpsest.store.file_writing import scratch_file
 from palimpsest.store.regular_files import opened
 from palimpsest.transcript.errors import NotFound, StorageFailed
 from palimpsest.transcript.values import BlobRef

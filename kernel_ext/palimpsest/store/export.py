@@ -47,14 +47,14 @@ def messages_json(store: Store, session_id: str) -> Iterator[tuple[Json, list[Js
     """
     state = store.load(session_id)
     holding = Standing(state.decisions)
-    cleared = _moments(store, session_id)
+    cleared = cleared_moments(store, session_id)
     for slot in state.slots():
         message = state.message(slot.id)
         slot.built = None
         slot.parts.clear()
         if message is not None:
             info = info_json(message.info)
-            known = [_part_out(store, part, holding, cleared) for part in message.parts]
+            known = [part_value(store, part, holding, cleared) for part in message.parts]
             parts = with_unread(info, known)
             if message.info.session_id != session_id:  # a fork's, which its parent's log holds
                 for one in (info, *parts):
@@ -62,14 +62,15 @@ def messages_json(store: Store, session_id: str) -> Iterator[tuple[Json, list[Js
             yield info, parts
 
 
-def _moments(store: Store, session_id: str) -> dict[str, int]:
+def cleared_moments(store: Store, session_id: str) -> dict[str, int]:
     """Return when each output was cleared, by the decision's id, in milliseconds since 1970."""
     records = store.read(session_id, only=("decision",))
     made = ((one.event.decision, one.ts) for one in records if isinstance(one.event, DecisionMade))
     return {decision.id: ts for decision, ts in made if decision.action == "clear"}
 
 
-def _part_out(store: Store, part: Part, holding: Standing, cleared: Mapping[str, int]) -> Json:
+def part_value(store: Store, part: Part, holding: Standing, cleared: Mapping[str, int]) -> Json:
+    """Return a part as OpenCode's JSON, whole, and whether it was cleared for the model."""
     made = part_json(whole(store, part))
     if isinstance(part, ToolPart) and isinstance(part.state, ToolCompleted):
         reduction = holding.reduction(part.id, part.message_id)

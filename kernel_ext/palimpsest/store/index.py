@@ -18,7 +18,8 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from palimpsest.store.layout import SAFE_NAME, Layout, write_atomically
+from palimpsest.store.file_writing import write_atomically
+from palimpsest.store.layout import SAFE_NAME, Layout
 from palimpsest.store.lines import INFO, OTHER, head_of, is_intact, load_line
 from palimpsest.store.regular_files import read_small
 from palimpsest.store.segments import (

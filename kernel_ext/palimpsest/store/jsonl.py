@@ -17,8 +17,9 @@ from uuid import uuid4
 from palimpsest.store.beginning import POLL_SECONDS, begin
 from palimpsest.store.blobs import BlobFolder
 from palimpsest.store.faults import guarded, reason
+from palimpsest.store.file_writing import write_fully
 from palimpsest.store.index import Index
-from palimpsest.store.layout import Layout, write_fully
+from palimpsest.store.layout import Layout, LayoutWatch
 from palimpsest.store.lease import (
     HEARTBEAT_SECONDS,
     PATIENCE,
@@ -78,6 +79,7 @@ class JsonlStore:
         self.layout = layout
         self.project_id = layout.project_id
         self.segments = Segments(layout)
+        self._layout_watch = LayoutWatch(layout)
         self._index = Index(layout, self.segments)
         self._blobs = BlobFolder(layout.blobs)
         self._heartbeat = Heartbeat(heartbeat_seconds)
@@ -110,6 +112,8 @@ class JsonlStore:
             raise _held(session_id, file.read())
         path: Path | None = None
         try:
+            # After the lease: who brings the folder to another layout says so, and then looks at leases.
+            self._layout_watch.check()
             path = begin(self.segments, directory, epoch, owner)
         finally:
             if path is None:
@@ -126,6 +130,7 @@ class JsonlStore:
             refuse=lambda writer, cut, records: self._fork_refused(writer, owner, cut, records),
             release=self._release,
             lost=lambda: self._heartbeat.lost(file),
+            allowed=self._layout_watch.check,
         )
         with self._lock:
             self._held[writer] = file, lease
@@ -182,6 +187,7 @@ class JsonlStore:
     def fork(self, parent_id: str, session: SessionInfo, *, seq: int | None = None) -> SessionInfo:
         """Begin a session with everything of the parent up to ``seq``, by reference."""
         with guarded(self.layout.session(session.id)):
+            self._layout_watch.check()
             return self._begin_fork(session, self._place(parent_id, seq))
 
     def _place(self, parent_id: str, seq: int | None) -> ForkedFrom:

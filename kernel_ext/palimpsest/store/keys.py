@@ -1,243 +1,229 @@
-"""See the log as keys and values, as the seeds kept their sessions.
+"""See the sessions of a project as keys and values, as OpenCode's ``Storage`` has them.
 
-``session/{project}/{id}``, ``message/{session}/{id}``, ``part/{message}/{id}``,
-``session_diff/{id}`` and ``share/{id}`` are a view: what is written becomes a record, what is read
-is folded from records. It is also the layout of the OpenCode import and export.
+``session/{project}/{id}``, ``message/{session}/{id}``, ``part/{message}/{id}``, ``session_diff/{id}``
+and ``share/{id}``, each with the JSON that OpenCode keeps there, and that an export in its form writes.
+Border: reads. What is written has to go through a session's log: ``key_changes`` says as which records.
 """
 
-import time
 from collections.abc import Callable, Sequence
-from typing import Any, cast
-from uuid import uuid4
+from typing import Any, TypeVar
 
-from pydantic import TypeAdapter, ValidationError
-
+from palimpsest.store.export import cleared_moments, part_value
 from palimpsest.store.journal import Journal
-from palimpsest.store.lease import this_owner
+from palimpsest.store.opencode import info_json, session_json, with_unread
 from palimpsest.store.state import State
 from palimpsest.store.store import Store
-from palimpsest.transcript.errors import NotFound, StorageFailed, UserError
-from palimpsest.transcript.events import (
-    Event,
-    MessageRemoved,
-    MessageUpdated,
-    PartRemoved,
-    PartUpdated,
-    SessionCreated,
-    SessionDiff,
-    SessionUpdated,
-)
-from palimpsest.transcript.messages import MessageInfo
+from palimpsest.transcript.errors import NotFound, UserError
+from palimpsest.transcript.messages import Message
 from palimpsest.transcript.parts import Part
+from palimpsest.transcript.piles import Standing
 from palimpsest.transcript.sessions import SessionInfo
 
 Key = tuple[str, ...]
 Json = Any
+T = TypeVar("T")
 
-LENGTHS = {"session": 3, "message": 3, "part": 3, "session_diff": 2, "share": 2}
-INFO: TypeAdapter[MessageInfo] = TypeAdapter(MessageInfo)
-PART: TypeAdapter[Part] = TypeAdapter(Part)
+FORMS = {
+    "session": "['session', project, session]",
+    "message": "['message', session, message]",
+    "part": "['part', message, part]",
+    "session_diff": "['session_diff', session]",
+    "share": "['share', session]",
+}
+LENGTHS = {kind: form.count(",") + 1 for kind, form in FORMS.items()}
+NO_KEY = "{key} is no key. Keys are {forms}."
+NO_PREFIX = "There are no keys below {key}. Keys are {forms}."
+REVERT_NAMES = {"message_id": "messageID", "part_id": "partID"}
 
 
 class Keys:
-    """Read and write a store by key.
+    """Reads a store by key.
 
-    ``journal_of`` returns the open journal of a session that this kernel writes, or None: then a
-    journal is opened for the moment of a write.
+    ``journal_of`` returns the open journal of a session that this kernel writes, or None: what is not
+    written yet is read from it.
     """
 
     def __init__(
-        self, store: Store, journal_of: Callable[[str], Journal | None] | None = None
+        self, store: Store, journal_of: Callable[[str], Journal | None] = lambda _session_id: None
     ) -> None:
         self._store = store
-        self._journal_of = journal_of or (lambda _session_id: None)
+        self._journal_of = journal_of
         self._holders: dict[str, str] = {}
 
+    @property
+    def project_id(self) -> str:
+        """The project that keys of sessions name."""
+        return self._store.project_id
+
     def read(self, key: Sequence[str]) -> Json:
-        """Return the value of a key; raises NotFound."""
-        match _checked(key):
-            case ("session", _, session_id):
-                return _plain(self._session(session_id))
+        """Return the value of a key; raises NotFound, and UserError for what is no key."""
+        match checked(key):
+            case ("session", project, session_id) if project == self.project_id:
+                return _session_value(self._session(session_id), project)
             case ("message", session_id, message_id):
-                message = self._state(session_id).message(message_id)
+                message = self._look(session_id, lambda state: state.message(message_id))
                 if message is not None:
-                    return _plain(message.info)
+                    return _message_value(message, session_id)
             case ("part", message_id, part_id):
-                part = self._state(self._holder(message_id)).part(message_id, part_id)
+                session_id = self.holder(message_id)
+                message = self._message(session_id, message_id)
+                parts = message.parts if message is not None else ()
+                part = next((one for one in parts if one.id == part_id), None)
                 if part is not None:
-                    return _plain(part)
+                    return self._part_value(session_id, part)
             case ("session_diff", session_id):
-                return list(self._state(session_id).diff)
+                return list(self._look(session_id, lambda state: state.diff) or ())
             case ("share", session_id):
-                share = self._session(session_id).share
-                if share is not None:
-                    return share
+                session = self._session(session_id)
+                if session.shared:
+                    return dict(session.share or {})
             case _:
                 pass
-        raise _missing(key)
+        raise NotFound(f"There is nothing at {_shown(key)}.")
 
-    def write(self, key: Sequence[str], value: Json) -> None:
-        """Set the value of a key; a session that is not there yet begins."""
-        session_id, event = self._event(_checked(key), value)
-        create = isinstance(event, SessionUpdated) and not self._exists(session_id)
-        if create and isinstance(event, SessionUpdated):
-            event = SessionCreated(session=event.session)
-        self._append(session_id, event, create=create)
-
-    def update(self, key: Sequence[str], change: Callable[[Json], Json]) -> Json:
-        """Replace a value by what ``change`` makes of it; changing it in place is enough."""
-        value = self.read(key)
-        changed = change(value)
-        changed = value if changed is None else changed
-        self.write(key, changed)
-        return changed
-
-    def remove(self, key: Sequence[str]) -> None:
-        """Remove a key; one that is not there is ignored."""
-        try:
-            self.read(key)
-        except NotFound:
-            return
-        match _checked(key):
-            case ("session", _, session_id):
-                self._store.delete(session_id)
-            case ("message", session_id, message_id):
-                self._append(session_id, MessageRemoved(message_id=message_id))
-            case ("part", message_id, part_id):
-                event = PartRemoved(message_id=message_id, part_id=part_id)
-                self._append(self._holder(message_id), event)
-            case ("session_diff", session_id):
-                self._append(session_id, SessionDiff(diff=()))
-            case ("share", session_id):
-                session = self._session(session_id).model_copy(update={"share": None})
-                self._append(session_id, SessionUpdated(session=session))
-            case _:
-                pass
-
-    def list(self, prefix: Sequence[str]) -> Sequence[Key]:
-        """Return the keys below a prefix, sorted."""
-        prefix = tuple(prefix)
+    def list(self, prefix: Sequence[str] = ()) -> Sequence[Key]:
+        """Return the keys below a prefix, sorted; raises UserError where there can be none."""
+        prefix = _texts(prefix, NO_PREFIX)
         kind = prefix[0] if prefix else ""
-        if kind and kind not in LENGTHS:
-            raise UserError(f"There are no keys below {'/'.join(prefix)!r}.")
+        if kind and (kind not in LENGTHS or len(prefix) > LENGTHS[kind]):
+            raise UserError(NO_PREFIX.format(key=_shown(prefix), forms=_forms()))
         kinds = [kind] if kind else list(LENGTHS)
         keys = (key for name in kinds for key in self._keys(name, prefix))
-        return sorted(key for key in keys if key[: len(prefix)] == prefix)
+        return sorted({key for key in keys if key[: len(prefix)] == prefix})
+
+    def holder(self, message_id: str, preferred: str | None = None) -> str:
+        """Return the session that a message belongs to: a fork's messages are its parent's.
+
+        ``preferred`` is asked first: a fork's own version of a message has the same key.
+        """
+        for one in (preferred, self._holders.get(message_id)):
+            if one and self._message(one, message_id) is not None:
+                return one
+        said = [one.id for one in self._store.list() if self._says(one.id, message_id)]
+        found = {one: message for one in said if (message := self._message(one, message_id))}
+        if not found:
+            raise NotFound(f"There is no message {message_id!r} in this project.")
+        owners = [one for one, message in found.items() if message.info.session_id == one]
+        self._holders[message_id] = (owners or list(found))[0]
+        return self._holders[message_id]
 
     def _keys(self, kind: str, prefix: Key) -> Sequence[Key]:
         summaries = self._store.list()
         if kind == "session":
-            return [("session", self._store.project_id, summary.id) for summary in summaries]
-        found: list[Key] = []
+            return [("session", self.project_id, summary.id) for summary in summaries]
         only = prefix[1] if len(prefix) > 1 else None
+        if kind == "part" and only is not None:
+            summaries = [one for one in summaries if self._says(one.id, only)]
+        found: list[Key] = []
         for summary in summaries:
             if kind == "part" or only in {None, summary.id}:
-                found += _keys_of(kind, summary.id, self._state(summary.id))
+                found += self._whole(summary.id, lambda state: _keys_of(kind, state)) or ()
         return found
 
-    def _event(self, key: Key, value: Json) -> tuple[str, Event]:
-        try:
-            match key:
-                case ("session", _, session_id):
-                    session = SessionInfo.model_validate({**value, "id": session_id})
-                    return session_id, SessionUpdated(session=session)
-                case ("message", session_id, message_id):
-                    fields = {**value, "id": message_id, "session_id": session_id}
-                    return session_id, MessageUpdated(info=INFO.validate_python(fields))
-                case ("part", message_id, part_id):
-                    fields = {**value, "id": part_id, "message_id": message_id}
-                    holder = self._holder(message_id, value.get("session_id"))
-                    return holder, PartUpdated(part=PART.validate_python(fields))
-                case ("session_diff", session_id):
-                    return session_id, SessionDiff(diff=tuple(value))
-                case ("share", session_id):
-                    session = self._session(session_id).model_copy(update={"share": value})
-                    return session_id, SessionUpdated(session=session)
-                case _:
-                    pass
-        except (ValidationError, TypeError, AttributeError) as error:
-            raise UserError(f"The value for {'/'.join(key)!r} does not fit: {error}.") from error
-        raise _missing(key)
-
-    def _append(self, session_id: str, event: Event, *, create: bool = False) -> None:
-        journal = self._journal_of(session_id)
-        if journal is not None:
-            journal.append(event)
-            kept = journal.flush_sync()
-        else:
-            owner = this_owner(f"keys-{uuid4().hex[:8]}")
-            writer = self._store.acquire(session_id, owner, create=create)
-            state = State() if create else self._store.load(session_id)
-            journal = Journal(writer, state, clock=_now)
-            journal.append(event)
-            kept = journal.flush_sync()
-            journal.close()
-        if not kept:
-            raise StorageFailed(journal.failed or "The disk did not answer in time.")
-
-    def _state(self, session_id: str) -> State:
+    def _says(self, session_id: str, name: str) -> bool:
+        """Tell quickly that a session does not have a message; True also where that is not known."""
+        says: Callable[..., bool] | None = getattr(self._store, "says", None)
         journal = self._journal_of(session_id)
         if journal is not None:
             journal.flush_sync()
-        return self._store.load(session_id)
+        try:
+            return says is None or says(session_id, name.encode())
+        except NotFound:
+            return False
+
+    def _message(self, session_id: str, message_id: str) -> Message | None:
+        try:
+            return self._look(session_id, lambda state: state.message(message_id))
+        except NotFound:
+            return None
 
     def _session(self, session_id: str) -> SessionInfo:
-        session = self._state(session_id).session
+        session = self._look(session_id, lambda state: None if state.deleted else state.session)
         if session is None:
-            raise NotFound(f"There is no session {session_id!r} in this store.")
+            raise NotFound(f"There is no session {session_id!r} in this project.")
         return session
 
-    def _exists(self, session_id: str) -> bool:
-        try:
-            self._session(session_id)
-        except NotFound:
-            return False
-        return True
+    def _look(self, session_id: str, read: Callable[[State], T | None]) -> T | None:
+        """Return what a session's state gives; what a running one holds in memory suffices mostly."""
+        journal = self._journal_of(session_id)
+        if journal is not None:
+            partial, found = journal.read_state(lambda state: (state.partial, read(state)))
+            if found is not None or not partial:
+                return found
+        return self._whole(session_id, read)
 
-    def _holder(self, message_id: str, session_id: str | None = None) -> str:
-        """Return the session that has a message; looks at ``session_id`` first."""
-        known = self._holders.get(message_id)
-        others = [summary.id for summary in self._store.list()]
-        for candidate in dict.fromkeys([known, session_id, *others]):
-            if candidate is not None and self._holds(candidate, message_id):
-                self._holders[message_id] = candidate
-                return candidate
-        raise NotFound(f"There is no message {message_id!r} in this store.")
+    def _whole(self, session_id: str, read: Callable[[State], T]) -> T:
+        """Return what a session's whole state gives."""
+        journal = self._journal_of(session_id)
+        if journal is not None:
+            partial, found = journal.read_state(
+                lambda state: (True, None) if state.partial else (False, read(state))
+            )
+            if not partial:
+                return found  # type: ignore[return-value]  # it was read, as partial says
+            journal.flush_sync()
+        return read(self._store.load(session_id))
 
-    def _holds(self, session_id: str, message_id: str) -> bool:
-        try:
-            return self._state(session_id).message(message_id) is not None
-        except NotFound:
-            return False
+    def _part_value(self, session_id: str, part: Part) -> Json:
+        decisions = self._look(session_id, lambda state: state.decisions) or ()
+        moments = cleared_moments(self._store, session_id) if decisions else {}
+        return part_value(self._store, part, Standing(decisions), moments)
 
 
-def _keys_of(kind: str, session_id: str, state: State) -> Sequence[Key]:
+def checked(key: Sequence[str]) -> Key:
+    """Return a key; raises UserError for what can be none."""
+    found = _texts(key, NO_KEY)
+    if not found or len(found) != LENGTHS.get(found[0]):
+        raise UserError(NO_KEY.format(key=_shown(found), forms=_forms()))
+    return found
+
+
+def _texts(key: Any, sentence: str) -> Key:
+    is_list = isinstance(key, list | tuple)
+    if not is_list or not all(isinstance(one, str) for one in key):
+        raise UserError(sentence.format(key=repr(key)[:80], forms=_forms()))
+    return tuple(key)
+
+
+def _forms() -> str:
+    *forms, last = FORMS.values()
+    return f"{', '.join(forms)} and {last}"
+
+
+def _shown(key: Sequence[str]) -> str:
+    return repr(list(key))[:200]
+
+
+def _session_value(session: SessionInfo, project_id: str) -> Json:
+    """Return a session's record with what an export leaves out, since it holds only here."""
+    made = session_json(session) | {"projectID": project_id}
+    if session.permission:
+        made["permission"] = [rule.model_dump(exclude_none=True) for rule in session.permission]
+    if session.shared:
+        made["share"] = dict(session.share or {})
+    if session.revert is not None:
+        made["revert"] = {
+            REVERT_NAMES.get(name, name): value for name, value in session.revert.items()
+        }
+    return made
+
+
+def _message_value(message: Message, session_id: str) -> Json:
+    made = info_json(message.info) | {"sessionID": session_id}
+    with_unread(made, [])
+    return made
+
+
+def _keys_of(kind: str, state: State) -> Sequence[Key]:
+    session = state.session
+    if session is None:
+        return []
     match kind:
         case "message":
-            return [("message", session_id, slot.id) for slot in state.slots()]
+            return [("message", session.id, slot.id) for slot in state.slots()]
         case "part":
             return [("part", slot.id, name) for slot in state.slots() for name in slot.parts]
         case "session_diff":
-            return [("session_diff", session_id)] if state.diff else []
+            return [("session_diff", session.id)] if state.diff else []
         case _:
-            shared = state.session is not None and state.session.share is not None
-            return [("share", session_id)] if shared else []
-
-
-def _checked(key: Sequence[str]) -> Key:
-    key = tuple(key)
-    if not key or len(key) != LENGTHS.get(key[0]):
-        raise _missing(key)
-    return key
-
-
-def _missing(key: Sequence[str]) -> NotFound:
-    return NotFound(f"There is nothing at {'/'.join(key)!r}.")
-
-
-def _plain(value: Any) -> dict[str, Any]:
-    return cast("dict[str, Any]", value.model_dump(mode="json", exclude_none=True))
-
-
-def _now() -> int:
-    return time.time_ns() // 1_000_000
+            return [("share", session.id)] if session.shared else []

@@ -5,36 +5,37 @@ git, since the log holds tool output verbatim. A folder of a newer version is re
 guessed at.
 """
 
-import json
 import os
 import re
 import stat
-import subprocess
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from uuid import uuid4
 
-from palimpsest.store.regular_files import NoFile, TooLarge, read_json
-from palimpsest.transcript.errors import LayoutTooNew, NotFound
+from palimpsest.store.file_writing import scratch_file
+from palimpsest.store.layout_file import FILE, LayoutFile, layout_content, read_layout, write_layout
+from palimpsest.store.migration_run import LayoutNotReady, being_migrated, bring, refuse_newer
+from palimpsest.store.migrations import STEPS, LayoutStep, is_older, newest
+from palimpsest.store.project_id import new_project_id
+from palimpsest.transcript.errors import NotFound, StorageFailed
+
+__all__ = [
+    "FOLDER",
+    "LAYOUT_VERSION",
+    "SAFE_NAME",
+    "ForeignFolder",
+    "Layout",
+    "LayoutNotReady",
+    "LayoutWatch",
+    "find_project",
+    "foreign",
+    "prepare",
+]
 
 FOLDER = ".palimpsest"
 FOLDERS = ("sessions", "blobs", "snapshots", "share")
-LAYOUT_VERSION = 1
-GIT_SECONDS = 5.0
-"""A git that answers later than this, such as one that waits for a network disk, is not asked."""
-
-GIT_RUNS_NOTHING = ("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null")
-GIT_ENVIRONMENT = {
-    "GIT_ALLOW_PROTOCOL": "none",
-    "GIT_NO_LAZY_FETCH": "1",
-    "GIT_TERMINAL_PROMPT": "0",
-}
-"""A repository's own settings name programs: for hooks, for a file monitor, and for fetching what a
-partial clone lacks. Asking for its first commit runs none of them."""
-
-LAYOUT_BYTES = 64 << 10
-"""A larger one is none of ours."""
+LAYOUT_VERSION = newest(STEPS)
 
 SAFE_NAME = re.compile(r"[A-Za-z0-9_-]{1,128}")
 
@@ -45,6 +46,9 @@ class Layout:
 
     root: Path
     project_id: str
+    version: int = LAYOUT_VERSION
+    notice: str = ""
+    """What a person is told of how the folder came to this layout; empty where it had it."""
 
     @property
     def sessions(self) -> Path:
@@ -93,19 +97,54 @@ def find_project(start: Path) -> Path:
     return start
 
 
-def prepare(project: Path) -> Layout:
-    """Open the project's folder, making it when it is not there.
+def prepare(project: Path, steps: Sequence[LayoutStep] = STEPS) -> Layout:
+    """Open the project's folder, making it when it is not there, and bringing it to the newest layout.
 
-    Raises LayoutTooNew, ForeignFolder, or OSError when the directory cannot be written.
+    Raises LayoutTooNew, LayoutNotReady, ForeignFolder, or OSError when the directory cannot be written.
     """
     root = project / FOLDER
     if problem := foreign(project):
         raise ForeignFolder(problem)
-    if not (root / "layout").exists():
-        _make(root)
-    project_id = _read_layout(root) or _write_layout(root, replace=True)
+    version = newest(steps)
+    found = refuse_newer(root, version)
+    notice = ""
+    if found == LayoutFile() and not _holds_sessions(root):
+        _make(root, version)
+    elif is_older(root, steps):
+        notice = bring(root, steps)
+        _make_folders(root)
+        if problem := foreign(project):
+            raise ForeignFolder(problem)
     _probe(root)
-    return Layout(root, project_id)
+    return Layout(root, read_layout(root).project_id, version, notice)
+
+
+class LayoutWatch:
+    """Tells a kernel that has a folder open when a newer version brought it to another layout meanwhile.
+
+    A kernel that was only stopped would else go on writing in the old form.
+    """
+
+    def __init__(self, layout: Layout) -> None:
+        self._layout = layout
+        self._seen: tuple[int, int, int] | None = None
+
+    def check(self) -> None:
+        """Raise LayoutTooNew, or StorageFailed while another kernel is at it; quick where nothing changed."""
+        stamp = self._stamp()
+        if stamp is None or stamp == self._seen:
+            return
+        refuse_newer(self._layout.root, self._layout.version)
+        if problem := being_migrated(self._layout.root):
+            raise StorageFailed(f"{problem}.")
+        self._seen = stamp
+
+    def _stamp(self) -> tuple[int, int, int] | None:
+        try:
+            found = (self._layout.root / FILE).lstat()
+        except OSError:  # a folder that is gone, or a file that the next opening makes again
+            return None
+        return found.st_ino, found.st_size, found.st_mtime_ns
 
 
 class ForeignFolder(OSError):
@@ -145,7 +184,13 @@ def _is_own(owner: int, project: Path) -> bool:
     return made == owner
 
 
-def _make(root: Path) -> None:
+def _holds_sessions(root: Path) -> bool:
+    with suppress(OSError), os.scandir(root / "sessions") as found:
+        return any(one.is_dir(follow_symlinks=False) for one in found)
+    return False
+
+
+def _make_folders(root: Path) -> None:
     root.mkdir(mode=0o700, exist_ok=True)
     root.chmod(0o700)
     for name in ("sessions", "blobs"):
@@ -154,56 +199,23 @@ def _make(root: Path) -> None:
         fd = os.open(root / ".gitignore", os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
         with open(fd, "wb") as file:  # noqa: PTH123  a descriptor has no path
             file.write(b"*\n")
-    _write_layout(root, replace=False)
 
 
-def _read_layout(root: Path) -> str | None:
+def _make(root: Path, version: int) -> None:
+    """Make a folder without sessions; of two kernels that do it at once, both find the same file."""
+    _make_folders(root)
+    made = LayoutFile(version, new_project_id(root.parent))
+    target = root / FILE
+    if os.path.lexists(target):  # it is damaged
+        write_layout(root, made)
+        return
+    scratch = scratch_file(root, layout_content(made))
     try:
-        data = read_json(root / "layout", LAYOUT_BYTES)
-        version, project_id = int(data["version"]), str(data["project_id"])
-    except (ValueError, KeyError, TypeError, OverflowError, TooLarge, NoFile):
-        return None
-    if version > LAYOUT_VERSION:
-        raise LayoutTooNew(
-            f"{str(root)!r} was written by a newer Palimpsest (layout {version}, this one knows"
-            f" {LAYOUT_VERSION}); update Palimpsest to open it."
-        )
-    return project_id
-
-
-def _write_layout(root: Path, *, replace: bool) -> str:
-    project_id = _git_root_commit(root.parent) or uuid4().hex
-    content = json.dumps({"version": LAYOUT_VERSION, "project_id": project_id}) + "\n"
-    target = root / "layout"
-    if replace:
-        write_atomically(target, content.encode())
-    else:
-        scratch = scratch_file(root, content.encode())
-        try:
-            with suppress(FileExistsError):
-                os.link(scratch, target)
-        except OSError:  # a file system without hard links
-            scratch.replace(target)
-        scratch.unlink(missing_ok=True)
-    return project_id
-
-
-def _git_root_commit(directory: Path) -> str | None:
-    try:
-        answer = subprocess.run(
-            ["git", *GIT_RUNS_NOTHING, "rev-list", "--max-parents=0", "HEAD"],
-            cwd=directory,
-            env=os.environ | GIT_ENVIRONMENT,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=GIT_SECONDS,
-            check=False,
-        )
-    except (OSError, subprocess.SubprocessError):
-        return None
-    commits = sorted(answer.stdout.split())
-    return commits[0] if answer.returncode == 0 and commits else None
+        with suppress(FileExistsError):
+            os.link(scratch, target)
+    except OSError:  # a file system without hard links
+        scratch.replace(target)
+    scratch.unlink(missing_ok=True)
 
 
 def _probe(root: Path) -> None:
@@ -211,34 +223,3 @@ def _probe(root: Path) -> None:
     for name in ("sessions", "blobs"):
         (root / name).mkdir(mode=0o700, exist_ok=True)
     scratch_file(root, b"").unlink()
-
-
-def scratch_file(directory: Path, content: bytes) -> Path:
-    """Write content to a new file of its own, to be renamed or linked into place."""
-    path = directory / f".{uuid4().hex}.tmp"
-    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    try:
-        write_fully(fd, content)
-    except OSError:
-        path.unlink(missing_ok=True)
-        raise
-    finally:
-        os.close(fd)
-    return path
-
-
-def write_atomically(target: Path, content: bytes) -> None:
-    """Replace a file so that a reader sees the old or the new content, never a part."""
-    scratch = scratch_file(target.parent, content)
-    try:
-        scratch.replace(target)
-    except OSError:
-        scratch.unlink(missing_ok=True)
-        raise
-
-
-def write_fully(fd: int, content: bytes) -> None:
-    """Write all bytes, going on after a short write."""
-    view = memoryview(content)
-    while view:
-        view = view[os.write(fd, view) :]

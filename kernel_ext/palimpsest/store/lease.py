@@ -17,7 +17,7 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-from palimpsest.store.layout import scratch_file, write_atomically
+from palimpsest.store.file_writing import scratch_file, write_atomically
 from palimpsest.store.regular_files import NOFOLLOW, read_json
 from palimpsest.store.store import Owner
 

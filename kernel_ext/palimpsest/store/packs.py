@@ -16,7 +16,7 @@ from pathlib import Path
 from uuid import uuid4
 
 from palimpsest.store.blobs import HASH
-from palimpsest.store.layout import scratch_file
+from palimpsest.store.file_writing import scratch_file
 from palimpsest.store.regular_files import opened
 from palimpsest.transcript.errors import NotFound
 

@@ -12,7 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 from uuid import uuid4
 
-from palimpsest.store.layout import scratch_file
+from palimpsest.store.file_writing import scratch_file
 
 FILE = "project.json"
 _NUMBER = re.compile(r"[0-9a-f]{32}")

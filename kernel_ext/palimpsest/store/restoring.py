@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from palimpsest.store.layout import scratch_file
+from palimpsest.store.file_writing import scratch_file
 from palimpsest.store.snapshots import Snapshots, is_work, reason
 from palimpsest.store.trees import Tree, TreeEntry
 from palimpsest.transcript.errors import NotFound

@@ -16,7 +16,8 @@ from pathlib import Path
 from uuid import uuid4
 
 from palimpsest.store.blobs import HASH
-from palimpsest.store.layout import Layout, scratch_file
+from palimpsest.store.file_writing import scratch_file
+from palimpsest.store.layout import Layout
 from palimpsest.store.regular_files import opened, read_json
 
 DAY = 86_400.0

@@ -19,7 +19,7 @@ from pydantic_core import PydanticSerializationError
 
 from palimpsest.store.beginning import HEADER_WAIT_SECONDS, POLL_SECONDS, settle
 from palimpsest.store.faults import reason
-from palimpsest.store.layout import write_fully
+from palimpsest.store.file_writing import write_fully
 from palimpsest.store.lines import checked, load_line
 from palimpsest.store.regular_files import NOFOLLOW
 from palimpsest.store.segments import SegmentRange, Segments, locate, segment_name
@@ -78,6 +78,7 @@ class JsonlWriter:
         refuse: Refuse,
         release: Callable[["JsonlWriter"], None],
         lost: Callable[[], bool],
+        allowed: Callable[[], None],
     ) -> None:
         self.session_id = session_id
         self.epoch = epoch
@@ -88,6 +89,8 @@ class JsonlWriter:
         self._refuse = refuse
         self._release = release
         self._lost = lost
+        self._allowed = allowed
+        """Raises UserError where the folder is of another layout by now."""
         self._fd = os.open(path, os.O_WRONLY | os.O_APPEND | NOFOLLOW)
         self._size = os.fstat(self._fd).st_size
         self._torn = False
@@ -99,6 +102,7 @@ class JsonlWriter:
         """Append records in order; with ``sync`` they are on the disk afterwards."""
         if self.closed:
             raise StorageFailed(f"The log of session {self.session_id!r} was closed.")
+        self._allowed()
         if self._next.exists() or self._lost():
             raise self._stop(records)
         self._check_place()

@@ -1,0 +1,86 @@
+"""A layout that does not exist: its logs are called ``events-<n>.jsonl``, and nothing else is different.
+
+``python -m tests.store.next_layout kills TEMPLATE FOLDER`` migrates one copy of a project after the other, each
+killed one file operation later than the one before, until one lives to the end. ``... waits PROJECT`` migrates
+one project, and says ``begun`` in the middle and goes on when standard input ends.
+"""
+
+import os
+import shutil
+import signal
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from palimpsest.store.layout import prepare
+from palimpsest.store.migrations import STEPS, LayoutStep
+
+NUMBER = STEPS[-1].number + 1
+CHANGES = {"open", "os.rename", "os.mkdir", "os.remove", "os.rmdir", "os.link", "shutil.rmtree"}
+
+
+def rename_logs(copies: Path) -> None:
+    """Call every log otherwise."""
+    for log in (copies / "sessions").glob("*/log-*.jsonl"):
+        log.rename(log.with_name(log.name.replace("log-", "events-")))
+
+
+def steps(
+    change: Callable[[Path], None] = rename_logs, *, alone: bool = True
+) -> Sequence[LayoutStep]:
+    """Return the table as it is once somebody adds the next layout: one more entry."""
+    step = LayoutStep(
+        number=NUMBER,
+        sentence="logs are called events",
+        entries=lambda _root: ["sessions"],
+        change=change,
+        alone=alone,
+    )
+    return (*STEPS, step)
+
+
+def _kills(template: Path, folder: Path) -> None:
+    for number in range(1, 1_000):
+        project = folder / str(number)
+        shutil.copytree(template, project)
+        child = os.fork()
+        if child == 0:
+            _die_at(number, project)
+            prepare(project, steps())
+            os._exit(0)
+        _, status = os.waitpid(child, 0)
+        assert status in (0, signal.SIGKILL), status
+        if status == 0:
+            return
+
+
+def _die_at(number: int, project: Path) -> None:
+    """Kill this process at the n-th time that it is about to change anything below a folder."""
+    left = [number]
+
+    def count(event: str, arguments: tuple[object, ...]) -> None:
+        named = any(str(project) in str(one) for one in arguments)
+        reads = event == "open" and not int(str(arguments[2] or 0)) & (os.O_WRONLY | os.O_RDWR)
+        if event in CHANGES and named and not reads:
+            left[0] -= 1
+            if left[0] == 0:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+    sys.addaudithook(count)
+
+
+def _waits(project: Path) -> None:
+    def change(copies: Path) -> None:
+        rename_logs(copies)
+        sys.stdout.write("begun\n")
+        sys.stdout.flush()
+        sys.stdin.read()
+
+    prepare(project, steps(change))
+
+
+if __name__ == "__main__":
+    if sys.argv[1] == "kills":
+        _kills(Path(sys.argv[2]), Path(sys.argv[3]))
+    else:
+        _waits(Path(sys.argv[2]))
