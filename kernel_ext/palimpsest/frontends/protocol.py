@@ -594,6 +594,7 @@ class Filling(Value):
     message_id: str | None = None
     """The answer that the request was for; its numbers are the provider's."""
 
+    """0 where the model has no limit."""
 
 class RecordsNotice(Value):
     """Journal records, as they were written in one tick, or again after ``resync``."""

@@ -88,6 +88,7 @@ class DecideEvent:
     decisions: tuple[Decision, ...]
     policy: Policy
     window: int
+    """Tokens; 0 where the model has no limit."""
     used_tokens: int
     """What the newest request held, by our estimate."""
 

@@ -178,6 +178,7 @@ class StepFinishPart(PartBase):
     context_tokens: int | None = None
     """What the context held at this request, as the provider counted it."""
     window: int | None = None
+    """Of the model that answered; 0 where it has no limit."""
 
 
 class SnapshotPart(PartBase):

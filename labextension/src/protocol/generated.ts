@@ -788,6 +788,9 @@ export interface Facts {
   versions: {
     [k: string]: string;
   };
+  /**
+   * 0 where the model has no limit.
+   */
 }
 /**
  * Delete a session and those that it began, for good.
@@ -862,6 +865,9 @@ export interface Filling {
 export interface Fork {
   id: string;
   type: 'fork';
+  /**
+   * 0 where the model has no limit.
+   */
   session: string;
   message?: string;
 }
@@ -1193,6 +1199,9 @@ export interface StepStartPart {
   snapshot?: string;
   /**
    * The ``step.requested`` record that this step sent.
+  /**
+   * Of the model that answered; 0 where it has no limit.
+   */
    */
   request_id?: string;
 }
@@ -1345,7 +1354,7 @@ export interface MessageUpdated {
 export interface ModelInfo {
   ref: ModelRef;
   /**
-   * Tokens of context, input and output together.
+   * Tokens of context, input and output together; 0 where no limit is known or wanted.
    */
   window: number;
   /**
