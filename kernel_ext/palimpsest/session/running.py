@@ -70,15 +70,18 @@ class SessionRuns:
         """
         return self._begun(self.session.retry())
 
-    def compact(self, focus: str | None = None) -> "Future[Answer]":
+    def compact(
+        self, focus: str | None = None, *, model: str | None = None, auto: bool = False
+    ) -> "Future[Answer]":
         """Put a summary in the place of what was said; it arrives in a future, also one that runs already.
 
-        ``focus`` is what the summary keeps above all. In a cell, write ``%agent compact``.
+        ``focus`` is what the summary keeps above all, ``model`` writes this one summary, and with ``auto``
+        the agent goes on by itself after it. In a cell, write ``%agent compact``.
 
         >>> session.compact("the file names").result().steps
         1
         """
-        return self._begun(self.session.compact(focus))
+        return self._begun(self.session.compact(focus, model=model, auto=auto))
 
     def wait_compaction(self) -> "Future[bool]":
         """Tell when no compaction runs and what it interrupted was tried again; arrives in a future.
@@ -212,9 +215,11 @@ class AsyncRuns:
         """Send the newest turn's failed request again, and await its answer."""
         return await self._of(self._runs.retry())
 
-    async def compact(self, focus: str | None = None) -> Answer:
+    async def compact(
+        self, focus: str | None = None, *, model: str | None = None, auto: bool = False
+    ) -> Answer:
         """Put a summary in the place of what was said, and await it."""
-        return await self._of(self._runs.compact(focus))
+        return await self._of(self._runs.compact(focus, model=model, auto=auto))
 
     async def wait_compaction(self) -> bool:
         """Return when no compaction runs and what it interrupted was tried again."""

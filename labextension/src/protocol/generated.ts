@@ -654,6 +654,14 @@ export interface Compact {
    * What the summary keeps above all.
    */
   focus?: string;
+  /**
+   * Writes this one summary.
+   */
+  model?: string;
+  /**
+   * The agent goes on by itself after it.
+   */
+  auto: boolean;
 }
 /**
  * What a compaction keeps word for word, and how often it is tried.
@@ -699,6 +707,11 @@ export interface CompactionPart {
    * What the person wants the summary to keep above all.
    */
   focus?: string;
+  model?: ModelRef;
+  /**
+   * The person wants the work to go on after the summary, as it does after one made by itself.
+   */
+  goes_on: boolean;
 }
 /**
  * One message of a request, by reference.
@@ -775,6 +788,9 @@ export interface Facts {
    * Real over estimated tokens, from the usage the provider reported.
    */
   calibration: number;
+  /**
+   * 0 where the model has no limit.
+   */
   window: number;
   reserve: number;
   /**
@@ -788,9 +804,6 @@ export interface Facts {
   versions: {
     [k: string]: string;
   };
-  /**
-   * 0 where the model has no limit.
-   */
 }
 /**
  * Delete a session and those that it began, for good.
@@ -852,6 +865,9 @@ export interface Filling {
   kinds: {
     [k: string]: number;
   };
+  /**
+   * 0 where the model has no limit.
+   */
   window: number;
   reserve: number;
   /**
@@ -865,9 +881,6 @@ export interface Filling {
 export interface Fork {
   id: string;
   type: 'fork';
-  /**
-   * 0 where the model has no limit.
-   */
   session: string;
   message?: string;
 }
@@ -1186,6 +1199,9 @@ export interface StepFinishPart {
    * What the context held at this request, as the provider counted it.
    */
   context_tokens?: number;
+  /**
+   * Of the model that answered; 0 where it has no limit.
+   */
   window?: number;
 }
 /**
@@ -1199,9 +1215,6 @@ export interface StepStartPart {
   snapshot?: string;
   /**
    * The ``step.requested`` record that this step sent.
-  /**
-   * Of the model that answered; 0 where it has no limit.
-   */
    */
   request_id?: string;
 }
