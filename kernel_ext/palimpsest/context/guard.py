@@ -142,6 +142,21 @@ def refusal(model: ModelInfo, policy: GuardPolicy) -> str | None:
     return (policy.refusal or TOO_SMALL).format(model=model.ref.id, **numbers)
 
 
+SMALL = (
+    "{model} has a small context window: {tokens:,} tokens. Below {below:,} the conversation is summarised often, and details "
+    "get lost. Choose a model with a larger one with --model; if its window is larger, write it into palimpsest.toml as window "
+    'below [models."{model}"].'
+)
+
+
+def warning(model: ModelInfo, policy: GuardPolicy) -> str | None:
+    """Return what a person should know of a window in which the work goes on badly; None where there is room."""
+    found = _found(model, policy)
+    if not model.window or found.blocks or not found.warns:
+        return None
+    return SMALL.format(model=model.ref.id, tokens=found.tokens, below=found.warn_below)
+
+
 def _found(model: ModelInfo, policy: GuardPolicy) -> Guard:
     source: WindowSource = "default" if model.window_assumed else "model"
     return evaluate_guard(WindowSize(model.window, source), policy)

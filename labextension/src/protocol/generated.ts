@@ -1808,6 +1808,10 @@ export interface SessionInfo {
   metadata?: {
     [k: string]: unknown;
   };
+  /**
+   * Models of whose small window a person was told here.
+   */
+  warned_of: string[];
 }
 /**
  * Moments of a session, in milliseconds since 1970.
