@@ -1,5 +1,6 @@
 """A summary that a person asks for is written by the model named for it, and the agent goes on behind it if told so."""
 
+import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -8,12 +9,13 @@ from typing import Any
 import pytest
 from tests.loop.compacting import SUMMARY
 from tests.review.laws import holds
+from tests.waiting import eventually
 
 from palimpsest.public import Session
 from palimpsest.store.jsonl import JsonlStore
 from palimpsest.store.layout import prepare
-from palimpsest.testing import ScriptedModel, calls, isolated_session, says
-from palimpsest.transcript.errors import ConfigError
+from palimpsest.testing import ScriptedModel, calls, isolated_session, says, stalls
+from palimpsest.transcript.errors import AbortedError, ConfigError, UserError, WaitAborted
 from palimpsest.transcript.parts import CompactionPart
 
 pytestmark = pytest.mark.slow
@@ -116,6 +118,29 @@ def test_it_goes_on_with_what_is_open_on_the_todo_list() -> None:
     assert answer.text == "Plotted."
     said = str(model.requests[-1].messages[-1]["content"])
     assert "still open on the todo list:\n\n- Plot the masses" in said
+
+
+@pytest.mark.parametrize("runs", [True, False])
+def test_a_wait_for_it_is_rejected_where_the_session_is_closed(*, runs: bool) -> None:
+    """As the seed's waitForCompactionRetry is after unsubscribe, before and meanwhile."""
+    model = ScriptedModel(says(LONG), stalls())
+
+    with talked(model) as session:
+        summary = session.compact() if runs else None
+        eventually(lambda: len(model.requests) == 1 + runs)
+        waiting = session.wait_compaction()
+        if not runs:
+            assert waiting.result() is True
+
+    if summary is not None:
+        with pytest.raises(WaitAborted, match="was closed during a compaction"):
+            waiting.result(10)
+        assert isinstance(summary.result(10).error, AbortedError)
+    with pytest.raises(WaitAborted, match="no compaction to wait for; open it again") as caught:
+        session.wait_compaction().result(10)
+    assert isinstance(caught.value, UserError)
+    with pytest.raises(WaitAborted):
+        asyncio.run(session.aio.wait_compaction())
 
 
 def test_it_goes_on_in_the_words_of_the_policy() -> None:

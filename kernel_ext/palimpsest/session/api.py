@@ -181,7 +181,8 @@ class KernelSession(Protocol):
     async def wait_compaction(self) -> bool:
         """Return when no compaction runs and what it interrupted was tried again.
 
-        False when that takes longer than the policy waits, or the session is closed.
+        False when that takes longer than the policy waits. Raises WaitAborted where the session is
+        closed, before or meanwhile.
         """
         ...
 

@@ -40,6 +40,7 @@ from palimpsest.transcript.errors import (
     SessionBusy,
     UnknownError,
     UserError,
+    WaitAborted,
 )
 from palimpsest.transcript.events import (
     MessageUpdated,
@@ -243,12 +244,13 @@ class Runner:
     async def wait_compaction(self) -> bool:
         """Return when no compaction runs and what it interrupted was tried again.
 
-        False when what it interrupted takes longer than the policy waits, or the session is closed.
+        False when what it interrupted takes longer than the policy waits. Raises WaitAborted where the
+        session is closed, before or meanwhile.
         """
         try:
             return await self.compactions.run_wait(self._recovery().wait_seconds)
-        except Aborted:
-            return False
+        except Aborted as closed:
+            raise WaitAborted(str(closed)) from None
 
     async def _join(self) -> Answer:
         """Await the compaction that runs, and return its summary."""

@@ -9,12 +9,13 @@ from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import Future
 from typing import Any, TypeVar, Unpack
 
+from palimpsest.loop.compaction_state import CLOSED_BEFORE
 from palimpsest.session.api import Answer, KernelSession
 from palimpsest.session.asking import PromptWords, answers_of, options_of, reply_of
 from palimpsest.session.forwarding import SessionHolder
 from palimpsest.session.listening import Listener
 from palimpsest.session.unattended import PROGRAM_SECONDS, has_terminal, refuse_unattended
-from palimpsest.transcript.errors import UserError
+from palimpsest.transcript.errors import UserError, WaitAborted
 from palimpsest.transcript.events import Record
 from palimpsest.transcript.values import Reply
 
@@ -86,12 +87,18 @@ class SessionRuns:
     def wait_compaction(self) -> "Future[bool]":
         """Tell when no compaction runs and what it interrupted was tried again; arrives in a future.
 
-        False when that takes longer than the context policy waits, or the session is closed.
+        False when that takes longer than the context policy waits. The future raises ``WaitAborted``
+        where the session is closed, before or meanwhile.
 
         >>> session.wait_compaction().result()
         True
         """
-        return self._begun(self.session.wait_compaction())
+        try:
+            return self._begun(self.session.wait_compaction())
+        except UserError:  # the engine has ended, and the session with it
+            ended: Future[bool] = Future()
+            ended.set_exception(WaitAborted(CLOSED_BEFORE))
+            return ended
 
     def cancel(self) -> bool:
         """Stop the turn that runs and withdraw what waits; false when nothing ran.
@@ -222,7 +229,10 @@ class AsyncRuns:
         return await self._of(self._runs.compact(focus, model=model, auto=auto))
 
     async def wait_compaction(self) -> bool:
-        """Return when no compaction runs and what it interrupted was tried again."""
+        """Return when no compaction runs and what it interrupted was tried again.
+
+        Raises ``WaitAborted`` where the session is closed, before or meanwhile.
+        """
         return await self._of(self._runs.wait_compaction())
 
     async def call(self, function: Callable[..., T], *arguments: Any, **named: Any) -> T:
