@@ -195,7 +195,7 @@ class Outfit:
         self._remember(user)
         may_look = any(tool.name == VARIABLES for tool in offered)
         await self._news.tell(user, policy, self.namespace() if may_look else None)
-        system = await self._systems.settle(agent, info, user, self.guests.added)
+        system = await self._systems.settle(agent, info, user, self.guests.finish_system)
         self._tell_of_files()
         await self.guests.greet(policy, system)
         specs = self._specs(offered, info)
