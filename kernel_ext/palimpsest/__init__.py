@@ -27,6 +27,7 @@ __all__ = [
     "Compacting",
     "Refuse",
     "Session",
+    "SystemPrompt",
     "__version__",
     "agents",
     "commands",
@@ -82,6 +83,7 @@ _HOMES = {
     "hook": "palimpsest.session.hooks",
     "unhook": "palimpsest.session.hooks",
     "Refuse": "palimpsest.transcript.hooks",
+    "SystemPrompt": "palimpsest.transcript.hooks",
     "Compacting": "palimpsest.transcript.hooks",
 }
 """Public names and where they live; they are imported when they are used, since the application

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from palimpsest.context.changes import names, possible_values
-from palimpsest.context.guard import remark
+from palimpsest.context.guard import window_words
 from palimpsest.context.presets import PRESETS
 from palimpsest.model import catalog, discovery, ollama
 from palimpsest.model.choice import check_model, listed_by
@@ -323,7 +323,7 @@ class App:
             for known in discovery.known(self.environment, self.config.value.models, self._ollama)
         }
         rows = [
-            (name, f"{info.window:,}{remark(info, self.services.policy.guard)}", because)
+            (name, window_words(info, self.services.policy.guard), because)
             for name, (info, because) in found.items()
         ]
         rows += [(SERVER, "", told) for told in discovery.silent(self.environment, self._ollama)]
@@ -339,7 +339,7 @@ class App:
             info = self.info(name)
         except ConfigError as problem:
             return name, "", f"configured as the default, but: {problem}"
-        window = f"{info.window:,}{remark(info, self.services.policy.guard)}"
+        window = window_words(info, self.services.policy.guard)
         return name, window, "configured as the default"
 
     def agents(self) -> Sequence[tuple[str, str]]:

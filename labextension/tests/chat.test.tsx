@@ -299,6 +299,30 @@ describe('the panel', () => {
     expect(screen.queryByRole('table')).toBeNull();
   });
 
+  it('tells tokens alone where the model has no limit', () => {
+    const filling = {
+      tokens: 500,
+      kinds: { system: 100, output: 400 },
+      window: 0,
+      reserve: 0,
+      message_id: 'msg_1'
+    };
+    const message = build.assistant([
+      build.step({ context_tokens: 46_000, window: 0 })
+    ]);
+    const places = [{ id: 'msg_1', message }];
+    draw({ transcript: { ...EMPTY, filling, places } });
+    const button = screen.getByRole('button', {
+      name: /Context: 46k tokens, no limit/
+    });
+    fireEvent.click(button);
+
+    expect(button.textContent).toMatch(/^46k tokens ·/);
+    expect(document.querySelector('.plm-Gauge-bar')).toBeNull();
+    const rows = screen.getAllByRole('row').map(row => row.textContent);
+    expect(rows).toEqual(['System prompt9,200', 'Tool outputs36,800']);
+  });
+
   it('says what went wrong until it is dismissed', () => {
     const { actions } = draw({ failure: 'The kernel does not answer.' });
     expect(screen.getByRole('alert').textContent).toContain('does not answer');
@@ -450,6 +474,21 @@ describe('what will answer', () => {
       agent: 'plan',
       model: 'openai/gpt-5'
     });
+  });
+
+  it('says of a model without a limit that it has none', async () => {
+    CHOICES.models.push({
+      id: 'local/free',
+      window: 'no limit',
+      because: 'configured'
+    });
+    draw({});
+    fireEvent.click(await screen.findByRole('button', { name: /^Model/ }));
+
+    expect(screen.getByText('no limit · configured')).toBeDefined();
+    expect(
+      screen.getByText('400,000 tokens · OPENAI_API_KEY is set')
+    ).toBeDefined();
   });
 
   it('may be a model that is in no list', async () => {

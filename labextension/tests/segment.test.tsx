@@ -188,6 +188,17 @@ describe('a segment', () => {
     );
   });
 
+  it('gives the tokens of a step alone where the model has no limit', () => {
+    draw(
+      build.segment([
+        build.assistant([build.step({ context_tokens: 46_000, window: 0 })])
+      ])
+    );
+
+    expect(screen.getByText('46k tokens')).toBeDefined();
+    expect(screen.queryByRole('meter')).toBeNull();
+  });
+
   it('calls a cost that nobody knows unknown', () => {
     draw(build.segment([build.assistant([build.step()])]));
 

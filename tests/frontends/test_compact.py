@@ -165,6 +165,45 @@ object.__setattr__(room.services, 'info', info)
     assert "know the penguins" in shown
 
 
+OTHERS = """
+import dataclasses
+from palimpsest.transcript.errors import ConfigError
+def info(name, variant):
+    if name.endswith('nobody'):
+        raise ConfigError("There is no model 'nobody'; did you mean 'somebody'?")
+    provider, _, plain = name.partition('/')
+    return FIRST.model_copy(update={'ref': FIRST.ref.model_copy(update={'provider': provider, 'name': plain})})
+FIRST = room.services.info('', None)
+object.__setattr__(room.services, 'info', info)
+"""
+ASKED = "', '.join(f'{one.purpose} {one.model.ref.name}' for one in room.model.requests)"
+
+
+def test_the_model_that_is_named_writes_and_the_agent_goes_on(kernel: Kernel) -> None:
+    run = kernel.client.run
+    run(OTHERS)
+    run("%agent What is the mean?")
+
+    refused = run("%agent compact --model test/nobody --auto")
+    shown = run("%agent compact --model test/writer --auto focus on the numbers").story()
+
+    assert "did you mean 'somebody'" in refused.reply["content"]["evalue"]
+    assert "know the penguins" in shown
+    assert "It was 43.92." in shown
+    assert kernel.client.value(ASKED) == "'step scripted, compaction writer, step scripted'"
+    assert "keeps this above all: the numbers" in sent(kernel, 1)
+
+
+def test_the_page_names_the_model_too(kernel: Kernel) -> None:
+    kernel.client.run(OTHERS)
+    kernel.client.run("%agent What is the mean?")
+
+    kernel.client.request(type="compact", model="test/writer", auto=True)
+
+    eventually(lambda: kernel.client.value("len(room.model.requests)") == "3")
+    assert kernel.client.value(ASKED) == "'step scripted, compaction writer, step scripted'"
+
+
 def test_one_that_runs_already_is_joined_from_a_cell(kernel: Kernel) -> None:
     run = kernel.client.run
     run(NARROW)

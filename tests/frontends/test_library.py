@@ -73,6 +73,7 @@ def test_names_are_completed(app: App) -> None:
     assert "explore" in complete("%agent ask @ex")
     assert "poet" not in complete("%agent --agent ")
     assert "agents" in complete("%agent ")
+    assert complete("%agent compact --") == ("--model", "--auto")
 
 
 def test_a_page_is_told_what_a_prompt_can_name(app: App) -> None:

@@ -30,7 +30,7 @@ from palimpsest.frontends.options import COMMANDS, MagicLine, OptionError, parse
         ("storage the --days 3", "takes no option --days"),
         ("withdraw al", "Did you mean %agent withdraw all?"),
         ("permissions revoke first", "%agent permissions does not take 'revoke first'"),
-        ("compact focus the plots", "compact [focus on ...]"),
+        ("compact focus the plots", "[focus on ...]"),
         ("model gpt-5", "Did you mean %agent -m NAME?"),
         ("titel Penguins by island", "Did you mean %agent title Penguins by island?"),
         ("--new status", "%agent status takes no options before it"),

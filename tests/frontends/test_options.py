@@ -120,3 +120,33 @@ def test_a_focus_makes_compact_a_subcommand_and_other_words_a_prompt() -> None:
     with pytest.raises(OptionError, match=r"On what\?"):
         parse("compact focus on")
     assert parse("compact the table") == MagicLine(prompt="compact the table")
+
+
+@pytest.mark.parametrize(
+    ("line", "options", "focus"),
+    [
+        ("compact --auto", MagicOptions(auto=True), ""),
+        ("compact --model openai/gpt-5 --auto", MagicOptions(model="openai/gpt-5", auto=True), ""),
+        ("compact -m=x/y focus on it all", MagicOptions(model="x/y"), "it all"),
+    ],
+)
+def test_compact_takes_a_model_and_whether_to_go_on(
+    line: str, options: MagicOptions, focus: str
+) -> None:
+    assert parse(line) == MagicLine(options, command="compact", argument=focus)
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("compact --model", "--model needs a value"),
+        ("compact --auto the table", "does not take 'the table'"),
+        ("compact --mode x", "takes no option --mode"),
+        ("compact --auto focus on", "On what?"),
+    ],
+)
+def test_a_slip_behind_compact_is_no_prompt(line: str, words: str) -> None:
+    with pytest.raises(OptionError) as caught:
+        parse(line)
+
+    assert words in str(caught.value)

@@ -27,7 +27,7 @@ from palimpsest.review.weighing import weigh
 from palimpsest.session.live import LiveSession
 from palimpsest.store.state import State
 from palimpsest.testing import ScriptedModel
-from palimpsest.transcript.errors import AbortedError, ApiError, SessionBusy
+from palimpsest.transcript.errors import AbortedError, ApiError, SessionBusy, WaitAborted
 from palimpsest.transcript.events import DecisionMade
 from palimpsest.transcript.parts import TextPart
 from palimpsest.transcript.policies import Policy
@@ -128,7 +128,10 @@ async def test_closing_the_session_wakes_whoever_waits(tmp_path: Path) -> None:
 
     await session.close()
 
-    assert await waiting is False
+    with pytest.raises(WaitAborted, match="was closed during a compaction"):
+        await waiting
+    with pytest.raises(WaitAborted, match="is closed, so there is no compaction to wait for"):
+        await session.wait_compaction()
     assert isinstance((await joined).error, AbortedError)
     assert isinstance((await asking).error, AbortedError)
 

@@ -554,6 +554,15 @@ def test_only_openais_own_server_is_told_which_session_asks(
     assert arguments.get("prompt_cache_key") == ("ses_1" if keyed else None)
 
 
+@pytest.mark.parametrize(("window", "asked"), [(16_000, {"num_ctx": 16_000}), (0, {})])
+def test_ollama_is_asked_for_the_window_that_there_is(window: int, asked: dict[str, int]) -> None:
+    local = info("ollama", api_base="http://h").model_copy(update={"window": window})
+
+    arguments = LitellmModel().arguments(request(local, HELLO), LIBRARY.wait())
+
+    assert {name: arguments[name] for name in arguments if name == "num_ctx"} == asked
+
+
 def test_a_server_of_ones_own_gets_its_own_key_and_no_other(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

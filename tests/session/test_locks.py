@@ -310,6 +310,15 @@ def test_an_option_of_a_prompt_is_refused(start: Start, key: str, value: Any, op
         asked(app, session, **options)
 
 
+@pytest.mark.parametrize("locked", [{"model": MINE}, {"compaction": {"model": MINE}}])
+def test_a_model_named_for_a_summary_is_refused(start: Start, locked: Mapping[str, Any]) -> None:
+    app, session = start(locked, model=Notes())
+    asked(app, session)
+
+    with pytest.raises(ConfigError, match=r"model is fixed to .* by the organisation's file"):
+        app.engine.submit(session.compact(model=OTHER)).result()
+
+
 def test_what_is_fixed_may_be_named(start: Start) -> None:
     notes = Notes()
     app, session = start({"model": MINE, "variant": "low", "max_steps": 3}, model=notes)

@@ -11,7 +11,7 @@ from typing import Literal
 from palimpsest.context.compact import CompactionPlan
 from palimpsest.context.fold import marker
 from palimpsest.transcript.messages import AssistantMessage, Message, Messages, UserMessage
-from palimpsest.transcript.parts import TextPart, ToolFailed, ToolPart
+from palimpsest.transcript.parts import CompactionPart, TextPart, ToolFailed, ToolPart
 from palimpsest.transcript.policies import Policy
 from palimpsest.transcript.values import Todo
 
@@ -26,6 +26,11 @@ GO_ON_WITH = (
 GO_ON_TODO = (
     "Earlier messages were put into the summary above to make room. Go on with what is still open on the "
     "todo list:\n\n{items}"
+)
+
+GO_ON_FREELY = (
+    "Earlier messages were put into the summary above to make room. Go on if there is a next step, or stop and ask "
+    "if you are unsure how to proceed."
 )
 
 ENDINGS = frozenset({"stop", "content-filter"})
@@ -47,6 +52,11 @@ def work_left(before: Messages, todos: Sequence[Todo]) -> Work | None:
     return "todo" if any(map(_is_open, todos)) else None
 
 
+def goes_on(asked: CompactionPart, left: Work | None, policy: Policy) -> bool:
+    """Tell whether the work goes on after a summary: a person may want that whatever is left."""
+    return asked.goes_on or (asked.auto and (left is not None or policy.compact.always_continue))
+
+
 def going_on(
     policy: Policy,
     made: CompactionPlan,
@@ -63,6 +73,8 @@ def going_on(
     compact = policy.compact
     if compact.continue_text:
         return (compact.refused_text if refused else "") + compact.continue_text
+    if left is None:
+        return GO_ON_FREELY
     if left == "todo":
         items = "\n".join(f"- {todo.content}" for todo in todos if _is_open(todo))
         return GO_ON_TODO.format(items=items)

@@ -94,6 +94,8 @@ def evaluate_guard(window: WindowSize, policy: GuardPolicy, reference: int | Non
     return Guard(tokens, window.source, hard, warn, warns, blocks)
 
 
+NO_LIMIT = "no limit"
+"""In the place of a size, where the settings say that a window has none."""
 TOO_SMALL = (
     "{model} has a context window of {tokens:,} tokens, and an agent needs {minimum:,} at least to work. "
     "Nothing was sent. Choose another model with --model; if its window is larger, write it into palimpsest.toml "
@@ -116,6 +118,11 @@ def too_many_tools(model: ModelInfo, count: int) -> str | None:
     return TOO_MANY_TOOLS.format(model=model.ref.id, most=most, count=count)
 
 
+def window_words(model: ModelInfo, policy: GuardPolicy) -> str:
+    """Return a model's window for a list, and what is to be known of it: ``200,000 (assumed)``."""
+    return f"{model.window:,}{remark(model, policy)}" if model.window else NO_LIMIT
+
+
 def remark(model: ModelInfo, policy: GuardPolicy) -> str:
     """Return what is to be known of a window beside its size, in brackets; mostly nothing."""
     found = _found(model, policy)
@@ -127,12 +134,27 @@ def remark(model: ModelInfo, policy: GuardPolicy) -> str:
 
 
 def refusal(model: ModelInfo, policy: GuardPolicy) -> str | None:
-    """Return why nothing may be sent to a model; None when its window is large enough, or unknown."""
+    """Return why nothing may be sent to a model; None when its window is large enough, or has no limit."""
     found = _found(model, policy)
-    if not found.blocks:
+    if not (model.window and found.blocks):
         return None
     numbers = {"tokens": found.tokens, "minimum": found.hard_minimum, "source": found.source}
     return (policy.refusal or TOO_SMALL).format(model=model.ref.id, **numbers)
+
+
+SMALL = (
+    "{model} has a small context window: {tokens:,} tokens. Below {below:,} the conversation is summarised often, and details "
+    "get lost. Choose a model with a larger one with --model; if its window is larger, write it into palimpsest.toml as window "
+    'below [models."{model}"].'
+)
+
+
+def warning(model: ModelInfo, policy: GuardPolicy) -> str | None:
+    """Return what a person should know of a window in which the work goes on badly; None where there is room."""
+    found = _found(model, policy)
+    if not model.window or found.blocks or not found.warns:
+        return None
+    return SMALL.format(model=model.ref.id, tokens=found.tokens, below=found.warn_below)
 
 
 def _found(model: ModelInfo, policy: GuardPolicy) -> Guard:

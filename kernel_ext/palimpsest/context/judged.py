@@ -31,6 +31,7 @@ NO_ROOM = (
     "Begin a new session with %agent --new, or choose a model with a larger window with --model."
 )
 ROOM = "There is room for all of it in the window of {window:,} tokens."
+NO_LIMIT = "There is room for all of it, since the settings give this model no limit."
 
 
 LACKING = (
@@ -81,8 +82,8 @@ def judged(
         asked = next((one for one in view.messages if one.id == message.parent_id), None)
         mark = marker(asked) if asked is not None else None
         by_hand = mark is not None and not mark.auto
-        roomy = by_hand and 2 * before < model.window
-        helps = ROOM.format(window=model.window) if roomy else NO_ROOM
+        roomy = by_hand and 2 * before < model.capacity
+        helps = _room(model) if roomy else NO_ROOM
         return UselessSummary(SAVES_LITTLE.format(before=before, after=after, helps=helps))
     covered, beside = parted(seen)
     lost = report(
@@ -97,6 +98,10 @@ def judged(
         tokens_before=before,
         tokens_after=after,
     )
+
+
+def _room(model: ModelInfo) -> str:
+    return ROOM.format(window=model.window) if model.window else NO_LIMIT
 
 
 def size(view: View, policy: Policy, model: ModelInfo, count: Count) -> int:

@@ -25,6 +25,9 @@ from palimpsest.transcript.policies import RecoveryPolicy
 
 RULE: OwnRule = "recover/oversized"
 
+LARGEST_KNOWN = 200_000
+"""Tokens; what a provider is taken to hold that refused a request and whose window has no limit here."""
+
 AT_NEWLINE = 0.8
 """A cut moves back to the end of a line when that keeps more than this share."""
 TAIL_SHARE = 0.3
@@ -103,8 +106,9 @@ def truncate_oversized(
 
     ``messages`` are those that are sent, after the fold. Pinned results stay as they are.
     """
-    limit = result_chars(facts.window, policy)
-    together = results_chars(facts.window, policy)
+    window = facts.window or LARGEST_KNOWN
+    limit = result_chars(window, policy)
+    together = results_chars(window, policy)
     untouchable = pinned_parts(messages, view.decisions)
     results = [one for one in outputs(view, messages) if one.part.id not in untouchable]
     cuts = {

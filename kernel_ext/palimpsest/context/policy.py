@@ -34,5 +34,8 @@ def without_task(policy: Policy) -> Policy:
 
 
 def reserve(policy: Policy, model: ModelInfo) -> int:
-    """Return the tokens kept free for the answer: the policy's, the model's limit, at most half the window."""
+    """Return the tokens kept free for the answer: the policy's, the model's limit, at most half the window.
+
+    Nothing is kept of a window without a limit.
+    """
     return min(policy.reserved, model.output_limit, model.window // 2)

@@ -70,6 +70,8 @@ def prune_batch(
 ) -> tuple[Decision, ...]:
     """Decide what is cleared before the coming request; nothing where it does not pay."""
     rule = policy.prune
+    if not facts.window:  # it never fills
+        return ()
     aim = _aim(rule, facts)
     if not aim.cold and aim.used < aim.start:
         return ()

@@ -18,7 +18,7 @@ class Route:
     tokens: int
     """Estimated tokens, corrected by what the provider reported before."""
     budget: int
-    """The window minus the reserve for the answer."""
+    """The window minus the reserve for the answer; 0 where the window has no limit."""
 
 
 def calibration(usage: Usage, estimated: int) -> float:
@@ -34,12 +34,14 @@ def longest_answer(tokens: int, facts: Facts, model: ModelInfo, policy: Overflow
 
     Providers count them against the window: a model's whole output limit would refuse long sessions early.
     """
-    room = max(facts.window - round(tokens * facts.calibration), facts.reserve)
+    room = max(facts.capacity - round(tokens * facts.calibration), facts.reserve)
     return min(model.output_limit, policy.output_cap, room)
 
 
 def route(tokens: int, facts: Facts) -> Route:
-    """Compare an estimate with the budget."""
+    """Compare an estimate with the budget; a window without a limit has room for everything."""
     corrected = round(tokens * facts.calibration)
+    if not facts.window:
+        return Route(fits=True, tokens=corrected, budget=0)
     budget = max(facts.window - facts.reserve, 0)
     return Route(fits=corrected < budget, tokens=corrected, budget=budget)

@@ -135,6 +135,16 @@ def with_added(texts: tuple[str, ...], further: str, servers: str) -> tuple[str,
     return (*texts[:-1], joined([*texts[-1:], *blocks])) if blocks else texts
 
 
+def in_two_parts(texts: tuple[str, ...], header: str) -> tuple[str, ...]:
+    """Return all behind an unchanged header as one text: a provider's cache holds the two apart.
+
+    Follows OpenCode, which leaves other texts as a plugin wrote them.
+    """
+    if len(texts) > 2 and texts[0] == header:
+        return header, "\n".join(texts[1:])
+    return texts
+
+
 def header(model_id: str) -> str:
     """Return the header for a model: what is said to all, and to its family."""
     return f"{HEADER}\n{MANNERS[manner(model_id)]}"

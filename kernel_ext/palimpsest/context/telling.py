@@ -63,6 +63,8 @@ class Telling:
     @property
     def limit(self) -> int:
         """The tokens, by our estimate, that one request may have."""
+        if not self.model.window:
+            return self.model.capacity
         room = self.model.window - reserve(self.policy, self.model)
         return math.floor(min(usable(self.model, self.policy.overflow), room) / self.calibration)
 

@@ -91,7 +91,7 @@ def caps(policy: TruncatePolicy, facts: Facts) -> tuple[int, int]:
     """Return the caps in lines and bytes for one output, given the window."""
     max_bytes = policy.max_bytes
     if policy.window_share is not None:
-        max_bytes = min(max_bytes, int(facts.window * policy.window_share * BYTES_PER_TOKEN))
+        max_bytes = min(max_bytes, int(facts.capacity * policy.window_share * BYTES_PER_TOKEN))
     return policy.max_lines, max(max_bytes, 1)
 
 

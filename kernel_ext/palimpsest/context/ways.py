@@ -19,7 +19,7 @@ UNMEASURED = 1.0
 
 def routed(view: View, projection: Projection, policy: Policy, facts: Facts) -> tuple[Way, Route]:
     """Choose the cheapest way to make a request fit, as the policy weighs it."""
-    if policy.overflow.rule != "precheck":
+    if policy.overflow.rule != "precheck" or not facts.window:
         found = route(projection.total, facts)
         return ("fits" if found.fits else "compact_only"), found
     results = [len(one.shown) for one in outputs(view, view.folded(policy.compact))]

@@ -9,7 +9,7 @@ from typing import Any
 
 from IPython.core.completer import SimpleCompletion, context_matcher
 
-from palimpsest.frontends.options import COMMANDS, OPTIONS, WISHES
+from palimpsest.frontends.options import COMMANDS, COMPACT_OPTIONS, OPTIONS, WISHES
 
 _LINE = re.compile(r"^\s*(?:[^=#'\"%]+=\s*)?%{1,2}agent(\s.*)$")
 
@@ -65,7 +65,8 @@ class Completions:
         if current[:1] in ("/", "@"):
             return self._prompted(current, is_first=not words)
         if current.startswith("-"):
-            return [option.long for option in OPTIONS]
+            own = words[:1] == ["compact"]
+            return COMPACT_OPTIONS if own else [option.long for option in OPTIONS]
         if not words and "%%" not in line:
             return list(COMMANDS)
         return ()

@@ -72,7 +72,7 @@ COMMANDS: dict[str, str] = {
     "wait": "wait for the turn that runs, and show its answer",
     "retry": "send the newest turn's request again, because it failed",
     "withdraw": "take waiting prompts back: the newest, or %agent withdraw all",
-    "compact": "put a summary in the place of what was said: %agent compact [focus on ...]",
+    "compact": "put a summary in the place of what was said: %agent compact [--model NAME] [--auto] [focus on ...]",
     "context": "what fills the model's window, and what is gone from it, since when and why",
     "pin": "keep a part in every request: %agent pin ID; without an ID, list what there is",
     "unpin": "take a pin off again",
@@ -130,6 +130,8 @@ class MagicOptions:
     quiet: bool = False
     bg: bool = False
     steer: bool = False
+    auto: bool = False
+    """Of ``compact``: the agent goes on by itself after the summary."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -294,19 +296,40 @@ def _with_argument(word: str, words: list[str], rest: str) -> MagicLine | None:
         return MagicLine(command=word, argument=given)  # type: ignore[arg-type]  # as above
     if word in GIVING and (given := giving_argument(words, rest)) is not None:
         return MagicLine(command=word, argument=given)  # type: ignore[arg-type]  # as above
-    if word == "compact" and words[1:3] == ["focus", "on"]:
-        return MagicLine(command="compact", argument=_focus(rest))
+    if word == "compact":
+        return _compact(rest)
     if word == "policy" and _is_policy(chosen := policy_words(rest)[1:]):
         return MagicLine(command="policy", argument=" ".join(chosen))
     return None
 
 
-def _focus(rest: str) -> str:
-    """Return what a summary keeps above all; raises OptionError where nothing is named."""
-    words = rest.split(maxsplit=3)
-    if len(words) == 3:
-        raise OptionError("On what? Write %agent compact focus on WHAT THE SUMMARY KEEPS.")
-    return words[3]
+COMPACT_OPTIONS = ("--model", "--auto")
+"""What ``compact`` takes behind its word; ``-m`` is short for the first."""
+
+
+def _compact(rest: str) -> MagicLine | None:
+    """Return ``compact`` with its options and its focus; None for a prompt that begins with the word.
+
+    Raises OptionError where an option or the focus names nothing, or other words follow an option.
+    """
+    values: dict[str, Any] = {}
+    text = rest[len("compact") :].lstrip()
+    while (name := re.split(r"[\s=]", text, maxsplit=1)[0]) in (*COMPACT_OPTIONS, "-m"):
+        text = text[len(name) :]
+        if name == "--auto":
+            values["auto"], text = True, text.lstrip()
+        else:
+            values["model"], text = _value(name, text.removeprefix("="))
+    words = text.split(maxsplit=2)
+    if words[:2] == ["focus", "on"]:
+        if len(words) == 2:
+            raise OptionError("On what? Write %agent compact focus on WHAT THE SUMMARY KEEPS.")
+        return MagicLine(MagicOptions(**values), command="compact", argument=words[2])
+    if words and values:
+        raise OptionError(
+            f"%agent compact does not take {text!r} behind its options: write focus on WHAT THE SUMMARY KEEPS."
+        )
+    return MagicLine(MagicOptions(**values), command="compact") if not words else None
 
 
 def revert_words(words: list[str]) -> str | None:

@@ -144,6 +144,10 @@ class Compact(CommandBase):
     session: str | None = None
     focus: str | None = Field(default=None, max_length=2_000)
     """What the summary keeps above all."""
+    model: str | None = Field(default=None, max_length=200)
+    """Writes this one summary."""
+    auto: bool = False
+    """The agent goes on by itself after it."""
 
 
 class UsePolicy(CommandBase):
@@ -590,6 +594,7 @@ class Filling(Value):
     """Estimated, as the kinds are."""
     kinds: dict[str, int] = {}
     window: int
+    """0 where the model has no limit."""
     reserve: int
     message_id: str | None = None
     """The answer that the request was for; its numbers are the provider's."""

@@ -38,7 +38,8 @@ class RunningChannel:
     async def _compact(self, command: Compact) -> None:
         session = await self._find(command.session)
         origin = Origin(kind="panel", notebook=self._notebook())
-        await self._turn(command, session, session.compact(command.focus, origin))
+        summary = session.compact(command.focus, origin, model=command.model, auto=command.auto)
+        await self._turn(command, session, summary)
 
     async def _join(self, command: Join) -> None:
         session = await self._find(command.session)

@@ -192,7 +192,13 @@ class CellTurn:
 
     async def _answer(self, session: KernelSession) -> Answer:
         if self._request.command == "compact":
-            return await session.compact(self._request.argument or None, self._origin)
+            options = self._options
+            return await session.compact(
+                self._request.argument or None,
+                self._origin,
+                model=options.model,
+                auto=options.auto,
+            )
         if self._request.command == "retry":
             return await session.retry()
         return await session.prompt(self._request.prompt, self._prompt_options())

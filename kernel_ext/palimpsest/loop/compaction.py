@@ -7,11 +7,12 @@ Whoever waits is told by ``CompactionState``.
 """
 
 import asyncio
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from palimpsest.context.compact import CompactionPlan, plan, weigher
 from palimpsest.context.fold import marker
-from palimpsest.context.going_on import going_on, work_left
+from palimpsest.context.going_on import goes_on, going_on, work_left
 from palimpsest.context.news import named_words
 from palimpsest.context.overflow import usable
 from palimpsest.context.summary import seen_at
@@ -47,9 +48,20 @@ from palimpsest.transcript.messages import (
     UserMessage,
 )
 from palimpsest.transcript.parts import CompactionPart, FilePart, Part, TextPart
+from palimpsest.transcript.values import ModelRef
 
 KERNEL_SECONDS = 2.0
 KERNEL = "What the kernel holds at this moment, observed when earlier messages were put into a summary:\n{lines}"
+
+
+@dataclass(frozen=True, slots=True)
+class WantedSummary:
+    """What a person asks of a summary."""
+
+    focus: str | None = None
+    model: ModelRef | None = None
+    """Who writes this one; None leaves that to the policy."""
+    goes_on: bool = False
 
 
 def begin(
@@ -58,10 +70,11 @@ def begin(
     *,
     auto: bool,
     overflow: bool = False,
-    focus: str | None = None,
+    wanted: WantedSummary | None = None,
     origin: Origin | None = None,
 ) -> UserMessage:
     """Write the marker that asks for a compaction, in the name of a user message."""
+    wanted = wanted or WantedSummary()
     marked = engine_message(stage, user)
     if origin is not None:
         marked = marked.model_copy(update={"origin": origin})
@@ -71,7 +84,9 @@ def begin(
         message_id=marked.id,
         auto=auto,
         overflow=overflow,
-        focus=focus,
+        focus=wanted.focus,
+        model=wanted.model,
+        goes_on=wanted.goes_on,
     )
     stage.write(MessageUpdated(info=marked), PartUpdated(part=part), sync=True)
     return marked
@@ -190,7 +205,7 @@ def _go_on(
     """Say in the engine's name that the work goes on, where some is left."""
     todos = stage.log.state.todos
     left = work_left(until(stage, user.id), todos)
-    if not part.auto or (left is None and not setup.policy.compact.always_continue):
+    if not goes_on(part, left, setup.policy):
         return "stop"
     if made.replay is not None:
         _say_again(stage, user, made.replay)

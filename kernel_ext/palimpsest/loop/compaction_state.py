@@ -16,8 +16,10 @@ from palimpsest.transcript.policies import RecoveryPolicy
 
 T = TypeVar("T")
 
-CLOSED = "The session was closed during a compaction."
-CLOSED_BEFORE = "The session is closed, so there is no compaction to wait for."
+CLOSED = "The session was closed during a compaction; open it again to go on."
+CLOSED_BEFORE = (
+    "The session is closed, so there is no compaction to wait for; open it again to go on."
+)
 
 
 class CompactionState:

@@ -17,6 +17,7 @@ from palimpsest.loop.room import Room
 from palimpsest.loop.spending import add_to_session
 from palimpsest.loop.stage import Setup, Stage
 from palimpsest.loop.timed_interview import TimedInterview
+from palimpsest.loop.window_notice import tell_of_window
 from palimpsest.model.model import StepFinished, ToolCalled
 from palimpsest.processor.processor import Processor
 from palimpsest.processor.toolcalls import run_calls
@@ -92,6 +93,7 @@ async def run_step(
     assembled = await rewritten(stage, setup, assembled)
     stage.write(MessageUpdated(info=message))
     tell(stage, message)
+    tell_of_window(stage, setup, message)
     return await _run_request(stage, setup, message, assembled, last=last)
 
 

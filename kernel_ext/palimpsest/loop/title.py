@@ -91,7 +91,7 @@ def _request(stage: Stage, quiet: Setup) -> tuple[ModelRequest, StepRequest]:
         used_tokens=projection.total,
     )
     decided = route(projection.total, facts)
-    room = max(facts.window - decided.tokens, facts.reserve)
+    room = max(facts.capacity - decided.tokens, facts.reserve)
     parameters: dict[str, Any] = {
         "max_tokens": min(info.output_limit, MOST_TOKENS, room),
         "temperature": TEMPERATURE,

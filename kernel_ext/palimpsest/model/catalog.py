@@ -16,7 +16,7 @@ from palimpsest.model import table
 from palimpsest.model.providers import DEFAULT_MODELS, is_loopback, variable_of
 from palimpsest.transcript.errors import ConfigError
 from palimpsest.transcript.provider import profile
-from palimpsest.transcript.values import ModelInfo, ModelRef, Price
+from palimpsest.transcript.values import ModelInfo, ModelRef, Price, capacity
 
 ASSUMED_WINDOW = 200_000
 ASSUMED_OUTPUT = 32_000
@@ -191,7 +191,10 @@ def _overridden(facts: ModelInfo, settings: dict[str, Any]) -> ModelInfo:
             changes[ours] = _tokens(facts.ref, theirs, settings[theirs])
     if "window" in changes:
         changes["window_assumed"] = False
-        changes.setdefault("output_limit", min(facts.output_limit, changes["window"] // 2))
+        most = capacity(changes["window"])
+        changes.setdefault("output_limit", min(facts.output_limit, most // 2))
+    if changes.get("window") == 0:
+        changes.setdefault("input_limit", None)
     if "price" in settings:
         changes["price"] = _price(facts, settings["price"])
     for name in ("api_base", "tools", "vision", "reasoning", "caching"):
@@ -201,7 +204,8 @@ def _overridden(facts: ModelInfo, settings: dict[str, Any]) -> ModelInfo:
 
 
 def _tokens(ref: ModelRef, name: str, value: Any) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or value <= 0:
+    least = 0 if name == "window" else 1
+    if isinstance(value, bool) or not isinstance(value, int) or value < least:
         raise ConfigError(f"models.{ref.id}.{name} must be a number of tokens, not {value!r}.")
     return value
 

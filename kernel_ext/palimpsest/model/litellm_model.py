@@ -330,8 +330,9 @@ class LitellmModel:
         if request.tools:
             arguments["tools"] = [_tool(spec, target) for spec in request.tools]
         if target.window_asked:
-            # Only its own format for chats takes the window.
-            arguments |= {"model": f"ollama_chat/{model.ref.name}", "num_ctx": model.window}
+            # Only its own format for chats takes the window; where none is given, the server's own holds.
+            asked = {"num_ctx": model.window} if model.window else {}
+            arguments |= {"model": f"ollama_chat/{model.ref.name}", **asked}
         arguments |= {k: v for k, v in request.parameters.items() if v is not None}
         if not can_think(request.messages, model):
             arguments.pop("reasoning_effort", None)

@@ -194,10 +194,8 @@ def _figure(figure: Attachment) -> str:
 def _step(item: OutlineStep) -> str:
     made = f"<span>{_words(item.words)}</span>"
     if item.used is not None and item.window is not None:
-        made += (
-            f" {gauge([TokenShare('used', item.used)], item.window)}"
-            f" <span>{_words(share_words(item.used, item.window))}</span>"
-        )
+        bar = f" {gauge([TokenShare('used', item.used)], item.window)}" if item.window else ""
+        made += f"{bar} <span>{_words(share_words(item.used, item.window))}</span>"
     return f'<p class="step">{made}</p>'
 
 

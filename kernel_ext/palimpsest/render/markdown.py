@@ -145,7 +145,8 @@ def _step(item: OutlineStep) -> str:
     if item.used is None or item.window is None:
         return row
     bar = gauge_bar(item.used, item.window, free="\u00a0")  # the code's tint shows what is free
-    return f"{row} · `{bar}` *{share_words(item.used, item.window)}*"
+    share = f"*{share_words(item.used, item.window)}*"
+    return f"{row} · `{bar}` {share}" if bar else f"{row} · {share}"
 
 
 def _strip(words: str) -> str:

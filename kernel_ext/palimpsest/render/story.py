@@ -323,7 +323,7 @@ class _Teller:
 
     def _step_end(self, part: StepFinishPart) -> list[Item]:
         number, self.step = self.step, self.step + 1
-        window = part.window if part.window and part.window > 0 else None
+        window = part.window if part.window is not None and part.window >= 0 else None
         items: list[Item] = [OutlineStep(step_words(part, number), part.context_tokens, window)]
         if part.reason == "length":
             items.append(

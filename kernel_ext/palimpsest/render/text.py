@@ -133,6 +133,6 @@ def _indent(text: str, margin: str) -> str:
 def _step(item: OutlineStep) -> str:
     if item.used is None or item.window is None:
         return item.words
-    return (
-        f"{item.words} · {gauge_bar(item.used, item.window)} {share_words(item.used, item.window)}"
-    )
+    bar = gauge_bar(item.used, item.window)
+    share = share_words(item.used, item.window)
+    return f"{item.words} · {bar} {share}" if bar else f"{item.words} · {share}"

@@ -55,6 +55,7 @@ class Sheet:
     head: tuple[str, ...]
     """How full it is, and of which request."""
     window: int
+    """0 where it has no limit: no bar is drawn, and no share is told."""
     fills: tuple[Fill, ...]
     """In the order of the bar."""
     warning: str
@@ -89,15 +90,19 @@ def to_html(sheet: Sheet) -> str:
 
 
 def share(tokens: int, window: int) -> str:
-    """Return a share of the window in words; a little is not nothing."""
-    percent = 100 * tokens / max(window, 1)
+    """Return a share of the window in words; a little is not nothing, and without a limit there is none."""
+    if not window:
+        return ""
+    percent = 100 * tokens / window
     if 0 < percent < 0.1:
         return "<0.1 %"
     return f"{percent:.1f} %" if percent < 10 else f"{percent:.0f} %"
 
 
 def _bar(sheet: Sheet) -> str:
-    whole = max(sheet.window, sum(fill.tokens for fill in sheet.fills), 1)
+    if not sheet.window:
+        return ""
+    whole = max(sheet.window, sum(fill.tokens for fill in sheet.fills))
     pieces = []
     for fill in sheet.fills:
         width = 100 * fill.tokens / whole

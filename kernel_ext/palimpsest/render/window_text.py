@@ -48,7 +48,7 @@ def to_text(sheet: Sheet) -> str:
     blocks = [
         sheet.title,
         " · ".join(one for one in sheet.head if one),
-        f"[{bar(sheet.fills, sheet.window)}]",
+        f"[{bar(sheet.fills, sheet.window)}]" if sheet.window else "",
         f"! {sheet.warning}" if sheet.warning else "",
         "\n".join(_fill_lines(sheet)),
         "\n".join(one for one in sheet.remarks if one),
@@ -65,20 +65,9 @@ def to_markdown(sheet: Sheet) -> str:
     blocks = [
         f"**{inline(sheet.title)}**",
         f"*{inline(' · '.join(one for one in sheet.head if one))}*",
-        f"`[{bar(sheet.fills, sheet.window)}]`",
+        f"`[{bar(sheet.fills, sheet.window)}]`" if sheet.window else "",
         f"**{inline(sheet.warning)}**" if sheet.warning else "",
-        _table(
-            ("", "tokens", "share", ""),
-            [
-                (
-                    f"{SIGNS.get(fill.kind, '')} {inline(fill.name)}",
-                    count(fill.tokens),
-                    inline(share(fill.tokens, sheet.window)),
-                    inline(fill.remark),
-                )
-                for fill in sheet.fills
-            ],
-        ),
+        _fills_markdown(sheet),
         f"*{inline(' '.join(one for one in sheet.remarks if one))}*" if sheet.remarks else "",
         f"**{inline(sheet.marks_title)}**",
         *(_mark_markdown(mark) for mark in sheet.marks),
@@ -98,6 +87,20 @@ def _fill_lines(sheet: Sheet) -> list[str]:
         f"  {share(fill.tokens, sheet.window):>7}  {fill.remark}".rstrip()
         for fill in sheet.fills
     ]
+
+
+def _fills_markdown(sheet: Sheet) -> str:
+    head = ("", "tokens", *(("share",) if sheet.window else ()), "")
+    rows = [
+        (
+            f"{SIGNS.get(fill.kind, '')} {inline(fill.name)}",
+            count(fill.tokens),
+            *((inline(share(fill.tokens, sheet.window)),) if sheet.window else ()),
+            inline(fill.remark),
+        )
+        for fill in sheet.fills
+    ]
+    return _table(head, rows)
 
 
 def _mark_text(mark: Mark) -> str:

@@ -87,14 +87,21 @@ def step_words(part: StepFinishPart, number: int) -> str:
 
 
 def share_words(used: int, window: int) -> str:
-    """Return how much of the window is used: ``23% of 200k``."""
+    """Return how much of the window is used: ``23% of 200k``; ``46k tokens`` where it has no limit."""
+    if not window:
+        return f"{short_count(used)} tokens"
     percent = 100 * used / window
     shown = "under 1" if 0 < percent < 0.95 else f"{percent:.0f}"
     return f"{shown}% of {short_count(window)}"
 
 
 def gauge_bar(used: int, window: int, width: int = 16, free: str = "·") -> str:
-    """Return the used share of the window as a bar of characters; ``free`` fills the rest."""
+    """Return the used share of the window as a bar of characters; ``free`` fills the rest.
+
+    A window without a limit has no share, and no bar.
+    """
+    if not window:
+        return ""
     eighths = min(width * 8, round(8 * width * max(used, 0) / window))
     full, rest = divmod(eighths, 8)
     bar = "█" * full + " ▏▎▍▌▋▊▉"[rest].strip()

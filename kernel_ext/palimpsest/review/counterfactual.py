@@ -426,7 +426,7 @@ class Walk:
         """
         if written.sha256 == request.sha256:
             return False
-        return round(written.tokens * request.facts.calibration) > request.model.window
+        return round(written.tokens * request.facts.calibration) > request.model.capacity
 
     def _answered(self, info: AssistantMessage) -> None:
         """Look whether an answer asks for room: by its reported tokens, or since it was refused."""

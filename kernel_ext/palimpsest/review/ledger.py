@@ -50,4 +50,5 @@ class Ledger(WindowContents):
 
     def __repr__(self) -> str:
         name = f" of {self.request_id}" if self.request_id else ""
-        return f"<Ledger{name}: {self.used:,} of {self.window:,} tokens, {len(self.items)} items, {len(self.gone)} gone>"
+        of = f" of {self.window:,}" if self.window else ""
+        return f"<Ledger{name}: {self.used:,}{of} tokens, {len(self.items)} items, {len(self.gone)} gone>"

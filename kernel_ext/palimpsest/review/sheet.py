@@ -67,12 +67,18 @@ def _head(ledger: "WindowContents") -> tuple[str, ...]:
         if ledger.request_id
         else "as the next request would begin"
     )
-    percent = share_words(ledger.used, max(ledger.window, 1)).partition(" of ")[0]
-    full = f"{count(ledger.used)} of {count(ledger.window)} tokens ({percent})"
+    full = _full(ledger)
     assumed = (
         "this window is assumed, since nobody knows the model" if ledger.window_assumed else ""
     )
     return tuple(one for one in (full, which, assumed) if one)
+
+
+def _full(ledger: "WindowContents") -> str:
+    if not ledger.window:
+        return f"{count(ledger.used)} tokens, no limit"
+    percent = share_words(ledger.used, ledger.window).partition(" of ")[0]
+    return f"{count(ledger.used)} of {count(ledger.window)} tokens ({percent})"
 
 
 def _fills(ledger: "WindowContents") -> tuple[Fill, ...]:
@@ -81,6 +87,8 @@ def _fills(ledger: "WindowContents") -> tuple[Fill, ...]:
         for kind in KINDS
         if ledger.kinds.get(kind)
     ]
+    if not ledger.window:
+        return tuple(filled)
     reserve = max(ledger.reserve - ledger.over, 0)
     return (
         *filled,

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from palimpsest.context.compact import CompactionPlan
 from palimpsest.context.estimate import Count
-from palimpsest.context.going_on import going_on, work_left
+from palimpsest.context.going_on import goes_on, going_on, work_left
 from palimpsest.context.undo import CONTINUES
 from palimpsest.transcript.messages import (
     AssistantMessage,
@@ -125,7 +125,7 @@ def _goes_on(
 ) -> Message | None:
     asked = next(part for part in marker.parts if isinstance(part, CompactionPart))
     left = work_left(before, todos)
-    if not asked.auto or (left is None and not policy.compact.always_continue):
+    if not goes_on(asked, left, policy):
         return None
     name = f"{info.id}-continue"
     said = info.model_copy(update={"id": name})

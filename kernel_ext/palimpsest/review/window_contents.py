@@ -79,6 +79,7 @@ class WindowContents:
     policy: str
     """Its name, and how many of its numbers somebody changed."""
     window: int
+    """Tokens; 0 where the model has no limit, and then nothing is free, reserved or over."""
     window_assumed: bool
     """Nobody knows the model, so the window is our default."""
     reserve: int
@@ -120,4 +121,6 @@ class WindowContents:
     @property
     def over(self) -> int:
         """Tokens that do not fit the budget."""
+        if not self.window:
+            return 0
         return max(self.used - self.budget, 0)

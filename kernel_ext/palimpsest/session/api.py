@@ -162,17 +162,27 @@ class KernelSession(Protocol):
         """
         ...
 
-    async def compact(self, focus: str | None = None, origin: Origin | None = None) -> Answer:
+    async def compact(
+        self,
+        focus: str | None = None,
+        origin: Origin | None = None,
+        *,
+        model: str | None = None,
+        auto: bool = False,
+    ) -> Answer:
         """Put a summary in the place of what was said, and await it; joins one that runs already.
 
-        Raises UserError when there is nothing to summarise, or a turn runs that does not compact.
+        ``model`` writes this one summary; with ``auto`` the work goes on after it, and what it comes to
+        is awaited too. Raises UserError when there is nothing to summarise, or a turn runs that does
+        not compact, and ConfigError for a model that there is not.
         """
         ...
 
     async def wait_compaction(self) -> bool:
         """Return when no compaction runs and what it interrupted was tried again.
 
-        False when that takes longer than the policy waits, or the session is closed.
+        False when that takes longer than the policy waits. Raises WaitAborted where the session is
+        closed, before or meanwhile.
         """
         ...
 

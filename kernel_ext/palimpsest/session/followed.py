@@ -131,9 +131,16 @@ class FollowedSession:
         """Go on with what was left, where the other kernel has let go of the session."""
         return await (await self._here()).loop()
 
-    async def compact(self, focus: str | None = None, origin: Origin | None = None) -> Answer:
+    async def compact(
+        self,
+        focus: str | None = None,
+        origin: Origin | None = None,
+        *,
+        model: str | None = None,
+        auto: bool = False,
+    ) -> Answer:
         """Summarise, where the other kernel has let go of the session."""
-        return await (await self._here()).compact(focus, origin)
+        return await (await self._here()).compact(focus, origin, model=model, auto=auto)
 
     async def wait_compaction(self) -> bool:
         """Wait for a compaction, where the other kernel has let go of the session."""

@@ -7,7 +7,7 @@ notice. Later requests, and review, read the record and ask nobody.
 
 from typing import Any
 
-from palimpsest.context.system import joined
+from palimpsest.context.system import joined, with_added
 from palimpsest.context.view import View
 from palimpsest.loop.stage import StateView
 from palimpsest.processor.toolcalls import Offer
@@ -71,12 +71,18 @@ class TurnExtensions:
             await self._ask_hooks(message)
         self._tell_of_servers(policy, system)
 
-    async def added(self, agent: str, model: str, texts: tuple[str, ...]) -> tuple[str, str]:
-        """Return what is added to a system prompt: further words, and what servers say."""
-        event = SystemEvent(self._session_id(), agent, model, texts)
-        further = await self.hooks.system(event) if self.hooks.any("system") else ()
+    async def finish_system(
+        self, agent: str, model: str, texts: tuple[str, ...], *, fixed: bool
+    ) -> tuple[str, ...]:
+        """Return a new system prompt as hooks make it, with what servers say at its end.
+
+        Where an administrator ``fixed`` what stands in it, hooks only add to it.
+        """
+        if self.hooks.any("system"):
+            event = SystemEvent(self._session_id(), agent, model, texts)
+            texts = await self.hooks.system(event, fixed=fixed)
         said = self._servers.connected() if self._servers is not None else ()
-        return joined(further), instructions(said)
+        return with_added(texts, "", instructions(said))
 
     def offer(self, offer: Offer) -> Offer:
         """Return the tools of a step, with hooks around them where there are any."""

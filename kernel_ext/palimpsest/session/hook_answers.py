@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, get_args
 
 from palimpsest.transcript.decisions import Decision
-from palimpsest.transcript.hooks import Compacting, HookDecision, Refuse
+from palimpsest.transcript.hooks import Compacting, HookDecision, Refuse, SystemPrompt
 
 MOST_TEXT = 100_000
 """Characters of one answer in words; more would fill a window by itself."""
@@ -21,14 +21,24 @@ class Nonsense(Exception):
     """An answer cannot be used; the message says why."""
 
 
-def texts(answer: Any) -> tuple[str, ...]:
+def texts(answer: Any, most: int = MOST_TEXT) -> tuple[str, ...]:
     """Read words, or several of them."""
     given = [answer] if isinstance(answer, str) else answer
     if not isinstance(given, list | tuple) or not all(isinstance(one, str) for one in given):
         raise Nonsense(f"text was expected, not {_kind(answer)}")
-    if sum(map(len, given)) > MOST_TEXT:
-        raise Nonsense(f"it is longer than {MOST_TEXT:,} characters")
+    if sum(map(len, given)) > most:
+        raise Nonsense(f"it is longer than {most:,} characters")
     return tuple(one for one in given if one.strip())
+
+
+def system(answer: Any, given: Sequence[str]) -> tuple[str, ...] | SystemPrompt:
+    """Read words for the end of a system prompt, or the whole of it, which may be longer than what was given."""
+    if not isinstance(answer, SystemPrompt):
+        return texts(answer)
+    found = texts(answer.texts, MOST_TEXT + sum(map(len, given)))
+    if not found:
+        raise Nonsense("a SystemPrompt without words")
+    return SystemPrompt(found)
 
 
 def arguments(answer: Any) -> dict[str, Any] | Refuse:

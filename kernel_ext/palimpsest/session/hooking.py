@@ -7,10 +7,12 @@ its answers may be is in ``hooks`` and ``hook_answers``. What a hook changed is 
 import copy
 import functools
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from pydantic import BaseModel
 
+from palimpsest.context.system import in_two_parts, joined, with_added
 from palimpsest.processor.toolcalls import Offer
 from palimpsest.session import hook_answers
 from palimpsest.session.hooks import SessionHooks
@@ -25,9 +27,12 @@ from palimpsest.transcript.hooks import (
     Refuse,
     RequestEvent,
     SystemEvent,
+    SystemPrompt,
     ToolAfter,
     ToolBefore,
 )
+
+FIXED = "an administrator fixed what stands in the system prompt"
 
 
 class Hooking(SessionHooks):
@@ -41,12 +46,23 @@ class Hooking(SessionHooks):
             found += [(hook.rule, text) for text in answer or ()]
         return tuple(found)
 
-    async def system(self, event: SystemEvent) -> tuple[str, ...]:
-        """Ask what is added to the system prompt."""
-        found: list[str] = []
+    async def system(self, event: SystemEvent, *, fixed: bool) -> tuple[str, ...]:
+        """Ask what the system prompt becomes; each hook sees what the one before it made of it.
+
+        Words are added at its end. Where an administrator ``fixed`` what stands in it, none is replaced.
+        """
+        texts, words = event.texts, list[str]()
         for hook in self.book.of("system"):
-            found += await self.ask(hook, event, hook_answers.texts) or ()
-        return tuple(found)
+            seen = replace(event, texts=with_added(texts, joined(words), ""))
+            read = functools.partial(hook_answers.system, given=seen.texts)
+            answer = await self.ask(hook, seen, read)
+            if not isinstance(answer, SystemPrompt):
+                words += answer or ()
+            elif fixed:
+                self.skipped(hook.rule, FIXED)
+            else:
+                texts, words = in_two_parts(tuple(answer.texts), event.texts[0]), []
+        return with_added(texts, joined(words), "")
 
     async def decide(self, event: DecideEvent) -> Sequence[HookDecision]:
         """Ask what to leave out or keep."""

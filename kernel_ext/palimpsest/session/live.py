@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 
 from palimpsest.context.basis import Basis
 from palimpsest.context.changes import choice
+from palimpsest.loop.compaction import WantedSummary
 from palimpsest.loop.remembered import Memory
 from palimpsest.loop.stage import Stage
 from palimpsest.session.api import Answer, PromptOptions, RecordsCallback, Snapshot
@@ -159,10 +160,19 @@ class LiveSession:
         await self.undoing.settle()
         return await self.runner.loop()
 
-    async def compact(self, focus: str | None = None, origin: Origin | None = None) -> Answer:
+    async def compact(
+        self,
+        focus: str | None = None,
+        origin: Origin | None = None,
+        *,
+        model: str | None = None,
+        auto: bool = False,
+    ) -> Answer:
         """Put a summary in the place of what was said, and await it; joins one that runs."""
+        named = self._outfit.accept_summariser(model) if model is not None else None
         await self.undoing.settle()
-        return await self.runner.compact(focus, origin or Origin())
+        wanted = WantedSummary(focus, named, goes_on=auto)
+        return await self.runner.compact(wanted, origin or Origin())
 
     async def wait_compaction(self) -> bool:
         """Return when no compaction runs and what it interrupted was tried again."""

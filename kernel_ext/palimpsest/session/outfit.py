@@ -11,6 +11,7 @@ from palimpsest.context.basis import Basis
 from palimpsest.context.policy import reserve, without_recall, without_task
 from palimpsest.context.undo import suspended
 from palimpsest.context.view import View
+from palimpsest.loop.compaction import asked
 from palimpsest.loop.request import calibration
 from palimpsest.loop.stage import Setup, Summariser
 from palimpsest.loop.summarise import AGENT
@@ -115,6 +116,21 @@ class Outfit:
             services.check_model(info)
         return agent.name, info.ref
 
+    def accept_summariser(self, name: str) -> ModelRef:
+        """Return the model that a person names for one summary, and note that it is used here.
+
+        Raises ConfigError where there is no such model, or an administrator fixed another one.
+        """
+        services, locks = self._services, self._services.locks
+        info = services.info(name, None)
+        key = "compaction.model" if locks.by("compaction.model") else "model"
+        if locks.by(key):
+            fixed = locks.config.compaction.model or services.default_model()
+            locks.refuse(key, info.ref.id, services.info(fixed, None).ref.id)
+        services.check_model(info)
+        services.permitting.use_model(info.ref)
+        return info.ref
+
     def _refuse_fixed(self, options: dict[str, Any]) -> None:
         """Raise ConfigError where a person names what an administrator fixed."""
         services, locks = self._services, self._services.locks
@@ -179,7 +195,7 @@ class Outfit:
         self._remember(user)
         may_look = any(tool.name == VARIABLES for tool in offered)
         await self._news.tell(user, policy, self.namespace() if may_look else None)
-        system = await self._systems.settle(agent, info, user, self.guests.added)
+        system = await self._systems.settle(agent, info, user, self.guests.finish_system)
         self._tell_of_files()
         await self.guests.greet(policy, system)
         specs = self._specs(offered, info)
@@ -199,7 +215,8 @@ class Outfit:
             offer=self.guests.offer(Offered(services.registry, offered)),
             max_steps=services.locks.free("max_steps", user.max_steps) or self._steps(agent),
             summariser=self._summariser(
-                policy.compact.model
+                self._wanted(messages, user)
+                or policy.compact.model
                 or services.locks.free("compaction.model", scribe.model if scribe else None)
             ),
             scribe=self._scribe(scribe),
@@ -294,6 +311,13 @@ class Outfit:
         services = self._services
         own = services.locks.free("compaction.prompt", scribe.prompt if scribe else None)
         return services.clean(own) if own else None
+
+    def _wanted(self, messages: Messages, user: UserMessage) -> str | None:
+        """Return the model that a person named for the summary that this message asks for."""
+        part = asked(messages, user)
+        if part is None or part.model is None:
+            return None
+        return None if self._services.locks.by("model", "compaction.model") else part.model.id
 
     def _summariser(self, name: str | None) -> Summariser | None:
         """Return the model that the policy names for summaries; one that there is none of says so."""

@@ -110,6 +110,11 @@ class Permitting:
         if new:
             self.grants.add(*new)
 
+    def use_model(self, model: ModelRef) -> None:
+        """Note that a person named a model here."""
+        if not self.may_use(model):
+            self.grants.add(self.grants.made("model", model.id, None))
+
     def rules_of(self, session: SessionInfo | None, rules: Rules, agent: Rules) -> Rules:
         """Return all rules that hold for the calls of an agent."""
         base = self.rules if self.rules is not None else rules

@@ -12,7 +12,7 @@ from typing import Any
 
 from palimpsest.context.fit import possible
 from palimpsest.context.fold import marker
-from palimpsest.loop.compaction import begin
+from palimpsest.loop.compaction import WantedSummary, begin
 from palimpsest.loop.compaction_state import CompactionState
 from palimpsest.loop.deadline import watch
 from palimpsest.loop.saying import refuse
@@ -40,6 +40,7 @@ from palimpsest.transcript.errors import (
     SessionBusy,
     UnknownError,
     UserError,
+    WaitAborted,
 )
 from palimpsest.transcript.events import (
     MessageUpdated,
@@ -218,7 +219,7 @@ class Runner:
         if self._task is not None:
             await asyncio.wait({self._task})
 
-    async def compact(self, focus: str | None, origin: Origin) -> Answer:
+    async def compact(self, wanted: WantedSummary, origin: Origin) -> Answer:
         """Summarise the conversation now, and await the summary; one that runs already is joined.
 
         Raises SessionBusy while a turn runs, and UserError when there is nothing to summarise.
@@ -234,7 +235,7 @@ class Runner:
         future = self._await(key)
 
         def start(run: Run, stage: Stage) -> None:
-            marked = begin(stage, user, auto=False, focus=focus, origin=origin)
+            marked = begin(stage, user, auto=False, wanted=wanted, origin=origin)
             run.delivered[key] = marked.id
 
         self._begin(self._work(start))
@@ -243,12 +244,13 @@ class Runner:
     async def wait_compaction(self) -> bool:
         """Return when no compaction runs and what it interrupted was tried again.
 
-        False when what it interrupted takes longer than the policy waits, or the session is closed.
+        False when what it interrupted takes longer than the policy waits. Raises WaitAborted where the
+        session is closed, before or meanwhile.
         """
         try:
             return await self.compactions.run_wait(self._recovery().wait_seconds)
-        except Aborted:
-            return False
+        except Aborted as closed:
+            raise WaitAborted(str(closed)) from None
 
     async def _join(self) -> Answer:
         """Await the compaction that runs, and return its summary."""

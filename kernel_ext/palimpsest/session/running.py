@@ -9,12 +9,13 @@ from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import Future
 from typing import Any, TypeVar, Unpack
 
+from palimpsest.loop.compaction_state import CLOSED_BEFORE
 from palimpsest.session.api import Answer, KernelSession
 from palimpsest.session.asking import PromptWords, answers_of, options_of, reply_of
 from palimpsest.session.forwarding import SessionHolder
 from palimpsest.session.listening import Listener
 from palimpsest.session.unattended import PROGRAM_SECONDS, has_terminal, refuse_unattended
-from palimpsest.transcript.errors import UserError
+from palimpsest.transcript.errors import UserError, WaitAborted
 from palimpsest.transcript.events import Record
 from palimpsest.transcript.values import Reply
 
@@ -70,25 +71,34 @@ class SessionRuns:
         """
         return self._begun(self.session.retry())
 
-    def compact(self, focus: str | None = None) -> "Future[Answer]":
+    def compact(
+        self, focus: str | None = None, *, model: str | None = None, auto: bool = False
+    ) -> "Future[Answer]":
         """Put a summary in the place of what was said; it arrives in a future, also one that runs already.
 
-        ``focus`` is what the summary keeps above all. In a cell, write ``%agent compact``.
+        ``focus`` is what the summary keeps above all, ``model`` writes this one summary, and with ``auto``
+        the agent goes on by itself after it. In a cell, write ``%agent compact``.
 
         >>> session.compact("the file names").result().steps
         1
         """
-        return self._begun(self.session.compact(focus))
+        return self._begun(self.session.compact(focus, model=model, auto=auto))
 
     def wait_compaction(self) -> "Future[bool]":
         """Tell when no compaction runs and what it interrupted was tried again; arrives in a future.
 
-        False when that takes longer than the context policy waits, or the session is closed.
+        False when that takes longer than the context policy waits. The future raises ``WaitAborted``
+        where the session is closed, before or meanwhile.
 
         >>> session.wait_compaction().result()
         True
         """
-        return self._begun(self.session.wait_compaction())
+        try:
+            return self._begun(self.session.wait_compaction())
+        except UserError:  # the engine has ended, and the session with it
+            ended: Future[bool] = Future()
+            ended.set_exception(WaitAborted(CLOSED_BEFORE))
+            return ended
 
     def cancel(self) -> bool:
         """Stop the turn that runs and withdraw what waits; false when nothing ran.
@@ -212,12 +222,17 @@ class AsyncRuns:
         """Send the newest turn's failed request again, and await its answer."""
         return await self._of(self._runs.retry())
 
-    async def compact(self, focus: str | None = None) -> Answer:
+    async def compact(
+        self, focus: str | None = None, *, model: str | None = None, auto: bool = False
+    ) -> Answer:
         """Put a summary in the place of what was said, and await it."""
-        return await self._of(self._runs.compact(focus))
+        return await self._of(self._runs.compact(focus, model=model, auto=auto))
 
     async def wait_compaction(self) -> bool:
-        """Return when no compaction runs and what it interrupted was tried again."""
+        """Return when no compaction runs and what it interrupted was tried again.
+
+        Raises ``WaitAborted`` where the session is closed, before or meanwhile.
+        """
         return await self._of(self._runs.wait_compaction())
 
     async def call(self, function: Callable[..., T], *arguments: Any, **named: Any) -> T:

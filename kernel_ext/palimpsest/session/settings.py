@@ -54,8 +54,8 @@ class PriceSettings(Settings):
 class ModelSettings(Settings):
     """What is known of one model; for what the built-in table does not know, or has wrong."""
 
-    window: Count | None = None
-    """Tokens of context, input and output together."""
+    window: Tokens | None = None
+    """Tokens of context, input and output together; 0 means that no limit is known or wanted."""
     input: Count | None = None
     """Most tokens of input, where it is less than the window."""
     output: Count | None = None

@@ -5,10 +5,11 @@ mode, variables) is told later, in messages (``session.news``).
 """
 
 import json
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
+from typing import Protocol
 
-from palimpsest.context.system import system, with_added
+from palimpsest.context.system import system
 from palimpsest.session.agents import SUBAGENT_NOTE, Agent
 from palimpsest.session.engine import off_loop
 from palimpsest.session.family import is_child
@@ -25,8 +26,18 @@ from palimpsest.transcript.messages import AssistantMessage, UserMessage
 from palimpsest.transcript.policies import Policy
 from palimpsest.transcript.values import ModelInfo
 
-Added = Callable[[str, str, tuple[str, ...]], Awaitable[tuple[str, str]]]
-"""Asks what is added to a new system prompt: further words, and what MCP servers say."""
+
+class Finish(Protocol):
+    """Asks hooks and MCP servers what a new system prompt becomes.
+
+    Contract: given agent, model and texts; where they are ``fixed``, words are only added.
+    """
+
+    async def __call__(
+        self, agent: str, model: str, texts: tuple[str, ...], *, fixed: bool
+    ) -> tuple[str, ...]:
+        """Return the texts that are sent."""
+        ...
 
 
 Key = tuple[str, str, str | None]
@@ -50,7 +61,7 @@ class Systems:
         """Sentences about instruction files that were not read for a new prompt."""
 
     async def settle(
-        self, agent: Agent, info: ModelInfo, user: UserMessage, added: Added
+        self, agent: Agent, info: ModelInfo, user: UserMessage, finish: Finish
     ) -> tuple[str, ...]:
         """Return the system prompt, and keep it for the session's whole life."""
         key = (agent.name, info.ref.id, user.system)
@@ -59,7 +70,7 @@ class Systems:
             found = self._recorded(key) or await off_loop(lambda: self._earlier(key))
         if found is None:
             new = self._new(agent, info, user)
-            found = with_added(new, *await added(agent.name, info.ref.id, new))
+            found = await finish(agent.name, info.ref.id, new, fixed=self._is_fixed)
             found = self._cleaned(found)
         return self._settled.setdefault(key, found)
 

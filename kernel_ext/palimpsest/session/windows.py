@@ -17,8 +17,11 @@ def windowed(
 ) -> ModelInfo:
     """Return a model with its window; ``configured`` are settings by the model's id.
 
-    A cap lowers the window itself, so that every share is taken of what is left.
+    A cap lowers the window itself, so that every share is taken of what is left. A window of 0 has no
+    limit but the cap.
     """
+    if not info.window:
+        return info.model_copy(update={"window": cap or 0})
     found = resolve_window(
         info.ref.provider,
         info.ref.name,

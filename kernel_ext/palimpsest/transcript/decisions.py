@@ -5,7 +5,7 @@ from typing import Any, Literal, get_args
 
 from palimpsest.transcript.base import Value
 from palimpsest.transcript.policies import Policy
-from palimpsest.transcript.values import BlobRef, ModelInfo
+from palimpsest.transcript.values import BlobRef, ModelInfo, capacity
 
 DecisionAction = Literal[
     "keep", "truncate", "clear", "summarise", "drop", "repair", "wrap", "pin", "restore"
@@ -76,12 +76,18 @@ class Facts(Value):
     calibration: float = 1.0
     """Real over estimated tokens, from the usage the provider reported."""
     window: int
+    """0 where the model has no limit."""
     reserve: int
     cache_age_seconds: float | None = None
     """Since the provider's prompt cache was last touched; None where it is unknown, or there is none."""
     used_tokens: int | None = None
     """Estimate of the request before anything more is taken out of it, not calibrated."""
     versions: dict[str, str] = {}
+
+    @property
+    def capacity(self) -> int:
+        """The tokens that the window holds, also where it has no limit."""
+        return capacity(self.window)
 
 
 class ContextItem(Value):

@@ -12,6 +12,7 @@ decide; each message says what happened, to what, and what to do.
     |   |-- SessionHeld      another kernel writes this session
     |   |-- LayoutTooNew     the folder was written by a newer version
     |   |-- GuardStopped     a guard (budget, window) ends the turn
+    |   |-- WaitAborted      the session was closed, so what is waited for never comes
     |   `-- StorageFailed    the disk is full or cannot be written
     |-- ModelFailed          a model call failed; carries the classified error value
     |-- PermissionDenied     a rule or a person said no to a tool call
@@ -143,6 +144,10 @@ class GuardStopped(UserError):
     def __init__(self, message: str, guard: str) -> None:
         super().__init__(message)
         self.guard = guard
+
+
+class WaitAborted(UserError):
+    """What is waited for never comes, since its session was closed before or meanwhile."""
 
 
 class ModelFailed(PalimpsestError):

@@ -4,6 +4,7 @@ Border: pure, frozen values; who calls hooks and what becomes of the answers is 
 is given is a copy: whatever a hook does with it, the session is changed by the answer alone.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
@@ -33,12 +34,13 @@ class PromptEvent:
 
 @dataclass(frozen=True, slots=True)
 class SystemEvent:
-    """The system prompt of a session, before its first request; the answer is added to it."""
+    """The system prompt of a session, before its first request; the answer is added to it, or takes its place."""
 
     session_id: str
     agent: str
     model: str
     texts: tuple[str, ...]
+    """Its header and its body, with what hooks before this one made of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +90,7 @@ class DecideEvent:
     decisions: tuple[Decision, ...]
     policy: Policy
     window: int
+    """Tokens; 0 where the model has no limit."""
     used_tokens: int
     """What the newest request held, by our estimate."""
 
@@ -107,6 +110,14 @@ class Refuse:
 
     reason: str
     """Told to the model."""
+
+
+@dataclass(frozen=True, slots=True)
+class SystemPrompt:
+    """The answer of a hook that writes the whole system prompt."""
+
+    texts: Sequence[str]
+    """Each is sent as a message of its own; behind an unchanged header all others are one."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -229,6 +229,7 @@ class StepFinishPart(PartBase):
     context_tokens: int | None = None
     """What the context held at this request, as the provider counted it."""
     window: int | None = None
+    """Of the model that answered; 0 where it has no limit."""
 
 
 class SnapshotPart(PartBase):
@@ -299,6 +300,10 @@ class CompactionPart(PartBase):
     """The first message that stays word for word, when one does; written before the summary."""
     focus: str | None = None
     """What the person wants the summary to keep above all."""
+    model: ModelRef | None = None
+    """The model that the person wants for this summary alone."""
+    goes_on: bool = False
+    """The person wants the work to go on after the summary, as it does after one made by itself."""
 
     def words_for_model(self, role: Role) -> str:
         """Return the question to which the summary is the answer."""

@@ -83,6 +83,8 @@ class SessionInfo(Value):
     revert: dict[str, Any] | None = None
     summary: dict[str, Any] | None = None
     metadata: dict[str, Any] | None = None
+    warned_of: tuple[str, ...] = ()
+    """Models of whose small window a person was told here."""
 
     @property
     def shared(self) -> bool:

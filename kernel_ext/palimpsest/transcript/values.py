@@ -44,12 +44,21 @@ class PriceTier(Value):
     price: Price
 
 
+MORE_THAN_ANY_REQUEST = 1_000_000_000_000
+"""Tokens that a window of 0 holds, for whoever compares or takes a share; it is never shown."""
+
+
+def capacity(window: int) -> int:
+    """Return the tokens that a window holds; a window of 0 has no limit."""
+    return window or MORE_THAN_ANY_REQUEST
+
+
 class ModelInfo(Value):
     """What is known about a model: its limits, price and abilities."""
 
     ref: ModelRef
     window: int
-    """Tokens of context, input and output together."""
+    """Tokens of context, input and output together; 0 where no limit is known or wanted."""
     window_assumed: bool = False
     """The window is our default because nobody knows the model."""
     input_limit: int | None = None
@@ -60,6 +69,11 @@ class ModelInfo(Value):
     reasoning: bool = False
     caching: bool = False
     api_base: str | None = None
+
+    @property
+    def capacity(self) -> int:
+        """The tokens that the window holds, also where it has no limit."""
+        return capacity(self.window)
 
 
 class Usage(Value):

@@ -714,6 +714,14 @@ export interface Compact {
    * What the summary keeps above all.
    */
   focus?: string;
+  /**
+   * Writes this one summary.
+   */
+  model?: string;
+  /**
+   * The agent goes on by itself after it.
+   */
+  auto: boolean;
 }
 /**
  * What a compaction keeps word for word, and how often it is tried.
@@ -759,6 +767,11 @@ export interface CompactionPart {
    * What the person wants the summary to keep above all.
    */
   focus?: string;
+  model?: ModelRef;
+  /**
+   * The person wants the work to go on after the summary, as it does after one made by itself.
+   */
+  goes_on: boolean;
 }
 /**
  * One message of a request, by reference.
@@ -835,6 +848,9 @@ export interface Facts {
    * Real over estimated tokens, from the usage the provider reported.
    */
   calibration: number;
+  /**
+   * 0 where the model has no limit.
+   */
   window: number;
   reserve: number;
   /**
@@ -913,6 +929,9 @@ export interface Filling {
   kinds: {
     [k: string]: number;
   };
+  /**
+   * 0 where the model has no limit.
+   */
   window: number;
   reserve: number;
   /**
@@ -1244,6 +1263,9 @@ export interface StepFinishPart {
    * What the context held at this request, as the provider counted it.
    */
   context_tokens?: number;
+  /**
+   * Of the model that answered; 0 where it has no limit.
+   */
   window?: number;
 }
 /**
@@ -1409,7 +1431,7 @@ export interface MessageUpdated {
 export interface ModelInfo {
   ref: ModelRef;
   /**
-   * Tokens of context, input and output together.
+   * Tokens of context, input and output together; 0 where no limit is known or wanted.
    */
   window: number;
   /**
@@ -1850,6 +1872,10 @@ export interface SessionInfo {
   metadata?: {
     [k: string]: unknown;
   };
+  /**
+   * Models of whose small window a person was told here.
+   */
+  warned_of: string[];
 }
 /**
  * Moments of a session, in milliseconds since 1970.

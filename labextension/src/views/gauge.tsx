@@ -20,6 +20,7 @@ export type Kind = (typeof KINDS)[number];
 
 export interface IGaugeProps {
   used: number;
+  /** Tokens; 0 where the model has no limit, and then there is no bar. */
   window: number;
   /** Tokens by kind, where they are known; else the bar has one colour. */
   kinds?: Partial<Record<Kind, number>>;
@@ -31,7 +32,7 @@ export interface IGaugeProps {
   silent?: boolean;
 }
 
-/** Draws the bar and says its number. */
+/** Draws the bar and says its number; without a limit there is only the number. */
 export function Gauge({
   used,
   window,
@@ -42,7 +43,11 @@ export function Gauge({
 }: IGaugeProps) {
   const { words } = useHost();
   if (window <= 0) {
-    return null;
+    return (
+      <span className="plm-Gauge">
+        <span>{label ?? words.__('%1 tokens', short(used))}</span>
+      </span>
+    );
   }
   const share = Math.min(1, used / window);
   const percent = Math.round(share * 100);

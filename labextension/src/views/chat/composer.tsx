@@ -235,7 +235,9 @@ function Answering({
           value={chosen.model ?? (kept || (choices?.model ?? ''))}
           options={(choices?.models ?? []).map(({ id, window, because }) => ({
             value: id,
-            about: words.__('%1 tokens · %2', window, because)
+            about: /^\d/.test(window)
+              ? words.__('%1 tokens · %2', window, because)
+              : words.__('%1 · %2', window, because)
           }))}
           free
           onChoose={name => {

@@ -24,7 +24,10 @@ export function Window({ transcript }: { transcript: ITranscript }) {
   }
   const price = spent(transcript.session, words);
   const { used, window } = now;
-  const share = words.__('%1 / %2', short(used), short(window));
+  const share =
+    window > 0
+      ? words.__('%1 / %2', short(used), short(window))
+      : words.__('%1 tokens', short(used));
   const open = near || pinned;
   return (
     <div
@@ -57,12 +60,20 @@ export function Window({ transcript }: { transcript: ITranscript }) {
         className="plm-Panel-window"
         aria-expanded={open}
         aria-controls={open ? table : undefined}
-        aria-label={words.__(
-          'Context window: %1 of %2 tokens. Cost: %3. What it holds',
-          short(used),
-          short(window),
-          price
-        )}
+        aria-label={
+          window > 0
+            ? words.__(
+                'Context window: %1 of %2 tokens. Cost: %3. What it holds',
+                short(used),
+                short(window),
+                price
+              )
+            : words.__(
+                'Context: %1 tokens, no limit. Cost: %2. What it holds',
+                short(used),
+                price
+              )
+        }
         onClick={() => {
           setPinned(!pinned);
         }}
@@ -127,12 +138,20 @@ function Holdings({
     ...(held.length > 0
       ? held
       : [['all' as const, words.__('Used'), used] as const]),
-    ['reserve' as const, words.__('Kept for the answer'), reserve] as const,
-    [
-      'free' as const,
-      words.__('Free'),
-      Math.max(0, window - used - reserve)
-    ] as const
+    ...(window > 0
+      ? [
+          [
+            'reserve' as const,
+            words.__('Kept for the answer'),
+            reserve
+          ] as const,
+          [
+            'free' as const,
+            words.__('Free'),
+            Math.max(0, window - used - reserve)
+          ] as const
+        ]
+      : [])
   ];
   return (
     <div className="plm-Holdings" id={id}>
@@ -152,7 +171,9 @@ function Holdings({
                 {name}
               </th>
               <td>{count(tokens)}</td>
-              <td>{words.__('%1 %', percent(tokens / window))}</td>
+              {window > 0 && (
+                <td>{words.__('%1 %', percent(tokens / window))}</td>
+              )}
             </tr>
           ))}
         </tbody>

@@ -1,0 +1,26 @@
+"""Tell a person who prompts that a model's window is small: once in a session for each model.
+
+The sentence is a notice in the answer to a prompt, so that cell and panel show it; no model sees it, and a
+summary never holds it. That it was told stands on the session, which outlives a reload and a compaction.
+"""
+
+from palimpsest.context.guard import warning
+from palimpsest.loop.stage import Setup, Stage
+from palimpsest.transcript.events import PartUpdated, SessionUpdated
+from palimpsest.transcript.messages import AssistantMessage
+from palimpsest.transcript.notices import notice
+
+WINDOW = "window"
+
+
+def tell_of_window(stage: Stage, setup: Setup, message: AssistantMessage) -> None:
+    """Write into an answer what a person should know of the model's window; mostly nothing."""
+    session, model = stage.log.state.session, setup.info.ref.id
+    words = warning(setup.info, setup.policy.guard)
+    if words is None or session is None or model in session.warned_of:
+        return
+    if session.parent_id is not None:  # the engine prompts there
+        return
+    part = notice(stage.ids.new("prt"), message.session_id, message.id, WINDOW, words)
+    told = session.model_copy(update={"warned_of": (*session.warned_of, model)})
+    stage.write(PartUpdated(part=part), SessionUpdated(session=told))
