@@ -272,3 +272,18 @@ def test_a_command_answers_where_somebody_types(hands: Hands) -> None:
 
     assert "x = 6 * 7" in question
     assert "It is 42." in hands.kernel.finish(cell).story()
+
+
+def test_a_page_shows_a_picture_that_lies_beside_the_log(hands: Hands) -> None:
+    hands.begin("says('A square.')")
+    hands.cell(
+        "from tests.session.test_prompt_attachments import png\n"
+        "answer = now().start('What is it?', files=[png(300)]).result()"
+    )
+    (file,) = [p for p in hands.picture()["messages"][0]["parts"] if p["type"] == "file"]
+
+    shown = hands.sends(type="picture", url=file["url"])["picture"]
+
+    assert file["url"].startswith("blob:")
+    assert shown.startswith("data:image/png;base64,")
+    assert len(shown) > 300 * 300 * 3

@@ -9,12 +9,14 @@ import pytest
 
 from palimpsest import __version__
 from palimpsest.public import Session
+from palimpsest.store.opencode import info_json, part_json, read_info, read_part
 from palimpsest.testing import (
     ModelAnswer,
     ScriptedModel,
     calls,
     fails,
     isolated_session,
+    overflows,
     says,
     thinks,
 )
@@ -468,3 +470,51 @@ def test_a_compaction_says_who_asked_for_it_and_for_what(tmp_path: Path) -> None
     summary = log.message("assistant", -1)
     assert (summary["summary"], summary["agent"]) == (True, "compaction")
     assert summary["parent_id"] == part["message_id"]
+
+
+def test_a_compaction_says_what_made_it_and_what_stays_word_for_word(tmp_path: Path) -> None:
+    long = says("The mean is 43.92. " * 4_000)
+    answers = (long, says("Yes."), overflows(), says(SUMMARY), says("Done."))
+    with isolated_session(ScriptedModel(*answers), folder=tmp_path, settings=SETTINGS) as session:
+        session.prompt("What is the mean?")
+        session.prompt("Sure?")
+        session.prompt("And now?")
+
+    log = Log(tmp_path, session.id)
+    part = log.part("compaction")
+    assert (part["auto"], part["overflow"]) == (True, True)
+    assert part["tail_start_id"] in [log.message("user", 1)["id"], log.message("user", 2)["id"]]
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"type": "snapshot", "snapshot": "abc"},
+        {
+            "type": "file",
+            "mime": "text/plain",
+            "url": "data:text/plain,one",
+            "source": {"type": "file", "path": "a.py", "text": {"value": "@a.py", "start": 0}},
+        },
+    ],
+    ids=["snapshot", "source of a file"],
+)
+def test_a_part_of_an_import_keeps_what_only_others_write(given: Fields) -> None:
+    part = read_part({"id": "prt_1", **given}, "ses_1", "msg_1")
+
+    kept = type(part).model_validate_json(part.model_dump_json())
+    assert {name: part_json(kept)[name] for name in given} == given
+
+
+def test_a_message_of_an_import_keeps_what_only_others_write() -> None:
+    both = {"sessionID": "ses_1", "time": {"created": 1}, "agent": "build"}
+    model = {"providerID": "scripted", "modelID": "model"}
+    asked = {"id": "msg_1", "role": "user", "model": model, "format": {"type": "json_schema"}}
+    path = {"cwd": "/", "root": "/"}
+    answered = {"id": "msg_2", "role": "assistant", "parentID": "msg_1", "path": path, **model}
+
+    user = read_info({**both, **asked}, "ses_1")
+    answer = read_info({**both, **answered, "structured": {"mean": 43.92}}, "ses_1")
+
+    assert info_json(user)["format"] == {"type": "json_schema"}
+    assert info_json(answer)["structured"] == {"mean": 43.92}
