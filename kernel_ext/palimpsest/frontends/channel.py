@@ -353,7 +353,8 @@ class Channel:
             parent=command.parent,
             permission=command.permission,
         )
-        self.adopt(session)
+        if command.parent is None:
+            self.adopt(session)
         self._publish(OutcomeNotice(id=command.id, session=head_of(session)))
 
     async def _rename(self, command: Rename) -> None:
