@@ -143,6 +143,16 @@ class Session:
         kept = self._live.snapshot().session
         return kept.title if kept is not None else ""
 
+    @property
+    def summary(self) -> str:
+        """What was done in it so far, in words; empty unless the setting ``turn_summaries`` has them noted.
+
+        >>> session.summary
+        ''
+        """
+        kept = self._live.snapshot().session
+        return kept.about if kept is not None else ""
+
     def prompt(self, text: str, **options: Unpack[PromptWords]) -> Answer:
         """Send a prompt and wait for its answer; a keyboard interrupt stops the turn.
 

@@ -86,7 +86,9 @@ class Runner:
         stage: Callable[[Run], Stage],
         resolve: Callable[[dict[str, Any]], tuple[str, ModelRef]],
         recovery: Callable[[], RecoveryPolicy] = RecoveryPolicy,
+        ended: Callable[[Stage], None] = lambda _stage: None,
     ) -> None:
+        """``ended`` is told of each run that did not break, after its prompts were answered."""
         self._session_id = session_id
         self._log = log
         self._ids = ids
@@ -94,6 +96,7 @@ class Runner:
         self._stage = stage
         self._resolve = resolve
         self._recovery = recovery
+        self._ended = ended
         self.compactions = CompactionState()
         """Who waits for a compaction asks this."""
         self._waiting: dict[str, asyncio.Future[Answer]] = {}
@@ -344,6 +347,13 @@ class Runner:
             for prompt_id, message_id in run.delivered.items():
                 answer = self._collect(run, message_id, problem)
                 self._answer(prompt_id, _unkept(answer, unwritten) if unwritten else answer)
+        if stage is not None and problem is None and not self._is_compaction(run):
+            self._ended(stage)
+
+    def _is_compaction(self, run: Run) -> bool:
+        """Tell whether a run only wrote a summary that somebody asked for."""
+        delivered = (self._log.state.message(one) for one in run.delivered.values())
+        return any(one is not None and marker(one) is not None for one in delivered)
 
     def _end(self, run: Run, stage: Stage, guard: StoppedBy | None) -> None:
         """Journal why the turn ended; who stopped it says so, unless it had ended before.

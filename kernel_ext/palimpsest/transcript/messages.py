@@ -42,6 +42,7 @@ class UserMessage(Value):
     tools: dict[str, bool] | None = None
     """Tools switched on or off for this turn."""
     summary: dict[str, Any] | None = None
+    """What its turn did: ``diffs`` of files, and ``title`` and ``body`` in words, where a model noted them."""
     format: dict[str, Any] | None = None
     origin: Origin | None = None
     max_steps: int | None = None

@@ -1056,6 +1056,9 @@ export interface UserMessage {
   tools?: {
     [k: string]: boolean;
   };
+  /**
+   * What its turn did: ``diffs`` of files, and ``title`` and ``body`` in words, where a model noted them.
+   */
   summary?: {
     [k: string]: unknown;
   };
@@ -1492,6 +1495,10 @@ export interface SessionRow {
   parent?: string;
   forked?: boolean;
   shared?: boolean;
+  /**
+   * The beginning of what a model noted of it.
+   */
+  about?: string;
 }
 /**
  * A setting, its value in words, and where that came from.
@@ -1780,6 +1787,10 @@ export interface SessionInfo {
   revert?: {
     [k: string]: unknown;
   };
+  /**
+   * What it did: counts of its changes (``additions``, ``deletions``, ``files``), and ``body`` in words, which
+   * tells it up to the turn of ``message_id``.
+   */
   summary?: {
     [k: string]: unknown;
   };
@@ -2250,11 +2261,15 @@ export interface StepRequest {
    * ``req_...``
    */
   id: string;
-  purpose: 'step' | 'title' | 'compaction' | 'subagent';
+  purpose: 'step' | 'title' | 'turn-summary' | 'compaction' | 'subagent';
   /**
    * The assistant message that this request fills.
    */
   message_id?: string;
+  /**
+   * The prompts whose turns a request for a turn summary tells, oldest first; it asks about the last.
+   */
+  turns: string[];
   model: ModelInfo;
   /**
    * As handed to the adapter: temperature, max_tokens, reasoning_effort, tool_choice.

@@ -28,7 +28,13 @@ from palimpsest.model.rehearsal.finding import paths_in
 from palimpsest.model.rehearsal.intents import Intent, plan_for, read_intent
 from palimpsest.model.rehearsal.outputs import span
 from palimpsest.model.rehearsal.prompt import ParsedPrompt
-from palimpsest.model.rehearsal.scribe import is_compaction, is_title, summary_of, title_of
+from palimpsest.model.rehearsal.scribe import (
+    is_compaction,
+    is_title,
+    summary_of,
+    title_of,
+    turn_summary_of,
+)
 from palimpsest.model.rehearsal.spec import Spec
 from palimpsest.model.rehearsal.tables import parse_variables
 from palimpsest.model.rehearsal.talk import NOTICE, NOTICE_MARK, known_names, open_question
@@ -58,6 +64,8 @@ def reply(
     conversation = read_conversation(messages)
     if purpose == "title" or is_title(conversation):
         return RehearsalReply(text=title_of(conversation))
+    if purpose == "turn-summary":
+        return RehearsalReply(text=turn_summary_of(conversation))
     if purpose == "compaction" or is_compaction(conversation):
         return RehearsalReply(text=summary_of(conversation))
     offered = {tool.name: tool for tool in tools}
