@@ -159,7 +159,7 @@ class Session:
         For scripts: no kernel runs the agent's Python, and questions are put at the terminal. Without
         one they get a recorded no, but that ``yes=True`` answers those for permission; a program
         that answers by itself uses ``start`` and ``reply``. Options are those of
-        ``PromptOptions``: model, variant, agent, system, tools, files, max_steps, yes.
+        ``PromptOptions``: model, variant, agent, system, tools, files, format, max_steps, yes.
 
         >>> answer = session.prompt("Which files are there?", yes=True)
         >>> answer.error is None, answer.steps > 0

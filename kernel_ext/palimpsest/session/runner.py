@@ -32,6 +32,7 @@ from palimpsest.session.answers import (
     text_of,
 )
 from palimpsest.session.api import Answer, PromptOptions
+from palimpsest.session.prompt_format import journaled_format
 from palimpsest.session.run import Run
 from palimpsest.transcript.errors import (
     Aborted,
@@ -413,6 +414,7 @@ class Runner:
             model=model,
             system=prompt.options.get("system"),
             tools=switches(prompt.options.get("tools")),
+            format=journaled_format(prompt.options) or self._format_of(run),
             origin=prompt.origin,
             max_steps=prompt.options.get("max_steps"),
             joins=True if run.delivered else None,
@@ -442,6 +444,11 @@ class Runner:
             *(PartUpdated(part=one) for one in files),
             sync=True,
         )
+
+    def _format_of(self, run: Run) -> dict[str, Any] | None:
+        """Return the form that a turn's answer must have; what is said into the turn does not lift it."""
+        began = self._log.state.message(next(iter(run.delivered.values()), ""))
+        return began.info.format if began and isinstance(began.info, UserMessage) else None
 
     def _answer(self, prompt_id: str, answer: Answer) -> None:
         future = self._waiting.pop(prompt_id, None)

@@ -154,5 +154,6 @@ def _answer_of(turn: Messages) -> str:
         info = message.info
         if isinstance(info, AssistantMessage) and not info.summary:
             said = any(isinstance(one, TextPart) and one.text.strip() for one in message.parts)
-            return message.id if said and info.error is None else ""
+            answered = said or info.structured is not None
+            return message.id if answered and info.error is None else ""
     return ""

@@ -39,6 +39,7 @@ ERROR_NAMES = {
     "context-overflow": "ContextOverflowError",
     "api": "APIError",
     "content-filter": "ContentFilterError",
+    "structured-output": "StructuredOutputError",
 }
 ERROR_TYPES = {name: kind for kind, name in ERROR_NAMES.items()}
 ERROR_FIELDS = {

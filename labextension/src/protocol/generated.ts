@@ -3,7 +3,14 @@
  */
 
 export type ErrorValue =
-  AbortedError | ApiError | AuthError | ContentFilterError | ContextOverflowError | OutputLengthError | UnknownError;
+  | AbortedError
+  | ApiError
+  | AuthError
+  | ContentFilterError
+  | ContextOverflowError
+  | OutputLengthError
+  | StructuredOutputError
+  | UnknownError;
 export type Status = Busy | Idle | Retrying;
 export type MessageInfo = AssistantMessage | UserMessage;
 export type Part =
@@ -253,7 +260,12 @@ export interface AssistantMessage {
    * ``stop``, ``tool-calls``, ``length``, ``content-filter``, ``error``, ``unknown``, or None while it runs.
    */
   finish?: string;
-  structured: unknown;
+  /**
+   * The answer in the form that the prompt's ``format`` asked for.
+   */
+  structured: {
+    [k: string]: unknown;
+  };
   /**
    * Why the turn ended, in its last answer (``transcript.stops``); None in the others and in older logs.
    */
@@ -320,6 +332,17 @@ export interface ContextOverflowError {
 export interface OutputLengthError {
   type: 'output-length';
   message: string;
+}
+/**
+ * The turn ended without the answer in the form that its prompt asked for.
+ */
+export interface StructuredOutputError {
+  type: 'structured-output';
+  message: string;
+  /**
+   * How often the model was asked for it again.
+   */
+  retries: number;
 }
 /**
  * Anything else; the message is all there is.
@@ -1062,6 +1085,9 @@ export interface UserMessage {
   summary?: {
     [k: string]: unknown;
   };
+  /**
+   * The form that the answer must have: ``type`` (``json_schema``), ``schema`` and ``retryCount``.
+   */
   format?: {
     [k: string]: unknown;
   };
