@@ -180,6 +180,7 @@ class App:
             max_steps=None if limited else config.max_steps,
             most_steps=config.max_steps if limited else None,
             titles=config.titles,
+            turn_summaries=config.turn_summaries,
             share=config.share,
             small_model=functools.partial(
                 small_model,

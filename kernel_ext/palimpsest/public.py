@@ -143,13 +143,23 @@ class Session:
         kept = self._live.snapshot().session
         return kept.title if kept is not None else ""
 
+    @property
+    def summary(self) -> str:
+        """What was done in it so far, in words; empty unless the setting ``turn_summaries`` has them noted.
+
+        >>> session.summary
+        ''
+        """
+        kept = self._live.snapshot().session
+        return kept.about if kept is not None else ""
+
     def prompt(self, text: str, **options: Unpack[PromptWords]) -> Answer:
         """Send a prompt and wait for its answer; a keyboard interrupt stops the turn.
 
         For scripts: no kernel runs the agent's Python, and questions are put at the terminal. Without
         one they get a recorded no, but that ``yes=True`` answers those for permission; a program
         that answers by itself uses ``start`` and ``reply``. Options are those of
-        ``PromptOptions``: model, variant, agent, system, tools, files, max_steps, yes.
+        ``PromptOptions``: model, variant, agent, system, tools, files, format, max_steps, yes.
 
         >>> answer = session.prompt("Which files are there?", yes=True)
         >>> answer.error is None, answer.steps > 0

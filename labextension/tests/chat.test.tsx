@@ -379,6 +379,22 @@ describe('the list of sessions', () => {
     return more;
   }
 
+  it('says what a session is about where that was noted', async () => {
+    const rows = ROWS.map((row, at) =>
+      at === 0 ? { ...row, about: 'The penguins were counted.' } : row
+    );
+    await listed({
+      sessions: vi.fn(() => Promise.resolve({ rows, total: 2 }))
+    });
+
+    const [noted, plain] = ['Title s1', 'Title s2'].map(title =>
+      screen.getByTitle(title)
+    );
+    expect(noted?.textContent).toContain('The penguins were counted.');
+    expect(noted?.querySelectorAll('span')).toHaveLength(3);
+    expect(plain?.querySelectorAll('span')).toHaveLength(2);
+  });
+
   it('is searched while a person writes, and says how many were found', async () => {
     const { sessions } = await listed();
     expect(screen.getByText('2 sessions')).toBeTruthy();

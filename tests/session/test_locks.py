@@ -208,7 +208,7 @@ OTHER_WAYS = {
 """Settings that something else than settings could change; each has a test below."""
 
 ONLY_SETTINGS = {
-    "titles", "models", "context_tokens", "dm_history_limit", "dms", "subagent_depth", "mcp", "share",
+    "titles", "turn_summaries", "models", "context_tokens", "dm_history_limit", "dms", "subagent_depth", "mcp", "share",
     "snapshot", "on_failure", "variables",
 }  # fmt: skip
 """Settings that nothing but settings can change."""

@@ -13,11 +13,13 @@ from palimpsest.context.estimate import Count
 from palimpsest.context.projection import PROJECTION_VERSION, Flatten, Projection, project
 from palimpsest.context.summary import project_summary
 from palimpsest.context.title import project_title
+from palimpsest.context.turn_summary import project_turn_summary
 from palimpsest.context.view import View
 from palimpsest.transcript.decisions import Facts, StepRequest
 from palimpsest.transcript.flat import FlatMessage
 from palimpsest.transcript.messages import AssistantMessage, Messages
 from palimpsest.transcript.policies import Policy
+from palimpsest.transcript.sessions import SessionInfo
 from palimpsest.transcript.values import ModelInfo, ToolSpec
 
 
@@ -40,6 +42,10 @@ class Basis:
     """The marker whose summary the request asks for; empty for other requests."""
     title: bool = False
     """The request asks for the session's title."""
+    turns: tuple[str, ...] = ()
+    """The turns that a request for a turn summary tells; empty for other requests."""
+    before: str = ""
+    """What such a request says of the session before."""
     older: int = 0
     """Messages that were left in the log, since a summary covers them."""
 
@@ -50,6 +56,14 @@ def projected(
     """Return the request; the others are handed on to ``project``."""
     if basis.title:
         return project_title(basis.view, system=basis.system, count=basis.count)
+    if basis.turns:
+        return project_turn_summary(
+            basis.view,
+            turns=basis.turns,
+            before=basis.before,
+            system=basis.system,
+            count=basis.count,
+        )
     if basis.marker_id:
         return project_summary(
             basis.view,
@@ -78,10 +92,11 @@ def recorded(
     read: Callable[[str], bytes],
     counter: Callable[[str], Count],
     session_id: str,
+    session: SessionInfo | None = None,
 ) -> Basis:
     """Return what a recorded request was made from; ``read`` gives blobs by their hash.
 
-    ``view`` is of the session as it was when the request was recorded.
+    ``view`` and ``session`` are as the session was when the request was recorded.
     """
     policy = record.policy or Policy()
     if record.policy_blob is not None:
@@ -101,6 +116,8 @@ def recorded(
         version=record.projection,
         marker_id=_marker_of(record, view.messages),
         title=record.purpose == "title",
+        turns=record.turns,
+        before=session.about if session is not None else "",
     )
 
 

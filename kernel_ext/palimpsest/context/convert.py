@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, assert_never
 
 from palimpsest.context.media import is_media, takes_in_results
-from palimpsest.transcript.errors import AbortedError
+from palimpsest.transcript.errors import AbortedError, StructuredOutputError
 from palimpsest.transcript.flat import (
     Block,
     CallBlock,
@@ -153,7 +153,7 @@ def left_by_attempt(part: Part) -> bool:
 
 
 def _kept_though_failed(info: AssistantMessage, parts: list[Part]) -> bool:
-    if not isinstance(info.error, AbortedError):
+    if not isinstance(info.error, AbortedError | StructuredOutputError):
         return False
     return any(not isinstance(part, StepStartPart | ReasoningPart) for part in parts)
 

@@ -36,7 +36,7 @@ def real_prompts(messages: Messages) -> tuple[Message, ...]:
 def project_title(view: View, *, system: tuple[str, ...], count: Count) -> Projection:
     """Project a session to the request that asks for its title."""
     first = real_prompts(view.messages)[:1]
-    told = _shortened("\n\n".join(_words(first[0]))) if first else ""
+    told = shortened("\n\n".join(_words(first[0]))) if first else ""
     text = f"{ASKING}\n\n<conversation>\n{told}\n</conversation>"
     asked = FlatMessage(role="user", blocks=(TextBlock(text=text),))
     everything = (*head(system), asked)
@@ -61,8 +61,9 @@ def _text(part: Part) -> str:
             return ""
 
 
-def _shortened(text: str) -> str:
-    if len(text) <= MOST_CHARS:
+def shortened(text: str, most: int = MOST_CHARS) -> str:
+    """Return a text without its middle where it has more characters than ``most``."""
+    if len(text) <= most:
         return text
-    half = MOST_CHARS // 2
+    half = most // 2
     return f"{text[:half]}\n[...]\n{text[-half:]}"

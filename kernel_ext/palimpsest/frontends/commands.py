@@ -112,9 +112,11 @@ class Commands:
     def _status(self, _argument: str, place: CellPlace) -> Text:
         session = self._current(place)
         picture = session.snapshot()
+        about = picture.session.about if picture.session else ""
         rows = [
             ("session", f"{session.id}{' (read-only)' if session.read_only else ''}"),
             ("title", picture.session.title if picture.session else ""),
+            *((("about", about),) if about else ()),
             ("state", _state(picture)),
             ("model", _model(picture) or self._default_model()),
             ("messages", count(len(picture.messages))),

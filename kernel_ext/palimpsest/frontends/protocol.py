@@ -519,6 +519,8 @@ class SessionRow(Value):
     """The session whose ``task`` call began it."""
     forked: bool | None = None
     shared: bool | None = None
+    about: str | None = None
+    """The beginning of what a model noted of it."""
 
 
 class ModelChoice(Value):

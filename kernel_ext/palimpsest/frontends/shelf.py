@@ -19,6 +19,8 @@ Said = list[str | PolicySection]
 """Sentences and tables, in order."""
 
 HEAD = ("session", "title", "notebook", "last used", "messages")
+SHOWN_CHARS = 80
+"""Of what a model noted of a session, in the list."""
 WHICH = "Which session? Write %agent {name} ID; %agent sessions lists them."
 
 
@@ -101,7 +103,7 @@ class Shelf:
         found = self._done(self._services.workspace.children(session_id))
         if not found:
             return ["No task of this session began one of its own."]
-        return [PolicySection("", HEAD, [row_of(one, "") for one in found])]
+        return [table_of(found, "")]
 
     def _known(self, place: CellPlace) -> KernelSession | None:
         services = self._services
@@ -148,7 +150,7 @@ def list_words(found: Page, query: Query, current: str) -> Said:
     """Word a page of the session list."""
     if not found.sessions:
         return [_nothing(found, query)]
-    said: Said = [PolicySection("", HEAD, [row_of(one, current) for one in found.sessions])]
+    said: Said = [table_of(found.sessions, current)]
     last = found.first + len(found.sessions) - 1
     if found.total > len(found.sessions):
         about = "about " if found.unread else ""
@@ -174,6 +176,21 @@ def _nothing(found: Page, query: Query) -> str:
     if query.words:
         return f"No session holds {query.words!r} in its title, its notebook or its prompts."
     return "No session was put away." if query.archived else "There is no session yet."
+
+
+def table_of(listed: Sequence[SessionSummary], current: str) -> PolicySection:
+    """Return sessions as a table; where turn summaries are noted, it says what each is about."""
+    rows = [row_of(one, current) for one in listed]
+    if not any(one.about for one in listed):
+        return PolicySection("", HEAD, rows)
+    told = [_beginning(one.about) for one in listed]
+    return PolicySection(
+        "", (*HEAD, "about"), [(*row, words) for row, words in zip(rows, told, strict=True)]
+    )
+
+
+def _beginning(text: str) -> str:
+    return text if len(text) <= SHOWN_CHARS else f"{text[: SHOWN_CHARS - 1].rstrip()}…"
 
 
 def row_of(one: SessionSummary, current: str) -> tuple[str, ...]:

@@ -97,4 +97,5 @@ def row_of(one: SessionSummary) -> SessionRow:
         parent=one.parent_id,
         forked=one.forked_from is not None or None,
         shared=one.shared or None,
+        about=one.about or None,
     )

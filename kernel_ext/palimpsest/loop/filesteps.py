@@ -9,7 +9,7 @@ import asyncio
 from collections.abc import Iterable
 from typing import Any
 
-from palimpsest.context.fold import marker
+from palimpsest.context.prompted_turns import begins_turn, newest_turn
 from palimpsest.loop.files import Files
 from palimpsest.loop.stage import Stage
 from palimpsest.processor.processor import Processor
@@ -22,7 +22,7 @@ from palimpsest.transcript.events import (
     SessionDiff,
     SessionUpdated,
 )
-from palimpsest.transcript.messages import Message, Messages, UserMessage
+from palimpsest.transcript.messages import Message, UserMessage
 from palimpsest.transcript.parts import PatchPart, SnapshotPart
 from palimpsest.transcript.reverts import FileDiff
 
@@ -125,13 +125,14 @@ async def _tell(
         found = await asyncio.to_thread(net_diffs, files.snapshots, patches)
     except NotFound:
         return
+    whole = await asyncio.to_thread(merged, files.snapshots, stage.log.state.diff, found)
+    # Looked at only now: what others write into the summary meanwhile stays.
     message = stage.log.state.message(message_id)
     if message is None or not isinstance(message.info, UserMessage):
         return  # it was removed meanwhile
     told = [one.model_dump(mode="json", exclude_none=True) for one in shortened(found)]
     summary = {**(message.info.summary or {}), "diffs": told}
     info = message.info.model_copy(update={"summary": summary})
-    whole = await asyncio.to_thread(merged, files.snapshots, stage.log.state.diff, found)
     stage.write(MessageUpdated(info=info))
     tell_session(stage.log, whole)
 
@@ -142,27 +143,12 @@ def tell_session(log: Any, whole: tuple[dict[str, Any], ...]) -> None:
     session = log.state.session
     if session is not None:
         totals = {
+            **(session.summary or {}),
             "additions": sum(one.get("additions", 0) for one in whole),
             "deletions": sum(one.get("deletions", 0) for one in whole),
             "files": len(whole),
         }
         log.append(SessionUpdated(session=session.model_copy(update={"summary": totals})))
-
-
-def newest_turn(messages: Messages) -> Messages:
-    """Return the newest prompt of a person that began a turn, and all that follows."""
-    for at in range(len(messages) - 1, -1, -1):
-        if begins_turn(messages[at]):
-            return messages[at:]
-    return ()
-
-
-def begins_turn(message: Message) -> bool:
-    """Tell whether a message is a person's prompt that was not said into a turn."""
-    info = message.info
-    if not isinstance(info, UserMessage) or marker(message) is not None or info.joins:
-        return False
-    return info.origin is None or info.origin.kind != "engine"
 
 
 def patches_of(messages: Iterable[Message]) -> tuple[PatchPart, ...]:

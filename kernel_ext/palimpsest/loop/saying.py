@@ -25,6 +25,7 @@ def engine_message(stage: Stage, user: UserMessage) -> UserMessage:
         model=user.model,
         system=user.system,
         tools=user.tools,
+        format=user.format,
         max_steps=user.max_steps,
         origin=Origin(kind="engine"),
     )

@@ -135,6 +135,8 @@ class Setup:
     """The system prompt of who writes summaries, where somebody wrote another than ours."""
     parameters: Mapping[str, Any] = field(default_factory=dict)
     """What the agent asks of every request, such as a temperature."""
+    retries: int | None = None
+    """How often an answer in words is asked for in the form that the prompt wants; None where it wants none."""
 
 
 @dataclass(slots=True)

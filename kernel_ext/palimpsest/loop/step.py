@@ -16,6 +16,7 @@ from palimpsest.loop.request import Assembled
 from palimpsest.loop.room import Room
 from palimpsest.loop.spending import add_to_session
 from palimpsest.loop.stage import Setup, Stage
+from palimpsest.loop.structured import choice, may_run, take_answer
 from palimpsest.loop.timed_interview import TimedInterview
 from palimpsest.loop.window_notice import tell_of_window
 from palimpsest.model.model import StepFinished, ToolCalled
@@ -142,7 +143,7 @@ async def _run_request(
         return "full" if error.compaction_failed else "overflow"
     if processor.circle is not None:
         return "circle"
-    if error is not None or last:
+    if error is not None or last or processor.message.structured is not None:
         return "stop"
     if processor.rejected:
         return "rejected"
@@ -199,9 +200,10 @@ def _parameters(setup: Setup, user: UserMessage, *, last: bool) -> dict[str, Any
     parameters: dict[str, Any] = dict(setup.parameters)
     if user.model.variant:
         parameters["reasoning_effort"] = user.model.variant
-    if last and setup.specs:
+    chosen = choice(setup, user, last=last)
+    if chosen is not None:
         # The tools stay listed, since some providers refuse a history of calls without them.
-        parameters["tool_choice"] = "none"
+        parameters["tool_choice"] = chosen
     return parameters
 
 
@@ -217,14 +219,16 @@ async def _finish(
     """Run the tools, close the step, and say whether the answer as a whole is an error."""
     processor.reported(finished)
     calls = processor.take_calls()
+    running = may_run(calls, setup, last=last)
     error: ErrorValue | None = None
     if finished.reason == "length" and (calls or not _said_something(stage, processor)):
         error = OutputLengthError()
     elif finished.reason == "content-filter":
         error = ContentFilterError()
-    elif calls and not last:
+    elif running:
         await files.before_tools()
-        await _run(stage, setup, processor, calls)
+        await _run(stage, setup, processor, running)
+        take_answer(setup, processor, running)
     elif not calls and not _said_something(stage, processor) and _alone(stage, processor):
         error = UnknownError(message=NOTHING, explained=True)
     await files.end()

@@ -13,6 +13,7 @@ from palimpsest.loop.room import Room, prune_after_turn
 from palimpsest.loop.saying import refuse
 from palimpsest.loop.stage import Setup, Stage
 from palimpsest.loop.step import StepResult, run_step
+from palimpsest.loop.structured import ask_again, refuse_unstructured, say_last
 from palimpsest.loop.subtask import pending, run_subtasks
 from palimpsest.loop.turn_end import refused_unasked
 from palimpsest.transcript.errors import (
@@ -55,6 +56,8 @@ async def run_turn(stage: Stage, *, again: bool = False) -> StoppedBy | None:
     if turn.setup is not None and _asked_a_model(stage.log.state.messages()[before:]):
         prune_after_turn(stage, turn.setup)
     await tell_changes(stage)
+    if turn.stopped_by != "rejected":
+        refuse_unstructured(stage, turn.setup, turn.asked)
     return turn.stopped_by
 
 
@@ -66,6 +69,8 @@ class Turn:
         """Of the newest step; None before the first."""
         self.stopped_by: StoppedBy | None = None
         """The guard that ended it; None where the last answer says itself how it ended."""
+        self.asked = 0
+        """How often it was asked for its answer in the form that the prompt wants."""
         self._stage = stage
         self._room = Room(stage)
         self._steps = 0
@@ -82,7 +87,10 @@ class Turn:
             messages = stage.log.state.messages()
             user = newest_user(messages)
             if user is None or (answered(messages, user) and not (again and self._steps == 0)):
-                return
+                if user is None or not ask_again(stage, self.setup, user, self.asked):
+                    return
+                self.asked += 1
+                continue
             try:
                 self.setup = setup = await stage.setup(user)
                 _check_window(setup)
@@ -125,7 +133,8 @@ class Turn:
         self._steps += 1
         last = self._steps >= setup.max_steps
         if last and self._steps > 1:
-            user = say_last_step(stage, setup, user)
+            say = say_last_step if setup.retries is None else say_last
+            user = say(stage, setup, user)
         result = await run_step(stage, setup, user, self._room, last=last)
         if result in ("overflow", "full"):
             helps = result == "overflow"
@@ -146,6 +155,8 @@ class Turn:
         if self._refused >= REFUSED_LIMIT:
             return self._guarded("rejected")
         error = getattr(newest.info, "error", None)
+        if error is None and getattr(newest.info, "structured", None) is not None:
+            return False
         if isinstance(error, ContextOverflowError):
             return self._guarded(self._too_long())
         if last and error is None and (self._steps > 1 or _wanted_more(newest)):
@@ -182,7 +193,7 @@ def answered(messages: Messages, user: UserMessage) -> bool:
         return False
     if newest.info.parent_id != user.id:
         return False
-    if newest.info.error is not None:
+    if newest.info.error is not None or newest.info.structured is not None:
         return True
     return newest.info.finish not in UNFINISHED and not _open_tools(newest)
 

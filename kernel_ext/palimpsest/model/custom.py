@@ -96,6 +96,6 @@ class StreamingHandler(Protocol):
             parameters: ``temperature``, ``max_tokens``, ``reasoning_effort``, ``tool_choice``,
                 and ``model``, the name after the provider.
             session_id: Tells sessions apart.
-            purpose: ``step``, ``title``, ``compaction`` or ``subagent``.
+            purpose: ``step``, ``title``, ``turn-summary``, ``compaction`` or ``subagent``.
         """
         ...

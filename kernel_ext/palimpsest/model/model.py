@@ -25,7 +25,7 @@ class ModelRequest:
     session_id: str | None = None
     """Lets the rehearsal model and prompt caches tell sessions apart."""
     purpose: str = "step"
-    """``step``, ``title``, ``compaction`` or ``subagent``."""
+    """``step``, ``title``, ``turn-summary``, ``compaction`` or ``subagent``."""
     refusals: Refusals = "union"
     """Which words of the provider mean that the request is too long; the session's policy says it."""
 

@@ -322,6 +322,10 @@ class Processor:
         reason = event.reason if event.reason in KNOWN_REASONS else "unknown"
         self._message(finish=reason, tokens=event.usage, cost=cost)
 
+    def answered(self, given: dict[str, Any]) -> None:
+        """Take what a call gave as the answer in the form that was asked for; it ends the turn."""
+        self._message(structured=given, finish="stop")
+
     def _step_finished(self, event: StepFinished) -> None:
         self._close_words()
         reason = event.reason if event.reason in KNOWN_REASONS else "unknown"

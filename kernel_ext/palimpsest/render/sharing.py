@@ -37,6 +37,8 @@ MOST_LINES = 24
 """A call with more lines begins closed: its row says what it was about."""
 
 ANSWER_LEVEL = 3
+MOST_SUMMARY = 2_000
+"""Characters of what was noted of a session."""
 ROOM_CHARS = 32
 """What is longer does not fit into 280 pixels, where it has to be scrolled; a page without scripts cannot measure."""
 CELL_CHARS = 3
@@ -54,6 +56,7 @@ _TODOS = {
 
 _RULES = """
 .about { color: var(--muted); font-size: 13px; margin: 8px 0 0; max-width: 68ch; }
+.summary { margin: 8px 0 0; max-width: 68ch; overflow-wrap: anywhere; }
 dl.facts { display: grid; grid-template-columns: repeat(auto-fill, minmax(180px, 1fr)); gap: 8px 20px;
   margin: 16px 0 0; padding: 12px 0; border: solid var(--line); border-width: 1px 0; }
 dl.facts dt { font-size: 12px; color: var(--muted); } dl.facts dd { margin: 0; color: var(--text);
@@ -142,6 +145,8 @@ class SharePageHead:
     title: str
     about: str
     """What this page is."""
+    summary: str = ""
+    """What was done in the session, where a model noted it."""
     facts: tuple[tuple[str, str], ...] = ()
     todos: tuple[Todo, ...] = ()
     prompts: Sequence[str] = ()
@@ -184,6 +189,8 @@ def _head(front: SharePageHead, scrub: Scrub) -> Iterator[str]:
         f"<div><dt>{_words(scrub(key))}</dt><dd>{_words(scrub(value))}</dd></div>"
         for key, value in front.facts
     )
+    if summary := one_line(scrub(front.summary), MOST_SUMMARY):
+        yield f'<p class="summary">{_words(summary)}</p>\n'
     yield f'<dl class="facts">{facts}</dl>\n</header>\n'
     if front.todos:
         yield _todos(front.todos, scrub)

@@ -153,6 +153,8 @@ def error_words(error: ErrorValue) -> tuple[str, str]:
             do = "Ask again in a moment." if error.retryable else "Ask again, or use another model."
         case "content-filter":
             do = "Say it differently, or use another model."
+        case "structured-output":
+            do = "Ask again, ask for a simpler form, or use another model."
         case "unknown":
             again = "Ask again; if it stays, %agent status shows where the record is."
             do = "" if error.explained else again

@@ -33,7 +33,7 @@ from palimpsest.review.steps import Compaction, Step
 from palimpsest.review.written import ReplayedRequest
 from palimpsest.store.state import State
 from palimpsest.store.store import Store
-from palimpsest.transcript.decisions import Decision, StepRequest
+from palimpsest.transcript.decisions import BESIDE, Decision, StepRequest
 from palimpsest.transcript.errors import ContextOverflowError
 from palimpsest.transcript.events import (
     DecisionMade,
@@ -324,7 +324,7 @@ class Walk:
 
     def _asked_aside(self, request: StepRequest) -> None:
         """Meet a request that is no step: one that would not have been made is passed over."""
-        if request.purpose == "title":
+        if request.purpose in BESIDE:
             return
         message = self._state.message(request.message_id or "")
         if request.purpose == "compaction" and (message is None or not self._aside):

@@ -83,7 +83,7 @@ class Recordings:
     ) -> Projection:
         """Return what a request was projected to, weighed by any counter; ``state`` is that of its record."""
         view = View.of(state.messages(), state.decisions, self.read)
-        basis = recorded(request, view, self.read, self._counter, self._session_id)
+        basis = recorded(request, view, self.read, self._counter, self._session_id, state.session)
         held = replace(basis, count=self._counter(estimator))
         return projected(held, flatten=self._flattened, weigh=weighed.message)
 

@@ -26,7 +26,7 @@ from palimpsest.review.plans import Plans
 from palimpsest.review.requests import policy_of
 from palimpsest.store.state import State
 from palimpsest.store.store import Store
-from palimpsest.transcript.decisions import Decision, Facts, StepRequest
+from palimpsest.transcript.decisions import BESIDE, Decision, Facts, StepRequest
 from palimpsest.transcript.errors import NotFound
 from palimpsest.transcript.events import (
     DecisionMade,
@@ -309,8 +309,8 @@ class _LogReplay:
 
 
 def _decides(request: StepRequest) -> bool:
-    """Tell whether a request has to do with what is left out; one for a title stands beside the turn."""
-    return request.purpose != "title"
+    """Tell whether a request has to do with what is left out; one for a title or a turn summary stands beside it."""
+    return request.purpose not in BESIDE
 
 
 def _decider(rule: str) -> Decider | None:

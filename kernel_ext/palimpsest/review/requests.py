@@ -12,6 +12,7 @@ from typing import Any
 from palimpsest.context.projection import VERSIONS, project
 from palimpsest.context.summary import project_summary
 from palimpsest.context.title import project_title
+from palimpsest.context.turn_summary import project_turn_summary
 from palimpsest.context.view import View
 from palimpsest.model.model import ModelRequest
 from palimpsest.model.wire import message_hash, request_hash, to_provider, with_marks
@@ -80,6 +81,14 @@ def _rebuilt(store: Store, session_id: str, state: State, record: StepRequest) -
     marked = _marker_of(state, record)
     if record.purpose == "title":
         projection = project_title(view, system=tuple(system), count=len)
+    elif record.purpose == "turn-summary":
+        projection = project_turn_summary(
+            view,
+            turns=record.turns,
+            before=state.session.about if state.session is not None else "",
+            system=tuple(system),
+            count=len,
+        )
     elif marked:
         projection = project_summary(
             view,

@@ -88,7 +88,7 @@ def _recorded(
 ) -> Basis:
     messages = state.messages()
     view = View.of(messages, state.decisions, store.get_blob)
-    return recorded(request, view, store.get_blob, counter, session_id)
+    return recorded(request, view, store.get_blob, counter, session_id, state.session)
 
 
 def _policy_words(policy: Policy) -> str:

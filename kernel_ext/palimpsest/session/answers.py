@@ -12,6 +12,7 @@ from pydantic import ValidationError
 
 from palimpsest.processor.toolcalls import no_more_threads
 from palimpsest.session.api import Answer, PromptOptions
+from palimpsest.session.prompt_format import format_of
 from palimpsest.tools.registry import EVERY
 from palimpsest.transcript.errors import AbortedError, ErrorValue, UnknownError
 from palimpsest.transcript.messages import AssistantMessage, Message, Messages, UserMessage
@@ -31,6 +32,7 @@ def given(options: PromptOptions) -> dict[str, Any]:
         "system": options.system,
         "tools": _chosen(options.tools),
         "files": [one.model_dump(mode="json") for one in options.files] or None,
+        "format": format_of(options.format),
         "max_steps": options.max_steps,
     }
     return {key: value for key, value in chosen.items() if value is not None}
@@ -91,6 +93,7 @@ def collected(
         steps=len(infos),
         error=error,
         stopped_by=by,
+        structured=next((one.structured for one in reversed(infos) if one.structured), None),
     )
 
 

@@ -49,6 +49,8 @@ class PromptOptions:
     it does not name."""
     files: tuple[Attachment, ...] = ()
     """Pictures and documents, as ``data:`` or ``blob:`` urls."""
+    format: Mapping[str, Any] | None = None
+    """The form that the answer must have: ``type`` (``json_schema``), ``schema`` and ``retryCount``."""
     max_steps: int | None = None
     yes: bool = False
     """Answer permission questions of this turn with "once"; never a deny, a doom loop or a budget."""
@@ -79,6 +81,8 @@ class Answer:
     """Why the turn ended; ``finished`` is the provider's own end of the answer and nothing else."""
     seq: tuple[int, int] = (0, 0)
     """First and last journal record of the turn."""
+    structured: Any = None
+    """The answer in the form that ``format`` asked for; None where it asked for none, or the turn failed."""
 
 
 @dataclass(frozen=True, slots=True)

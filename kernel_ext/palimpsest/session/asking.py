@@ -9,8 +9,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
 from typing import Any, TypedDict
 
+from pydantic import BaseModel
+
 from palimpsest.session.api import Delivery, PromptOptions
 from palimpsest.session.prompt_files import prompt_files
+from palimpsest.session.prompt_format import format_of
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.messages import Origin
 from palimpsest.transcript.parts import Attachment
@@ -31,6 +34,8 @@ class PromptWords(TypedDict, total=False):
     tools: Sequence[str] | Mapping[str, bool] | None
     files: Iterable[Any] | None
     """Paths, bytes, ``data:`` URLs, figures and pictures."""
+    format: Mapping[str, Any] | type[BaseModel] | None
+    """A JSON schema or a pydantic model: the form that the answer must have."""
     max_steps: int | None
     yes: bool
     delivery: Delivery
@@ -54,6 +59,8 @@ def options_of(given: Mapping[str, Any]) -> PromptOptions:
     if "files" in given:
         files = given["files"]
         given = {**given, "files": () if files is None else prompt_files(files)}
+    if "format" in given:
+        given = {**given, "format": format_of(given["format"])}
     return PromptOptions(**given)
 
 
@@ -71,6 +78,7 @@ def check(text: Any, options: PromptOptions) -> None:
         raise UserError(
             f"files are attachments, as prompt(files=[...]) makes them, not {files!r:.60}."
         )
+    format_of(options.format)
     steps: Any = options.max_steps
     if steps is not None and (not isinstance(steps, int) or steps < 1):
         raise UserError(f"max_steps is a whole number of at least 1, not {steps!r:.60}.")

@@ -156,6 +156,7 @@ ALLOWED: Mapping[str, Test] = {
     "model": _rehearses,
     "small_model": _rehearses,
     "titles": _only(False),  # noqa: FBT003  the value itself
+    "turn_summaries": _only(False),  # noqa: FBT003  the value itself
     "context_tokens": _smaller("context_tokens", least=LEAST_WINDOW),
     "compaction.auto": _always,
     "compaction.prune": _always,

@@ -7,6 +7,7 @@ keep their ids, and what names a message (``parent_id``, ``tail_start_id``) need
 from collections.abc import Callable
 from typing import Any
 
+from palimpsest.context.turn_summary import BODY, LAST_TURN, told_turns
 from palimpsest.session.targets import find
 from palimpsest.session.titles import fork_title
 from palimpsest.store.state import State
@@ -50,12 +51,22 @@ def fork(
             "unpriced": None,
             "below": None,
             "share": None,
-            "summary": None,
+            "summary": _summary(parent, state, before),
             "revert": _revert(parent, state, before),
         }
     )
     seq = seq_before(store, parent_id, before) if before is not None else None
     return store.fork(parent_id, session, seq=seq)
+
+
+def _summary(parent: SessionInfo, state: State, before: str | None) -> dict[str, Any] | None:
+    """Return the words about what the fork has; its own changes of files are counted from zero."""
+    if before is None:
+        kept = {name: (parent.summary or {}).get(name) for name in (BODY, LAST_TURN)}
+        return kept if all(kept.values()) else None
+    messages = state.messages()
+    at = next(i for i, one in enumerate(messages) if one.id == before)
+    return dict(told_turns(messages[:at])) or None
 
 
 def _metadata(parent: SessionInfo) -> dict[str, Any] | None:

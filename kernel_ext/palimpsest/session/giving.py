@@ -169,6 +169,11 @@ class AutoShare:
         if self._task is not None:
             await self._task
 
+    def refresh(self) -> None:
+        """Make the page anew, where it is made by itself: more is known than when the turn ended."""
+        if self._services.share == "auto":
+            self._begin()
+
     def _heard(self, records: Sequence[Record]) -> None:
         """Note the end of a turn; on the writer thread."""
         ends = any(
@@ -196,6 +201,7 @@ class AutoShare:
         if session is None or session.parent_id is not None or session.share == TAKEN_BACK:
             return
         services = self._services
+        await self._journal.flush()  # the page tells what is written
         record = await asyncio.to_thread(make_page, services.store, session, services.environment)
         now = self._log.state.session
         if now is not None and now.share == TAKEN_BACK:

@@ -1,8 +1,9 @@
 """Leave out of a folded session what is taken back, for what leaves the project: pages and exports."""
 
+from palimpsest.context.turn_summary import without_turns
 from palimpsest.session.revert import removal, standing
 from palimpsest.store.state import State
-from palimpsest.transcript.events import PartRemoved, Record
+from palimpsest.transcript.events import PartRemoved, Record, SessionUpdated
 
 
 def hide_taken_back(state: State) -> State:
@@ -11,6 +12,11 @@ def hide_taken_back(state: State) -> State:
     if revert is None:
         return state
     gone = removal(state.messages(), revert)
+    session = state.session
+    if session is not None and session.summary is not None:
+        told = without_turns(session.summary, gone.messages, state.messages())
+        changed = SessionUpdated(session=session.model_copy(update={"summary": told}))
+        state.apply(Record(seq=state.seq + 1, ts=0, event=changed))
     state.drop(set(gone.messages))
     for message_id, part_id in gone.parts:
         event = PartRemoved(message_id=message_id, part_id=part_id)

@@ -39,6 +39,7 @@ from palimpsest.session.questioning import JournaledTodos, Questioning
 from palimpsest.session.run import Run
 from palimpsest.session.runner import Runner
 from palimpsest.session.services import Services
+from palimpsest.session.turn_summaries import TurnSummaries
 from palimpsest.session.undoing import live_undoing
 from palimpsest.session.wishes import Wish, WishAction
 from palimpsest.session.withheld_claims import settled
@@ -105,10 +106,14 @@ class LiveSession:
             self._stage,
             self._outfit.accept,
             self._outfit.recovery,
+            self._turn_ended,
         )
         self.naming = Naming(services, self.log)
         self.undoing = live_undoing(services, journal, self.log, lambda: self.runner.busy)
         self.sharing = AutoShare(services, journal, self.log, loop)
+        self.turn_summaries = TurnSummaries(
+            services, self.log, self.purse.affordable, self.sharing.refresh
+        )
         self._expander = Expander(services)
         self._memory = Memory()
         self.withheld = ""
@@ -290,6 +295,7 @@ class LiveSession:
         """Stop what runs, write a checkpoint, give the session back; the last word may be that it is deleted."""
         self.runner.compactions.close()
         self.naming.end()
+        self.turn_summaries.end()
         self.runner.cancel("The session is closed.", "interrupted")
         await self.runner.wait_idle()
         await self.sharing.settle()
@@ -379,7 +385,11 @@ class LiveSession:
                 "todos": JournaledTodos(self.log),
             },
         )
-        return self.naming.watch(self._expander.watch(stage, self._calling.announce))
+        stage = self.naming.watch(self._expander.watch(stage, self._calling.announce))
+        return self.turn_summaries.watch(stage)
+
+    def _turn_ended(self, stage: Stage) -> None:
+        self.turn_summaries.turn_ended(stage)
 
     async def _afford(self, info: ModelInfo, abort: Abort) -> None:
         """Return when the next request may be sent; a project that was moved asks before its first.

@@ -11,9 +11,10 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from palimpsest.context.title import real_prompts
+from palimpsest.loop.side_request import SideAnswer
 from palimpsest.loop.spending import added, spent_on
 from palimpsest.loop.stage import Setup, Stage
-from palimpsest.loop.title import Titled, run_title
+from palimpsest.loop.title import run_title
 from palimpsest.model import providers
 from palimpsest.session.agents import Agent
 from palimpsest.session.log import SessionLog
@@ -32,7 +33,7 @@ def small_model(
     info_of: Callable[[str], ModelInfo],
     info: ModelInfo,
 ) -> ModelInfo:
-    """Return the model that writes titles.
+    """Return the model that writes titles and turn summaries.
 
     It is the title agent's, or the one named for such work, else a small one of the same provider,
     else the one that answers. A server of one's own has the models that it has, so none is guessed there.
@@ -119,7 +120,7 @@ class Naming:
         else:
             self._settle(titled, stand_in)
 
-    def _settle(self, titled: Titled, stand_in: str) -> None:
+    def _settle(self, titled: SideAnswer, stand_in: str) -> None:
         """Take the title, unless a person was faster, and count what it took."""
         session = self._log.state.session
         if session is None:

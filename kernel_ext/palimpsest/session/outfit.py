@@ -3,7 +3,7 @@
 The loop calls ``setup`` before each request, so that a change takes effect from the next one on.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,12 +23,14 @@ from palimpsest.session.history import limited
 from palimpsest.session.log import SessionLog
 from palimpsest.session.news import News
 from palimpsest.session.policies import Configured
+from palimpsest.session.prompt_format import MOST_RETRIES, RETRIES
 from palimpsest.session.revert import standing, without_taken_back
 from palimpsest.session.services import Services
 from palimpsest.session.systems import Systems
 from palimpsest.store.journal import Journal
 from palimpsest.tools.recall import RECALL
 from palimpsest.tools.registry import EVERY, Registry
+from palimpsest.tools.structured_output import StructuredOutputTool
 from palimpsest.tools.task import TASK
 from palimpsest.tools.tool import Namespace, Tool
 from palimpsest.transcript.decisions import Facts
@@ -48,6 +50,10 @@ NOT_USED = (
 FILES = "files"
 """What a notice about files that were left out says that it is about."""
 
+NO_FORM = (
+    "The model {model} calls no tools, and an answer in a given form needs one. Ask without format, or choose "
+    "another model."
+)
 NOT_ANSWERING = (
     "The log of this session names the agent {agent}, and nobody named it in this project. Send the prompt "
     "again with --agent {agent} if you want it."
@@ -192,6 +198,8 @@ class Outfit:
         policy = suspended(messages, state.decisions, self._configured.of(state.session))
         policy = self._limited(policy, agent, messages)
         offered = self._offered(agent, user)
+        if user.format and not info.tools:
+            raise UserError(NO_FORM.format(model=info.ref.id))
         self._remember(user)
         may_look = any(tool.name == VARIABLES for tool in offered)
         await self._news.tell(user, policy, self.namespace() if may_look else None)
@@ -221,6 +229,7 @@ class Outfit:
             ),
             scribe=self._scribe(scribe),
             parameters=agent.parameters,
+            retries=_retries(user),
         )
 
     def _steps(self, agent: Agent) -> int:
@@ -344,7 +353,7 @@ class Outfit:
         offered = tuple(services.registry.offered(rules, user.tools))
         base = services.permitting.rules_of(session, services.rules, ())
         beyond = hidden_by(session, base, {tool.name: tool.permission for tool in offered})
-        return tuple(tool for tool in offered if tool.name not in beyond)
+        return (*(tool for tool in offered if tool.name not in beyond), *_answer_tool(user))
 
     def _specs(self, offered: Sequence[Tool], info: ModelInfo) -> tuple[ToolSpec, ...]:
         registry = self._services.registry
@@ -357,3 +366,17 @@ class Outfit:
         if session is not None and (session.agent, session.model) != (user.agent, user.model):
             changed = {"agent": user.agent, "model": user.model}
             self._log.append(SessionUpdated(session=session.model_copy(update=changed)))
+
+
+def _answer_tool(user: UserMessage) -> tuple[Tool, ...]:
+    """Return the tool that takes the answer, where it must have a form."""
+    schema = (user.format or {}).get("schema")
+    return (StructuredOutputTool(schema),) if isinstance(schema, Mapping) else ()
+
+
+def _retries(user: UserMessage) -> int | None:
+    """Return how often the answer is asked for in its form; None where it needs none."""
+    if not _answer_tool(user):
+        return None
+    wanted = (user.format or {}).get("retryCount", RETRIES)
+    return min(max(wanted, 0), MOST_RETRIES) if isinstance(wanted, int) else RETRIES

@@ -100,6 +100,10 @@ class Purse:
             await self._ask(measure, info, abort)
             measure = self._measure(info)
 
+    def affordable(self, info: ModelInfo) -> bool:
+        """Tell whether a request may be sent without asking anybody."""
+        return self._measure(info) is None
+
     def took(self, spent: Spent) -> None:
         """Count what a session that this one began has spent."""
         session = self._log.state.session

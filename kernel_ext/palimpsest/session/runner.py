@@ -32,6 +32,7 @@ from palimpsest.session.answers import (
     text_of,
 )
 from palimpsest.session.api import Answer, PromptOptions
+from palimpsest.session.prompt_format import journaled_format
 from palimpsest.session.run import Run
 from palimpsest.transcript.errors import (
     Aborted,
@@ -87,7 +88,9 @@ class Runner:
         stage: Callable[[Run], Stage],
         resolve: Callable[[dict[str, Any]], tuple[str, ModelRef]],
         recovery: Callable[[], RecoveryPolicy] = RecoveryPolicy,
+        ended: Callable[[Stage], None] = lambda _stage: None,
     ) -> None:
+        """``ended`` is told of each run that did not break, after its prompts were answered."""
         self._session_id = session_id
         self._log = log
         self._ids = ids
@@ -95,6 +98,7 @@ class Runner:
         self._stage = stage
         self._resolve = resolve
         self._recovery = recovery
+        self._ended = ended
         self.compactions = CompactionState()
         """Who waits for a compaction asks this."""
         self._waiting: dict[str, asyncio.Future[Answer]] = {}
@@ -346,6 +350,13 @@ class Runner:
             for prompt_id, message_id in run.delivered.items():
                 answer = self._collect(run, message_id, problem)
                 self._answer(prompt_id, _unkept(answer, unwritten) if unwritten else answer)
+        if stage is not None and problem is None and not self._is_compaction(run):
+            self._ended(stage)
+
+    def _is_compaction(self, run: Run) -> bool:
+        """Tell whether a run only wrote a summary that somebody asked for."""
+        delivered = (self._log.state.message(one) for one in run.delivered.values())
+        return any(one is not None and marker(one) is not None for one in delivered)
 
     def _end(self, run: Run, stage: Stage, guard: StoppedBy | None) -> None:
         """Journal why the turn ended; who stopped it says so, unless it had ended before.
@@ -405,6 +416,7 @@ class Runner:
             model=model,
             system=prompt.options.get("system"),
             tools=switches(prompt.options.get("tools")),
+            format=journaled_format(prompt.options) or self._format_of(run),
             origin=prompt.origin,
             max_steps=prompt.options.get("max_steps"),
             joins=True if run.delivered else None,
@@ -434,6 +446,11 @@ class Runner:
             *(PartUpdated(part=one) for one in files),
             sync=True,
         )
+
+    def _format_of(self, run: Run) -> dict[str, Any] | None:
+        """Return the form that a turn's answer must have; what is said into the turn does not lift it."""
+        began = self._log.state.message(next(iter(run.delivered.values()), ""))
+        return began.info.format if began and isinstance(began.info, UserMessage) else None
 
     def _answer(self, prompt_id: str, answer: Answer) -> None:
         future = self._waiting.pop(prompt_id, None)

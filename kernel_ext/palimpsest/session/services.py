@@ -83,8 +83,10 @@ class Services:
     """Raises ConfigError for a model that a person names and that is known not to be there."""
     titles: bool = False
     """A model is asked for the title of a new session."""
+    turn_summaries: bool = False
+    """A model is asked after each turn for what was done in it, in words."""
     small_model: Callable[[ModelInfo], ModelInfo] = same_model
-    """The model that writes titles beside the one that answers."""
+    """The model that writes titles and turn summaries beside the one that answers."""
     share: ShareMode = "manual"
     """When a session becomes a page: after every turn, when a person says so, or never."""
     snapshots: Snapshots | None = None

@@ -218,11 +218,13 @@ class Config(Settings):
     model: str | None = None
     """``provider/name``; without it, what is there: a key, a local Ollama, else rehearsal."""
     small_model: str | None = None
-    """For titles; without it, a small one of the same provider, else the session's model."""
+    """For titles and turn summaries; without it, a small one of the same provider, else the session's model."""
     variables: Detail = "names and types"
     """What the model is told of variables that nobody named; what a prompt or a call names is shown."""
     titles: bool = True
     """A model is asked for the title of a new session; without it, the first words stand there."""
+    turn_summaries: bool = False
+    """A model is asked after each turn for what was done in it, and for the session in a paragraph."""
     variant: str | None = None
     """Reasoning effort."""
     models: dict[str, ModelSettings] = {}

@@ -203,6 +203,7 @@ def page(store: Store, session_id: str, environment: Mapping[str, str]) -> Itera
         SharePageHead(
             title=session.title,
             about=ABOUT.format(made=made),
+            summary=session.about,
             facts=(*_facts(session, survey), ("This page", made)),
             todos=state.todos,
             prompts=survey.prompts,
@@ -283,10 +284,12 @@ def _first_words(message: Message) -> str:
 
 def facts_of(session: SessionInfo, state: State) -> tuple[tuple[str, str], ...]:
     """Return what there is to say of a session: pairs of words, with keys and homes still in."""
-    return tuple(_facts(session, _survey(state)))
+    words = (("About", session.about),) if session.about else ()
+    return (*words, *_facts(session, _survey(state)))
 
 
 def _facts(session: SessionInfo, found: _Survey) -> Iterator[tuple[str, str]]:
+    """Yield what a page says below a session's title and its words."""
     tokens = found.tokens
     yield "Begun", _when(session.time.created)
     yield "Last change", _when(max(found.last, session.time.created))

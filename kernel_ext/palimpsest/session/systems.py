@@ -19,6 +19,7 @@ from palimpsest.session.services import Services
 from palimpsest.session.surroundings import read_surroundings
 from palimpsest.tools.permissions import disabled
 from palimpsest.tools.skill import SKILL, listed
+from palimpsest.tools.structured_output import ANSWER_BY_TOOL
 from palimpsest.transcript.decisions import StepRequest
 from palimpsest.transcript.errors import NotFound
 from palimpsest.transcript.events import MessageUpdated, StepRequested
@@ -64,7 +65,7 @@ class Systems:
         self, agent: Agent, info: ModelInfo, user: UserMessage, finish: Finish
     ) -> tuple[str, ...]:
         """Return the system prompt, and keep it for the session's whole life."""
-        key = (agent.name, info.ref.id, user.system)
+        key = (agent.name, info.ref.id, _added_words(user))
         found = self._settled.get(key)
         if found is None and not self._is_fixed:
             found = self._recorded(key) or await off_loop(lambda: self._earlier(key))
@@ -76,7 +77,7 @@ class Systems:
 
     def known(self, agent: Agent, info: ModelInfo, user: UserMessage) -> tuple[str, ...]:
         """Return the system prompt as it would be now; looking at it settles nothing."""
-        key = (agent.name, info.ref.id, user.system)
+        key = (agent.name, info.ref.id, _added_words(user))
         found = self._settled.get(key)
         if found is None and not self._is_fixed:
             found = self._recorded(key) or self._earlier(key)
@@ -147,7 +148,7 @@ class Systems:
             self.left_out,
         )
         note = SUBAGENT_NOTE if is_child(session) else ""
-        extra = (services.extra_system or "", agent.note or "", note, user.system or "")
+        extra = (services.extra_system or "", agent.note or "", note, _added_words(user) or "")
         return system(
             surroundings,
             agent_prompt=agent.prompt,
@@ -173,4 +174,10 @@ def _asked_for(
     user = infos.get(answer.parent_id) if isinstance(answer, AssistantMessage) else None
     if request.purpose != "step" or not isinstance(user, UserMessage):
         return None
-    return user.agent, request.model.ref.id, user.system
+    return user.agent, request.model.ref.id, _added_words(user)
+
+
+def _added_words(user: UserMessage) -> str | None:
+    """Return what a prompt adds: words of its own, and that its answer must have a form."""
+    words = [user.system, ANSWER_BY_TOOL if user.format else None]
+    return "\n\n".join(one for one in words if one) or None

@@ -9,12 +9,12 @@ import asyncio
 from collections.abc import Callable, Collection
 from typing import Any
 
+from palimpsest.context.prompted_turns import begins_turn, newest_turn, turn_of
+from palimpsest.context.turn_summary import without_turns
 from palimpsest.loop.files import Files
 from palimpsest.loop.filesteps import (
-    begins_turn,
     merged,
     net_diffs,
-    newest_turn,
     patches_of,
     tell_session,
 )
@@ -143,12 +143,17 @@ class LiveUndoing:
             return 0
         self._idle()
         await self._whole()
-        gone = removal(self._log.state.messages(), revert)
+        messages = self._log.state.messages()
+        gone = removal(messages, revert)
         session = self._log.state.session
         events: list[Any] = [MessageRemoved(message_id=one) for one in gone.messages]
         events += [PartRemoved(message_id=one, part_id=part) for one, part in gone.parts]
         if session is not None:
-            events.append(SessionUpdated(session=session.model_copy(update={"revert": None})))
+            update = {
+                "revert": None,
+                "summary": without_turns(session.summary, gone.messages, messages),
+            }
+            events.append(SessionUpdated(session=session.model_copy(update=update)))
         self._log.append(*events, sync=True)
         return len(gone.messages)
 
@@ -326,7 +331,7 @@ def _patches(messages: Messages, session: SessionInfo | None, name: str) -> tupl
     if name == LAST:
         messages = newest_turn(messages)
     elif name:
-        messages = _turn_of(messages, find(messages, name).message)
+        messages = turn_of(messages, find(messages, name).message.id)
     return patches_of(messages)
 
 
@@ -336,15 +341,6 @@ def _newest(messages: Messages) -> str:
         if begins_turn(message):
             return message.id
     raise UserError("There is nothing to take back: nothing was asked yet.")
-
-
-def _turn_of(messages: Messages, message: Message) -> Messages:
-    """Return the turn that a message belongs to."""
-    at = next(i for i, one in enumerate(messages) if one.id == message.id)
-    starts = [i for i, one in enumerate(messages) if begins_turn(one)]
-    first = max((one for one in starts if one <= at), default=0)
-    last = min((one for one in starts if one > at), default=len(messages))
-    return messages[first:last]
 
 
 def _counted(one: RevertedFile) -> FileDiff:

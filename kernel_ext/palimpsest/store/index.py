@@ -30,7 +30,7 @@ from palimpsest.store.segments import (
     forward,
     segment_name,
 )
-from palimpsest.store.store import SessionSummary
+from palimpsest.store.store import ABOUT_CHARS, SessionSummary
 from palimpsest.transcript.errors import NotFound
 from palimpsest.transcript.sessions import SessionInfo
 
@@ -204,6 +204,7 @@ class Index:
             deleted=deleted,
             archived=None if session.time.archived is None else _moment(session.time.archived),
             shared=session.shared,
+            about=session.about[:ABOUT_CHARS],
         )
 
 

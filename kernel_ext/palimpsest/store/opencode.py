@@ -39,6 +39,7 @@ ERROR_NAMES = {
     "context-overflow": "ContextOverflowError",
     "api": "APIError",
     "content-filter": "ContentFilterError",
+    "structured-output": "StructuredOutputError",
 }
 ERROR_TYPES = {name: kind for kind, name in ERROR_NAMES.items()}
 ERROR_FIELDS = {
@@ -61,6 +62,9 @@ SHARED_FIELDS = frozenset(
 )
 """Of a session: what both know. Others of ours, such as its mode, a file from elsewhere does not set."""
 FALSE_UNLESS_SAID = ("synthetic", "ignored", "pinned", "overflow", "summary")
+
+NO_CHANGES: Json = {"additions": 0, "deletions": 0, "files": 0}
+"""What a session's summary there always has; ours may hold words alone."""
 
 INFO: TypeAdapter[MessageInfo] = TypeAdapter(MessageInfo)
 PART: TypeAdapter[Part] = TypeAdapter(Part)
@@ -95,6 +99,8 @@ def session_json(session: SessionInfo) -> Json:
     if session.revert is not None:
         stands = {name: one for name, one in session.revert.items() if name in REVERT_FIELDS}
         fields["revert"] = _renamed(stands, REVERT_FIELDS)
+    if session.summary is not None:
+        fields["summary"] = NO_CHANGES | session.summary
     metadata = {k: v for k, v in (session.metadata or {}).items() if k != "imported"}
     if metadata:
         fields["metadata"] = metadata
@@ -107,6 +113,8 @@ def info_json(info: MessageInfo) -> Json:
     kept = fields.pop(KEPT, [])
     if isinstance(info, UserMessage):
         fields["model"] = _model_out(info.model.model_dump(exclude_none=True), "modelID")
+        if info.summary is not None:
+            fields["summary"] = {**info.summary, "diffs": info.summary.get("diffs", [])}
     else:
         fields |= _answer_out(info)
         fields.pop("model")

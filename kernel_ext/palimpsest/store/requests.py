@@ -3,7 +3,7 @@
 A request says "the first n items are those of the request before, then these"; so the newest one
 is unfolded backwards, only as far as something is shared. A line that is written short is like
 another one among the lines that were taken in, since each segment and each checkpoint begins anew.
-A request for a title stands beside the chain: it shares nothing, and is never the newest.
+A request for a title or a turn summary stands beside the chain: it shares nothing, and is never the newest.
 """
 
 from typing import Any
@@ -11,11 +11,11 @@ from typing import Any
 from palimpsest.store.lines import load_line, seq_of
 from palimpsest.store.shorthand import SHORT, Longhand
 from palimpsest.store.slots import Report, event_of
-from palimpsest.transcript.decisions import ContextItem, StepRequest
+from palimpsest.transcript.decisions import BESIDE, ContextItem, StepRequest
 from palimpsest.transcript.events import StepRequested
 
-TITLE = b'"purpose":"title"'
-TITLE_BYTES = 200
+ASIDE = tuple(f'"purpose":"{name}"'.encode() for name in sorted(BESIDE))
+ASIDE_BYTES = 200
 """As far into a line as that can stand: it is the second field of a request."""
 
 
@@ -33,12 +33,12 @@ class Requests:
 
     def put(self, request: StepRequest) -> None:
         """Take in a request."""
-        if request.purpose != "title":
+        if request.purpose not in BESIDE:
             self._pending.append(request)
 
     def put_line(self, line: bytes) -> None:
         """Take in a request's line, to be parsed later."""
-        if TITLE in line[:TITLE_BYTES]:
+        if any(one in line[:ASIDE_BYTES] for one in ASIDE):
             return
         self._pending.append(line)
         if SHORT not in line:

@@ -40,6 +40,12 @@ class SessionSummary:
     """When it was put away, in milliseconds since 1970."""
     shared: bool = False
     """There is a page of it that others were given."""
+    about: str = ""
+    """The beginning of what a model noted of it; empty where none did."""
+
+
+ABOUT_CHARS = 200
+"""Of what a model noted of a session, in its line of the list."""
 
 
 @dataclass(frozen=True, slots=True)

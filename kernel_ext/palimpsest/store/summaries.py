@@ -1,7 +1,7 @@
 """Say in one line what a session is, for the session list."""
 
 from palimpsest.store.state import State
-from palimpsest.store.store import SessionSummary
+from palimpsest.store.store import ABOUT_CHARS, SessionSummary
 
 
 def summarise(session_id: str, state: State) -> SessionSummary | None:
@@ -21,4 +21,5 @@ def summarise(session_id: str, state: State) -> SessionSummary | None:
         deleted=state.deleted,
         archived=session.time.archived,
         shared=session.shared,
+        about=session.about[:ABOUT_CHARS],
     )

@@ -25,6 +25,7 @@ from palimpsest.store.regular_files import NOFOLLOW
 from palimpsest.store.segments import SegmentRange, Segments, locate, segment_name
 from palimpsest.store.shorthand import REFRESH, shortened
 from palimpsest.store.store import TakenOver, WriteFailed
+from palimpsest.transcript.decisions import BESIDE
 from palimpsest.transcript.errors import NotFound, StorageFailed
 from palimpsest.transcript.events import Checkpoint, Record, StepRequested
 from palimpsest.transcript.whole_characters import whole
@@ -159,7 +160,7 @@ class JsonlWriter:
             return encode(record), base
         whole = load_line(encode(record)) or {}
         request = whole.get("request", {})
-        if record.event.request.purpose == "title":
+        if record.event.request.purpose in BESIDE:
             return encode(record), base  # it stands beside the chain of requests, and is like none
         if base is not None and base.uses < REFRESH:
             short = shortened(request, base.request, base.seq)

@@ -195,28 +195,6 @@ class Connection:
             raise ServerFailed(f"The MCP server {self._spec.name!r} {words}.", lost=True) from None
 
 
-def validator(schema: Mapping[str, Any]) -> Callable[[Any], str]:
-    """Return a function that says what is wrong with an input; empty where nothing is."""
-    from jsonschema import Draft202012Validator
-    from referencing import Registry
-    from referencing.exceptions import Unresolvable
-
-    # An empty registry: nothing that a schema refers to is fetched from anywhere.
-    checker = Draft202012Validator(schema, registry=Registry())
-
-    def problem(given: Any) -> str:
-        try:
-            first = next(iter(checker.iter_errors(given)), None)
-        except (Unresolvable, ValueError, TypeError, RecursionError):
-            return ""  # a schema that cannot be used; the server checks its input itself
-        if first is None:
-            return ""
-        where = ".".join(str(one) for one in first.absolute_path)
-        return f"{where}: {first.message}"[:500] if where else first.message[:500]
-
-    return problem
-
-
 @asynccontextmanager
 async def connect(
     spec: ServerSpec,

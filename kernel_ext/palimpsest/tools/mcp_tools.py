@@ -7,13 +7,13 @@ under its own name, for a resource under ``read``.
 import asyncio
 import hashlib
 import json
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Protocol, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, create_model, model_validator
+from pydantic import BaseModel, Field
 
 from palimpsest.tools import redact
-from palimpsest.tools.mcp import validator
+from palimpsest.tools.json_schema import schema_arguments
 from palimpsest.tools.mcp_content import contents, outcome
 from palimpsest.tools.mcp_values import (
     McpContent,
@@ -23,7 +23,6 @@ from palimpsest.tools.mcp_values import (
     ServerFailed,
     sanitize,
 )
-from palimpsest.tools.schema import cleaned
 from palimpsest.tools.threads import aborted, in_thread
 from palimpsest.tools.tool import Tool, ToolContext, ToolOutcome
 from palimpsest.transcript.errors import Aborted, NotFound
@@ -92,7 +91,7 @@ class McpTool:
         self.remote = tool
         self.name = self.permission = key_of(server.name, tool.name)
         self.description = tool.description[:LONGEST_DESCRIPTION] or f"The tool {tool.name}."
-        self.arguments = _arguments(self.name, tool.schema)
+        self.arguments = schema_arguments(self.name, tool.schema)
 
     async def run(self, arguments: BaseModel, context: ToolContext) -> ToolOutcome:
         """Ask, call the tool at its server, and take in what it returned."""
@@ -216,42 +215,3 @@ def _find(servers: Sequence[Remote], name: str) -> Remote:
 def _line(one: RemoteResource) -> str:
     details = [part for part in (one.name, one.mime, one.description) if part]
     return f"- {one.uri}" + (f" ({'; '.join(details)})" if details else "")
-
-
-def _arguments(name: str, schema: Mapping[str, Any]) -> type[BaseModel]:
-    """Return a model that takes what the schema allows, and says the schema as its own."""
-    shown = _shown(schema)
-    validate = validator(shown)
-
-    class McpArguments(BaseModel):
-        """Whatever the server's schema allows."""
-
-        model_config = ConfigDict(extra="allow")
-
-        @model_validator(mode="before")
-        @classmethod
-        def _check(cls, given: Any) -> Any:
-            problem = validate(given)
-            if problem:
-                raise ValueError(problem)
-            return given
-
-        @classmethod
-        def model_json_schema(cls, *_: Any, **__: Any) -> dict[str, Any]:
-            """Return the server's own schema."""
-            return shown
-
-    return create_model(name, __base__=McpArguments)
-
-
-def _shown(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a schema as models are told it; of one that makes no sense, that it is an object."""
-    try:
-        properties = dict(schema.get("properties") or {})
-        required = [one for one in schema.get("required") or () if one in properties]
-        shown = {**schema, "type": "object", "properties": properties, "required": required}
-        if not required:
-            del shown["required"]
-        return cleaned(shown)
-    except (KeyError, TypeError, ValueError, AttributeError, RecursionError):
-        return {"type": "object", "properties": {}}

@@ -16,6 +16,7 @@ OTHER_NAMES = (
     "doom_loop",
     "external_directory",
     "private_network",
+    "structuredoutput",
 )
 """Names that are no tool's that comes with the package, but mean something of our own."""
 

@@ -37,8 +37,11 @@ RESTORE: PersonRule = "user/restore"
 UNDO: PersonRule = "user/undo-compaction"
 """Rules of decisions that a person makes by hand."""
 
-Purpose = Literal["step", "title", "compaction", "subagent"]
+Purpose = Literal["step", "title", "turn-summary", "compaction", "subagent"]
 """What a model request is for."""
+
+BESIDE: frozenset[str] = frozenset({"title", "turn-summary"})
+"""Purposes of requests that stand beside the turns: they fill no message and share nothing with the steps."""
 
 
 class Decision(Value):
@@ -109,6 +112,8 @@ class StepRequest(Value):
     purpose: Purpose = "step"
     message_id: str | None = None
     """The assistant message that this request fills."""
+    turns: tuple[str, ...] = ()
+    """The prompts whose turns a request for a turn summary tells, oldest first; it asks about the last."""
     model: ModelInfo
     parameters: dict[str, Any] = {}
     """As handed to the adapter: temperature, max_tokens, reasoning_effort, tool_choice."""

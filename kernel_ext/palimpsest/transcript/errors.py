@@ -81,6 +81,15 @@ class ContentFilterError(Value):
     message: str = "The provider's content filter stopped the answer."
 
 
+class StructuredOutputError(Value):
+    """The turn ended without the answer in the form that its prompt asked for."""
+
+    type: Literal["structured-output"] = "structured-output"
+    message: str
+    retries: int = 0
+    """How often the model was asked for it again."""
+
+
 class UnknownError(Value):
     """Anything else; the message is all there is."""
 
@@ -97,6 +106,7 @@ ErrorValue = Annotated[
     | ContextOverflowError
     | ApiError
     | ContentFilterError
+    | StructuredOutputError
     | UnknownError,
     Field(discriminator="type"),
 ]

@@ -42,7 +42,9 @@ class UserMessage(Value):
     tools: dict[str, bool] | None = None
     """Tools switched on or off for this turn."""
     summary: dict[str, Any] | None = None
+    """What its turn did: ``diffs`` of files, and ``title`` and ``body`` in words, where a model noted them."""
     format: dict[str, Any] | None = None
+    """The form that the answer must have: ``type`` (``json_schema``), ``schema`` and ``retryCount``."""
     origin: Origin | None = None
     max_steps: int | None = None
     joins: bool | None = None
@@ -75,6 +77,7 @@ class AssistantMessage(Value):
     finish: str | None = None
     """``stop``, ``tool-calls``, ``length``, ``content-filter``, ``error``, ``unknown``, or None while it runs."""
     structured: Any = None
+    """The answer in the form that the prompt's ``format`` asked for."""
     stopped_by: str | None = None
     """Why the turn ended, in its last answer (``transcript.stops``); None in the others and in older logs."""
 

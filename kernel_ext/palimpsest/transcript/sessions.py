@@ -82,6 +82,8 @@ class SessionInfo(Value):
     share: dict[str, Any] | None = None
     revert: dict[str, Any] | None = None
     summary: dict[str, Any] | None = None
+    """What it did: counts of its changes (``additions``, ``deletions``, ``files``), and ``body`` in words, which
+    tells it up to the turn of ``message_id``."""
     metadata: dict[str, Any] | None = None
     warned_of: tuple[str, ...] = ()
     """Models of whose small window a person was told here."""
@@ -91,6 +93,12 @@ class SessionInfo(Value):
         """Whether a page was made of this session; a fork's record may name its parent's."""
         share = self.share or {}
         return bool(share.get("secret")) and share.get("session") == self.id
+
+    @property
+    def about(self) -> str:
+        """The session so far, in words that a model noted; empty where none did."""
+        body = (self.summary or {}).get("body")
+        return body if isinstance(body, str) else ""
 
 
 class Idle(Value):

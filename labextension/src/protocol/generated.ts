@@ -3,7 +3,14 @@
  */
 
 export type ErrorValue =
-  AbortedError | ApiError | AuthError | ContentFilterError | ContextOverflowError | OutputLengthError | UnknownError;
+  | AbortedError
+  | ApiError
+  | AuthError
+  | ContentFilterError
+  | ContextOverflowError
+  | OutputLengthError
+  | StructuredOutputError
+  | UnknownError;
 export type Status = Busy | Idle | Retrying;
 export type MessageInfo = AssistantMessage | UserMessage;
 export type Part =
@@ -253,7 +260,12 @@ export interface AssistantMessage {
    * ``stop``, ``tool-calls``, ``length``, ``content-filter``, ``error``, ``unknown``, or None while it runs.
    */
   finish?: string;
-  structured: unknown;
+  /**
+   * The answer in the form that the prompt's ``format`` asked for.
+   */
+  structured: {
+    [k: string]: unknown;
+  };
   /**
    * Why the turn ended, in its last answer (``transcript.stops``); None in the others and in older logs.
    */
@@ -320,6 +332,17 @@ export interface ContextOverflowError {
 export interface OutputLengthError {
   type: 'output-length';
   message: string;
+}
+/**
+ * The turn ended without the answer in the form that its prompt asked for.
+ */
+export interface StructuredOutputError {
+  type: 'structured-output';
+  message: string;
+  /**
+   * How often the model was asked for it again.
+   */
+  retries: number;
 }
 /**
  * Anything else; the message is all there is.
@@ -1139,9 +1162,15 @@ export interface UserMessage {
   tools?: {
     [k: string]: boolean;
   };
+  /**
+   * What its turn did: ``diffs`` of files, and ``title`` and ``body`` in words, where a model noted them.
+   */
   summary?: {
     [k: string]: unknown;
   };
+  /**
+   * The form that the answer must have: ``type`` (``json_schema``), ``schema`` and ``retryCount``.
+   */
   format?: {
     [k: string]: unknown;
   };
@@ -1578,6 +1607,10 @@ export interface SessionRow {
   parent?: string;
   forked?: boolean;
   shared?: boolean;
+  /**
+   * The beginning of what a model noted of it.
+   */
+  about?: string;
 }
 /**
  * A setting, its value in words, and where that came from.
@@ -1866,6 +1899,10 @@ export interface SessionInfo {
   revert?: {
     [k: string]: unknown;
   };
+  /**
+   * What it did: counts of its changes (``additions``, ``deletions``, ``files``), and ``body`` in words, which
+   * tells it up to the turn of ``message_id``.
+   */
   summary?: {
     [k: string]: unknown;
   };
@@ -2340,11 +2377,15 @@ export interface StepRequest {
    * ``req_...``
    */
   id: string;
-  purpose: 'step' | 'title' | 'compaction' | 'subagent';
+  purpose: 'step' | 'title' | 'turn-summary' | 'compaction' | 'subagent';
   /**
    * The assistant message that this request fills.
    */
   message_id?: string;
+  /**
+   * The prompts whose turns a request for a turn summary tells, oldest first; it asks about the last.
+   */
+  turns: string[];
   model: ModelInfo;
   /**
    * As handed to the adapter: temperature, max_tokens, reasoning_effort, tool_choice.

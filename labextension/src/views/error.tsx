@@ -160,6 +160,10 @@ function whatToDo(error: ErrorValue, words: IWords): string {
         : words.__('Ask again, or choose another model.');
     case 'content-filter':
       return words.__('Say it in other words, or choose another model.');
+    case 'structured-output':
+      return words.__(
+        'Ask again, ask for a simpler form, or choose another model.'
+      );
     case 'aborted':
     case 'unknown':
       return '';

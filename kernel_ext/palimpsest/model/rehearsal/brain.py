@@ -25,15 +25,24 @@ from palimpsest.model.rehearsal.conversation import (
     read_conversation,
 )
 from palimpsest.model.rehearsal.finding import paths_in
+from palimpsest.model.rehearsal.form import filled
 from palimpsest.model.rehearsal.intents import Intent, plan_for, read_intent
 from palimpsest.model.rehearsal.outputs import span
 from palimpsest.model.rehearsal.prompt import ParsedPrompt
-from palimpsest.model.rehearsal.scribe import is_compaction, is_title, summary_of, title_of
+from palimpsest.model.rehearsal.scribe import (
+    is_compaction,
+    is_title,
+    summary_of,
+    title_of,
+    turn_summary_of,
+)
 from palimpsest.model.rehearsal.spec import Spec
 from palimpsest.model.rehearsal.tables import parse_variables
 from palimpsest.model.rehearsal.talk import NOTICE, NOTICE_MARK, known_names, open_question
 from palimpsest.transcript.values import ToolSpec
 
+FORM = "StructuredOutput"
+"""The tool that takes an answer in a form."""
 TURNS_REMEMBERED = 12
 """A follow-up reaches back this far at most; earlier topics are no longer what *it* means."""
 TOOLS = ("python", "variables", "read", "write", "edit", "list", "glob", "grep", "bash")
@@ -58,12 +67,25 @@ def reply(
     conversation = read_conversation(messages)
     if purpose == "title" or is_title(conversation):
         return RehearsalReply(text=title_of(conversation))
+    if purpose == "turn-summary":
+        return RehearsalReply(text=turn_summary_of(conversation))
     if purpose == "compaction" or is_compaction(conversation):
         return RehearsalReply(text=summary_of(conversation))
     offered = {tool.name: tool for tool in tools}
     if (parameters or {}).get("tool_choice") == "none":
         offered = {}
-    return _step(conversation, offered)
+    answered = _step(conversation, offered)
+    form = offered.get(FORM)
+    return answered if form is None or answered.calls else _in_form(answered, form)
+
+
+def _in_form(answered: RehearsalReply, form: ToolSpec) -> RehearsalReply:
+    """Return an answer by the tool that takes it, where the words hold what its form must have."""
+    words = "\n\n".join(one for one in answered.text.split("\n\n") if NOTICE_MARK not in one)
+    given = filled(form.parameters, words)
+    if given is None:
+        return answered
+    return replace(answered, calls=(ToolUse(FORM, given),))
 
 
 def _step(conversation: Conversation, offered: dict[str, ToolSpec]) -> RehearsalReply:

@@ -69,7 +69,7 @@ class Rehearsal:
         except UserError as error:
             raise CustomFailure(404, str(error), final=True) from error
         delay = word_seconds(parameters)
-        if steps is None or purpose in {"title", "compaction"}:
+        if steps is None or purpose in {"title", "turn-summary", "compaction"}:
             answered = reply(messages, tools, purpose, parameters)
             usage = self._usage(messages, tools, session_id, purpose, answered)
             async for chunk in _replied(answered, delay, usage, call_key(messages)):

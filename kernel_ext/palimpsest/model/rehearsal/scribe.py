@@ -1,4 +1,4 @@
-"""Answer title and compaction calls by extraction: nothing is invented, only picked out."""
+"""Answer calls for titles, turn summaries and compactions by extraction: nothing is invented, only picked out."""
 
 import ast
 import json
@@ -21,6 +21,8 @@ from palimpsest.model.rehearsal.talk import NOTICE_MARK
 
 TITLE_CHARS = 50
 MOST_LINES = 25
+SESSION_CHARS = 1_500
+"""Of the paragraph about a session; what is older is left out."""
 _TITLE_PROMPT = re.compile(
     r"(?i)\A\s*(?:generate|write|make|give)\s+(?:a |me )?(?:short )?title\b[^\n]*"
 )
@@ -74,6 +76,50 @@ def shortened(text: str) -> str:
         cut = cut[: cut.rfind(" ")] if " " in cut[20:] else cut
         sentence = cut.rstrip(" ,;:") + "..."
     return (sentence[:1].upper() + sentence[1:])[:TITLE_CHARS] or "Conversation"
+
+
+def turn_summary_of(conversation: Conversation) -> str:
+    """Return what a turn did, and the session so far: its prompt, its calls and the end of its answer."""
+    prompt = conversation.current.prompt
+    blocks = {
+        name: found[1].strip()
+        for name in ("before", "not-told-yet", "newest-turn")
+        if (found := re.search(rf"(?s)<{name}>(.*?)</{name}>", prompt))
+    }
+    turns = _serialised(blocks.get("newest-turn", ""))
+    title = shortened(next((one.prompt for one in turns if one.prompt.strip()), ""))
+    done = _told(turns)
+    missed = _told(_serialised(blocks.get("not-told-yet", "")))
+    session = " ".join(one for one in (blocks.get("before", ""), missed, done) if one)
+    return (
+        f"<title>{title}</title>\n<turn>{done}</turn>\n<session>{_newest_part(session)}</session>"
+    )
+
+
+def _told(turns: list[PastTurn]) -> str:
+    """Say in a few sentences what was asked, which tools were called, and what was said at the end."""
+    asked = [shortened(one.prompt) for one in turns if one.prompt.strip()]
+    tools = dict.fromkeys(each.call.tool for one in turns for each in one.exchanges)
+    said = [text for one in turns for each in one.said if (text := _without_notice(each))]
+    sentences = [f"Asked: {'; '.join(asked)}."] if asked else []
+    if tools:
+        sentences.append(f"Called {', '.join(tools)}.")
+    if said:
+        sentences.append(f"Answered: {_one_line(said[-1])}")
+    return " ".join(sentences)
+
+
+def _without_notice(said: str) -> str:
+    return "\n\n".join(one for one in said.strip().split("\n\n") if NOTICE_MARK not in one)
+
+
+def _newest_part(text: str) -> str:
+    """Return as much of the end of a session's paragraph as is kept, from a sentence on if it can be."""
+    if len(text) <= SESSION_CHARS:
+        return text
+    cut = text[-SESSION_CHARS:]
+    sentence = cut.find("Asked: ")
+    return cut[sentence:] if sentence >= 0 else cut[cut.find(" ") + 1 :]
 
 
 @dataclass

@@ -72,6 +72,11 @@ export function SessionItem({
           }}
         >
           <span className="plm-Sessions-title">{title}</span>{' '}
+          {row.about !== undefined && (
+            <span className="plm-Muted plm-Sessions-about" title={row.about}>
+              {row.about}
+            </span>
+          )}
           <span className="plm-Muted">{about(row, words)}</span>
         </button>
         <button

@@ -1,0 +1,129 @@
+"""Send a request that stands beside the turns: journaled like any other, filling no message.
+
+Nothing waits for it. It is tried again where that may help, and given up when it takes too long.
+"""
+
+import asyncio
+import dataclasses
+import json
+from typing import Any
+
+from palimpsest.context.policy import reserve
+from palimpsest.context.projection import PROJECTION_VERSION, Projection
+from palimpsest.context.route import route
+from palimpsest.loop.assembly import assemble
+from palimpsest.loop.stage import Setup, Stage
+from palimpsest.model.model import ModelRequest, StepFinished, TextDelta
+from palimpsest.model.retry import delay_seconds, retryable
+from palimpsest.model.wire import request_hash
+from palimpsest.transcript.decisions import Facts, Purpose, StepRequest
+from palimpsest.transcript.errors import ApiError, ModelFailed, UnknownError
+from palimpsest.transcript.events import StepRequested
+from palimpsest.transcript.values import BlobRef, Usage
+
+TEMPERATURE = 0.5
+MOST_TOKENS = 4_000
+"""A title takes twenty, a turn summary two hundred; a model that thinks first takes the rest."""
+RETRIES = 2
+SECONDS = 60.0
+"""Later than that the answer comes as a surprise."""
+JSON = "application/json"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class SideAnswer:
+    """What a model answered, and what that took."""
+
+    text: str
+    usage: Usage
+    cost: float | None
+
+
+def quiet(stage: Stage, setup: Setup, agent: str, system: str) -> Setup:
+    """Return the setup of a request beside the turns: no tools, and a system prompt of its own."""
+    return dataclasses.replace(setup, agent=agent, system=(stage.clean(system),), specs=())
+
+
+async def run_side_request(
+    stage: Stage,
+    setup: Setup,
+    projection: Projection,
+    purpose: Purpose,
+    turns: tuple[str, ...] = (),
+) -> SideAnswer:
+    """Journal the request and send it; raises ModelFailed, or TimeoutError when it takes too long."""
+    request, record = _request(stage, setup, projection, purpose, turns)
+    stage.write(StepRequested(request=record), sync=True)
+    async with asyncio.timeout(SECONDS):
+        for attempt in range(1, RETRIES + 1):
+            try:
+                return await _asked(setup, request)
+            except ModelFailed as failure:
+                if not retryable(failure.error):
+                    raise
+                headers = failure.error.headers if isinstance(failure.error, ApiError) else None
+                await asyncio.sleep(delay_seconds(attempt, headers, stage.jitter()))
+        return await _asked(setup, request)
+
+
+async def _asked(setup: Setup, request: ModelRequest) -> SideAnswer:
+    said: list[str] = []
+    finished: StepFinished | None = None
+    async for event in setup.model.stream(request):
+        if isinstance(event, TextDelta):
+            said.append(event.text)
+        elif isinstance(event, StepFinished):
+            finished = event
+    if finished is None:
+        raise ModelFailed(UnknownError(message="The answer ended without a real end."))
+    return SideAnswer("".join(said), finished.usage, finished.cost)
+
+
+def _request(
+    stage: Stage, setup: Setup, projection: Projection, purpose: Purpose, turns: tuple[str, ...]
+) -> tuple[ModelRequest, StepRequest]:
+    info, policy = setup.info, setup.policy
+    assembly = assemble(projection, info, setup.count, stage.log.state.messages())
+    facts = Facts(
+        now=stage.clock(),
+        estimator=policy.estimator,
+        window=info.window,
+        reserve=reserve(policy, info),
+        used_tokens=projection.total,
+    )
+    decided = route(projection.total, facts)
+    room = max(facts.capacity - decided.tokens, facts.reserve)
+    parameters: dict[str, Any] = {
+        "max_tokens": min(info.output_limit, MOST_TOKENS, room),
+        "temperature": TEMPERATURE,
+    }
+    record = StepRequest(
+        id=stage.ids.new("req"),
+        purpose=purpose,
+        turns=turns,
+        model=info,
+        parameters=parameters,
+        policy_blob=_kept(stage, policy.model_dump()),
+        projection=PROJECTION_VERSION,
+        facts=facts,
+        system=_kept(stage, list(setup.system)),
+        tools=_kept(stage, []),
+        items=assembly.items,
+        sha256=request_hash(assembly.hashes),
+        tokens=projection.total,
+        kinds=assembly.kinds,
+    )
+    request = ModelRequest(
+        model=info,
+        messages=assembly.sent,
+        parameters=parameters,
+        session_id=stage.session_id,
+        purpose=purpose,
+        refusals=policy.overflow.refusals,
+    )
+    return request, record
+
+
+def _kept(stage: Stage, value: Any) -> BlobRef:
+    text = json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+    return stage.blobs.put_blob(text.encode(), JSON)

@@ -1,0 +1,97 @@
+"""See to it that a turn whose prompt asks for a form ends with an answer in that form.
+
+The answer is the input of a call of ``StructuredOutput``. A model that answers in words is asked
+again; a turn that ends without the call, for whatever reason, is an error.
+"""
+
+from collections.abc import Iterable
+from typing import Any
+
+from palimpsest.loop.saying import say
+from palimpsest.loop.stage import Setup, Stage
+from palimpsest.model.model import ToolCalled
+from palimpsest.processor.processor import Processor
+from palimpsest.tools.structured_output import STRUCTURED_OUTPUT
+from palimpsest.transcript.errors import StructuredOutputError
+from palimpsest.transcript.events import answer_ended
+from palimpsest.transcript.messages import AssistantMessage, UserMessage
+from palimpsest.transcript.parts import ToolCompleted
+
+AGAIN = (
+    f"The answer is not in the form that was asked for yet. Call {STRUCTURED_OUTPUT} now, with the answer as its "
+    "input."
+)
+LAST = (
+    "This is the last step of the turn, whose limit is {limit}. Call "
+    f"{STRUCTURED_OUTPUT} now, with what you have found out; no other tool runs any more."
+)
+MISSING = "The turn ended without an answer in the form that was asked for."
+FORCED = {"type": "function", "function": {"name": STRUCTURED_OUTPUT}}
+
+
+def choice(setup: Setup, user: UserMessage, *, last: bool) -> Any:
+    """Return what a request says of its tools, as ``tool_choice``; None says nothing.
+
+    A model is made to call some tool, so that it cannot answer in words. Models that think refuse that, and
+    so do some servers of one's own: there the words of the prompt must do.
+    """
+    if setup.retries is None:
+        return "none" if last and setup.specs else None
+    info = setup.info
+    if info.reasoning or info.api_base is not None or user.model.variant:
+        return None
+    return FORCED if last else "required"
+
+
+def may_run(calls: Iterable[ToolCalled], setup: Setup, *, last: bool) -> list[ToolCalled]:
+    """Return the calls that run: in the last step only the one that is the answer."""
+    if not last:
+        return list(calls)
+    return [one for one in calls if setup.retries is not None and one.tool == STRUCTURED_OUTPUT]
+
+
+def take_answer(setup: Setup, processor: Processor, calls: Iterable[ToolCalled]) -> None:
+    """Keep the answer with its message, where one of the calls gave it."""
+    if setup.retries is None:
+        return
+    for call in calls:
+        part = processor.tool(call.id)
+        if _is_answer(part.tool) and isinstance(part.state, ToolCompleted):
+            processor.answered(part.state.input)
+            return
+
+
+def ask_again(stage: Stage, setup: Setup | None, user: UserMessage, tried: int) -> bool:
+    """Ask for the form, where an answer came in words; false where there is no need, or it was tried enough."""
+    if setup is None or setup.retries is None or tried >= setup.retries or not _unstructured(stage):
+        return False
+    say(stage, user, AGAIN)
+    return True
+
+
+def say_last(stage: Stage, setup: Setup, user: UserMessage) -> UserMessage:
+    """Write that only the answer itself can be given now."""
+    return say(stage, user, LAST.format(limit=setup.max_steps))
+
+
+def refuse_unstructured(stage: Stage, setup: Setup | None, tried: int) -> None:
+    """Make an error of a turn that ended well, but without the answer in its form."""
+    if setup is None or setup.retries is None or stage.abort.is_set():
+        return
+    newest = _unstructured(stage)
+    if newest is not None:
+        error = StructuredOutputError(message=MISSING, retries=tried)
+        stage.write(*answer_ended(newest.model_copy(update={"error": error})), sync=True)
+
+
+def _unstructured(stage: Stage) -> AssistantMessage | None:
+    """Return the newest answer, where it is neither an error nor in the form."""
+    for message in reversed(stage.log.state.messages()):
+        info = message.info
+        if isinstance(info, AssistantMessage) and not info.summary:
+            return info if info.error is None and info.structured is None else None
+    return None
+
+
+def _is_answer(tool: str) -> bool:
+    return tool.lower() == STRUCTURED_OUTPUT.lower()

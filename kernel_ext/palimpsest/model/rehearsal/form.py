@@ -1,0 +1,51 @@
+"""Fill the form that a prompt asks for with what an answer says; nothing is invented.
+
+A text field takes the answer's words, a number the next number that stands in it, a choice the first one
+that it names. A field for which the answer holds nothing stays out.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+_NUMBER = re.compile(r"(?<![\w.])-?\d[\d,]*(?:\.\d+)?(?![\w])")
+
+
+def filled(schema: Mapping[str, Any], answer: str) -> dict[str, Any] | None:
+    """Return a form with what an answer says; None where a field that it must have cannot be filled."""
+    numbers = iter([one.replace(",", "") for one in _NUMBER.findall(answer)])
+    found = _object(schema, answer.strip(), numbers)
+    return found if isinstance(found, dict) else None
+
+
+def _object(schema: Mapping[str, Any], answer: str, numbers: Iterator[str]) -> Any:
+    made: dict[str, Any] = {}
+    for name, field in (schema.get("properties") or {}).items():
+        value = _value(field, answer, numbers) if isinstance(field, Mapping) else None
+        if value is not None:
+            made[name] = value
+        elif name in (schema.get("required") or ()):
+            return None
+    return made
+
+
+def _value(schema: Mapping[str, Any], answer: str, numbers: Iterator[str]) -> Any:
+    choices = schema.get("enum")
+    if isinstance(choices, list):
+        named = (one for one in choices if isinstance(one, str) and one.lower() in answer.lower())
+        return next(named, None)
+    match schema.get("type"):
+        case "string":
+            return answer or None
+        case "number":
+            return next((float(one) for one in numbers), None)
+        case "integer":
+            return next((int(one) for one in numbers if "." not in one), None)
+        case "array":
+            inner = schema.get("items")
+            one = _value(inner, answer, numbers) if isinstance(inner, Mapping) else None
+            return [one] if one is not None else []
+        case "object":
+            return _object(schema, answer, numbers)
+        case _:
+            return None
