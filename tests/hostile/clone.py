@@ -316,7 +316,11 @@ def _log(planted: Planted, session_id: str, session: dict[str, Any], snapshot: s
 def _store(planted: Planted) -> None:
     layout = Layout(planted.folder / ".palimpsest", PROJECT_ID)
     identity = {"version": 1, "project_id": PROJECT_ID}
-    planted.write(".palimpsest/layout", json.dumps(identity) + "\n")
+    entries = ["../planted-by-revert", str(planted.home / ".ssh"), "..", ".gitignore"]
+    going = {"to": 1, "stage": "moving in", "copy": "before-layout-1", "entries": entries}
+    planted.write(".palimpsest/layout", json.dumps(identity | {"migration": going}) + "\n")
+    planted.write(".palimpsest/.layout-1/planted-by-revert", "planted")
+    planted.write(".palimpsest/before-layout-1/layout", "{}")
     planted.write(".palimpsest/project.json", json.dumps(identity | {"id": PROJECT_ID}) + "\n")
     planted.write(".palimpsest/.gitignore", "*\n")
     snapshot = _pack(planted, layout)
