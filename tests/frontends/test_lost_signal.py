@@ -3,9 +3,11 @@
 import asyncio
 import signal
 import threading
+import time
 from collections.abc import Iterator
 
 import pytest
+from IPython.core.interactiveshell import InteractiveShell
 
 from palimpsest.frontends.interrupt import Catching, Interrupts
 
@@ -15,7 +17,7 @@ class Waiting:
 
     interrupted = False
     everywhere = True
-    task = None
+    task: "asyncio.Task[float] | None" = None
 
 
 @pytest.fixture
@@ -62,6 +64,33 @@ def test_a_wait_that_a_signal_came_too_early_for_ends(
 
     interrupts.running = None
     assert running.interrupted
+    assert told
+
+
+def test_code_that_began_right_after_a_signal_and_never_awaits_ends(
+    caught: tuple[Interrupts, Catching, list[str]],
+) -> None:
+    interrupts, _, told = caught
+    shell = InteractiveShell()
+    code = compile(
+        "import time\nend = time.monotonic() + 30\nwhile time.monotonic() < end: pass", "", "exec"
+    )
+
+    class Awaiting(Waiting):
+        everywhere = False
+
+    async def work() -> float:
+        running = Awaiting()
+        running.task = asyncio.current_task()
+        interrupts.running = running  # type: ignore[assignment]
+        # Here no user code stands on the main thread, so the task is to be cancelled.
+        signal.raise_signal(signal.SIGINT)
+        began = time.monotonic()
+        await shell.run_code(code)
+        interrupts.running = None
+        return time.monotonic() - began
+
+    assert asyncio.run(work()) < 20
     assert told
 
 

@@ -22,7 +22,8 @@ from IPython.core.interactiveshell import InteractiveShell
 from palimpsest.frontends.execute import drive
 
 WAKE_SECONDS = 0.1
-MOST_WAKES = 5
+"""Until a signal is sent once more that had no effect; twice as long before each further time."""
+MOST_WAKES = 8
 """Code that does not look at signals at all, such as a long sum in C, is not sent more of them."""
 
 _RUN_CODE: CodeType = InteractiveShell.run_code.__code__
@@ -104,6 +105,8 @@ class Interrupts:
         """Of those, how many were met before the signal that is waited for now."""
         self._own = [0, 0]
         """Signals we sent ourselves that are still to come: to the handler, to the socket."""
+        self._cancels: asyncio.Task[Any] | None = None
+        """The task that is to be cancelled as soon as its loop comes to it."""
 
     def catch(self, told: Callable[[], object]) -> Catching | None:
         """Catch the signal for a turn; None off the main thread, where no handler can be set."""
@@ -135,13 +138,18 @@ class Interrupts:
         if running is None:
             return
         running.interrupted = True
-        if running.everywhere:
-            raise KeyboardInterrupt
         task = running.task
-        if _in_user_code(frame, driven=task is None):
+        if running.everywhere or _in_user_code(frame, driven=task is None):
+            self._cancels = None
             raise KeyboardInterrupt
-        if task is not None and not task.done():
-            task.get_loop().call_soon_threadsafe(task.cancel)
+        if task is not None and not task.done() and self._cancels is not task:
+            self._cancels = task
+            task.get_loop().call_soon_threadsafe(self._cancel, task)
+
+    def _cancel(self, task: "asyncio.Task[Any]") -> None:
+        if self._cancels is task:
+            self._cancels = None
+            task.cancel()
 
     def interrupt_main(self) -> None:
         """Make a blocking call in the main thread return; nobody is told of this signal."""
@@ -204,22 +212,26 @@ class Interrupts:
         self._own[1] -= own
         if signals > own and self._catching and self._catching[-1].in_place:
             self._tell(self._catching[-1])
-            self._loop().call_later(WAKE_SECONDS, self._wake, self._awaited, MOST_WAKES)
+            self._loop().call_later(WAKE_SECONDS, self._wake, self._awaited, 0)
 
-    def _wake(self, before: int, tries: int) -> None:
-        """Send the signal once more where the main thread fell asleep with it; on the engine.
+    def _wake(self, before: int, tried: int) -> None:
+        """Send the signal once more where it had no effect yet; on the engine.
 
         A signal that comes between the interpreter's last look at signals and a wait, for a lock
-        or in a selector, does not end that wait, and its handler would run after it.
+        or in a selector, does not end that wait, and its handler would run after it. One that comes
+        between two pieces of user code asks for the task to be cancelled, which its loop never comes
+        to where the next piece does not await: the next signal meets that piece.
         """
-        if self._handled > before or not tries or not self.caught:
+        is_met = self._handled > before
+        if (is_met and self._cancels is None) or tried == MOST_WAKES or not self.caught:
             self._awaited = self._handled
             return
         main = threading.main_thread().ident
         if hasattr(signal, "pthread_kill") and main is not None:
-            self._own[1] += 1  # the handler owes one run still, and the socket gets one more number
+            # Where the handler owes one run still, the two signals are one to it.
+            self._own = [self._own[0] + is_met, self._own[1] + 1]
             signal.pthread_kill(main, signal.SIGINT)
-            self._loop().call_later(WAKE_SECONDS, self._wake, before, tries - 1)
+            self._loop().call_later(WAKE_SECONDS * 2 ** (tried + 1), self._wake, before, tried + 1)
 
 
 def _in_user_code(frame: FrameType | None, *, driven: bool) -> bool:
