@@ -45,7 +45,7 @@ def test_a_prompt_travels_the_whole_trip(tmp_path: Path, monkeypatch: pytest.Mon
     kinds = [part.type for message in session.messages for part in message.parts]
     step = ["step-start", "reasoning", "tool", "step-finish"]
     last = ["step-start", "reasoning", "text", "step-finish"]
-    assert kinds == ["text", *step, *step, "patch", *last]
+    assert kinds == ["text", "snapshot", *step, *step, "patch", *last]
 
     # What the model saw at each step can be rebuilt from the log, to the byte.
     for sent, recorded in zip(model.requests, session.requests(), strict=True):

@@ -27,6 +27,7 @@ from palimpsest.session.hooks import hook as hook
 from palimpsest.session.hooks import unhook as unhook
 from palimpsest.transcript.hooks import Compacting as Compacting
 from palimpsest.transcript.hooks import Refuse as Refuse
+from palimpsest.transcript.hooks import SystemPrompt as SystemPrompt
 
 __version__: str
 __all__: list[str]
