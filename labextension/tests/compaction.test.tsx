@@ -16,7 +16,8 @@ const MARK: CompactionPart = {
   message_id: 'msg_0',
   type: 'compaction',
   auto: true,
-  overflow: false
+  overflow: false,
+  goes_on: false
 };
 
 it.each([

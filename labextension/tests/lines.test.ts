@@ -66,7 +66,8 @@ describe('lines', () => {
       ...text(''),
       type: 'compaction' as const,
       auto: true,
-      overflow: false
+      overflow: false,
+      goes_on: false
     };
     const messages = [
       user([marker]),

@@ -230,7 +230,8 @@ function addSummary(
       message_id: id,
       type: 'compaction',
       auto: false,
-      overflow: false
+      overflow: false,
+      goes_on: false
     };
     found.push({
       kind: 'compaction',
