@@ -166,6 +166,15 @@ async def test_a_model_of_which_ollama_says_nothing_leaves_the_others() -> None:
     assert chosen.id == "ollama/good"
 
 
+async def test_a_length_of_nothing_is_not_taken_for_a_model_without_a_limit() -> None:
+    listed = answer('{"models": [{"name": "odd"}]}')
+    facts = {"model_info": {"x.context_length": 0}, "capabilities": ["tools"]}
+    async with serving(listed, answer(json.dumps(facts))) as host:
+        found = await asyncio.to_thread(info, "ollama/odd", environment={"OLLAMA_HOST": host})
+
+    assert found.window == ollama.USUAL_WINDOW
+
+
 def test_a_server_of_the_settings_answers_before_the_rehearsal() -> None:
     settings = {
         "anthropic/claude-opus-4-5": ModelSettings(window=100_000),

@@ -75,6 +75,7 @@ def test_a_summary_holds_none_and_a_new_kernel_tells_it_no_more(tmp_path: Path) 
         assert told(session) == [(False, SMALL)]
         session_id = session.id
     assert [request.purpose for request in model.requests] == ["step", "step", "compaction"]
+    assert WORDS not in str([request.messages for request in model.requests])
 
     again = ScriptedModel(says("Five."))
     home = {"HOME": str(tmp_path / "home")}

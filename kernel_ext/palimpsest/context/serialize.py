@@ -11,6 +11,7 @@ from typing import assert_never
 
 from palimpsest.context.convert import FAILED_ATTEMPT
 from palimpsest.transcript.messages import AssistantMessage, Message, Messages
+from palimpsest.transcript.notices import is_for_people_alone
 from palimpsest.transcript.parts import (
     FilePart,
     NotedPart,
@@ -59,7 +60,7 @@ def _user(parts: Iterable[Part]) -> Iterable[str]:
 
 
 def _assistant(part: Part, result_chars: int) -> Iterable[str]:
-    if (getattr(part, "metadata", None) or {}).get(FAILED_ATTEMPT):
+    if (getattr(part, "metadata", None) or {}).get(FAILED_ATTEMPT) or is_for_people_alone(part):
         return
     match part:
         case TextPart(text=text):

@@ -148,7 +148,9 @@ def _model(address: str, name: str, timeout: float) -> LocalModel | None:
         facts = dict(shown.get("model_info") or {})
     except UNLISTED:
         return None
-    lengths = [v for k, v in facts.items() if k.endswith(".context_length") and isinstance(v, int)]
+    told = (value for name, value in facts.items() if name.endswith(".context_length"))
+    # Only a person can say that there is no limit.
+    lengths = [value for value in told if isinstance(value, int) and value > 0]
     window = min(max(lengths, default=USUAL_WINDOW), WINDOW_CAP)
     return LocalModel(name, window, "tools" in (shown.get("capabilities") or ()))
 

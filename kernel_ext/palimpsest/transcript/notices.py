@@ -8,6 +8,10 @@ from palimpsest.transcript.parts import Part, TextPart
 NOTICE = "notice"
 """Key in the metadata of a text: what the notice is about."""
 
+IN_SUMMARY = "in_summary"
+"""Key in the metadata of a notice: whether a request for a summary tells it. Those of older logs lack it, were told,
+and are told again when such a request is rebuilt."""
+
 COMMAND = "command"
 """Key in the metadata of a text: the command that it was, or that it stands for."""
 
@@ -21,8 +25,13 @@ def notice(part_id: str, session_id: str, message_id: str, about: str, words: st
         text=words,
         synthetic=True,
         ignored=True,
-        metadata={NOTICE: about},
+        metadata={NOTICE: about, IN_SUMMARY: False},
     )
+
+
+def is_for_people_alone(part: Part) -> bool:
+    """Tell whether a part is a notice that no model is told of, in a summary's request neither."""
+    return (getattr(part, "metadata", None) or {}).get(IN_SUMMARY) is False
 
 
 def notice_of(part: Part) -> str | None:

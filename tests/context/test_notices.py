@@ -1,0 +1,26 @@
+"""A notice is for people: no summary's request tells it, but those of older logs are told as they were."""
+
+from tests.builders import Builder
+
+from palimpsest.context.serialize import serialize
+from palimpsest.transcript.notices import NOTICE, notice, notice_of
+
+
+def test_a_notice_is_left_out_of_what_is_summarised() -> None:
+    build = Builder()
+    told = notice("prt_1", "ses_1", "msg_1", "hook", "The hook polite failed.")
+
+    text = serialize((build.user("How many?"), build.assistant(told, build.text("Three."))), 2_000)
+
+    assert notice_of(told) == "The hook polite failed."
+    assert text == "[User]: How many?\n\n[Assistant]: Three."
+
+
+def test_a_notice_of_an_older_log_is_told_as_it_was_sent() -> None:
+    build = Builder()
+    new = notice("prt_1", "ses_1", "msg_1", "hook", "The hook polite failed.")
+    older = new.model_copy(update={"metadata": {NOTICE: "hook"}})
+
+    text = serialize((build.assistant(older, build.text("Three.")),), 2_000)
+
+    assert text == "[Assistant]: The hook polite failed.\n[Assistant]: Three."
