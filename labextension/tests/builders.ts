@@ -103,7 +103,6 @@ export function assistant(
       path: { cwd: '.', root: '.' },
       summary: false,
       tokens: USAGE,
-      structured: null,
       ...more
     },
     parts

@@ -70,7 +70,14 @@ class TestSavedNotebooks:
     @pytest.fixture(scope="class")
     @staticmethod
     def executed(environment: Path) -> nbformat.NotebookNode:
-        made = notebook(SETUP, SCRIPT, "%%agent -y\nPlot.", "answer = %agent Do it?", "str(answer)", kernel=STARTED)
+        made = notebook(
+            SETUP,
+            SCRIPT,
+            "%%agent -y\nPlot.",
+            "answer = %agent Do it?",
+            "str(answer)",
+            kernel=STARTED,
+        )
         nbclient.NotebookClient(
             made, timeout=60, resources={"metadata": {"path": environment}}
         ).execute()
