@@ -81,7 +81,7 @@ class Answer:
     """Why the turn ended; ``finished`` is the provider's own end of the answer and nothing else."""
     seq: tuple[int, int] = (0, 0)
     """First and last journal record of the turn."""
-    structured: Any = None
+    structured: dict[str, Any] | None = None
     """The answer in the form that ``format`` asked for; None where it asked for none, or the turn failed."""
 
 

@@ -76,7 +76,7 @@ class AssistantMessage(Value):
     tokens: Usage = Usage()
     finish: str | None = None
     """``stop``, ``tool-calls``, ``length``, ``content-filter``, ``error``, ``unknown``, or None while it runs."""
-    structured: Any = None
+    structured: dict[str, Any] | None = None
     """The answer in the form that the prompt's ``format`` asked for."""
     stopped_by: str | None = None
     """Why the turn ended, in its last answer (``transcript.stops``); None in the others and in older logs."""

@@ -263,7 +263,7 @@ export interface AssistantMessage {
   /**
    * The answer in the form that the prompt's ``format`` asked for.
    */
-  structured: {
+  structured?: {
     [k: string]: unknown;
   };
   /**
