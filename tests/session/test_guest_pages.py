@@ -74,9 +74,12 @@ def test_the_hooks_of_the_page_refuse_mask_and_forget(
         assert "[a person]" in read.output
         assert (project / "people.txt").exists()
         assert "[an old listing]" in str(model.requests[-1].messages)
-        assert [one.label for one in session.hooks] == ["careful", "mask", "forget_listings"]
+        named = ["careful", "mask", "shorter", "forget_listings"]
+        assert [one.label for one in session.hooks] == named
+        assert "Answer in one sentence." in str(model.requests[0].messages[:2])
         assert palimpsest.unhook(namespace["mask"])
-        assert [one.label for one in session.hooks] == ["careful", "forget_listings"]
+        named.remove("mask")
+        assert [one.label for one in session.hooks] == named
     finally:
         app.close()
 

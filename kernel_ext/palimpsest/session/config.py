@@ -259,7 +259,10 @@ def _leaves(settings: BaseModel, path: tuple[str, ...] = ()) -> Iterator[tuple[s
             yield from (leaf for leaf in inner if not (in_policy and leaf[1] is None))
         elif isinstance(value, dict) and all(isinstance(v, Settings) for v in value.values()):
             for entry, table in value.items():
-                yield from (leaf for leaf in _leaves(table, (*where, entry)) if leaf[1])
+                written = {dotted(*where, entry, one) for one in table.model_fields_set}
+                for key, one in _leaves(table, (*where, entry)):
+                    if one or (one is not None and key in written):
+                        yield key, one
             if not value:
                 yield dotted(*where), None
         else:
