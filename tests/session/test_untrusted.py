@@ -56,6 +56,7 @@ LOOSENS = [
     ('on_failure = "show"', "on_failure"),
     ('variables = "values"', "variables"),
     ("titles = true", "titles"),
+    ("turn_summaries = true", "turn_summaries"),
     ("max_steps = 100000", "max_steps"),
     ("subagent_depth = 9", "subagent_depth"),
     ("context_tokens = 900000", "context_tokens"),
@@ -167,6 +168,7 @@ def test_an_address_in_a_model_s_name_counts_only_in_a_person_s_own_settings(
 TIGHTENS = [
     ('model = "rehearsal/rules"', lambda c: c.model == "rehearsal/rules"),
     ("titles = false", lambda c: c.titles is False),
+    ("turn_summaries = false", lambda c: c.turn_summaries is False),
     ("max_steps = 5", lambda c: c.max_steps == 5),
     ("subagent_depth = 0", lambda c: c.subagent_depth == 0),
     ("context_tokens = 20000", lambda c: c.context_tokens == 20_000),
