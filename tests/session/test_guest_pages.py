@@ -74,9 +74,11 @@ def test_the_hooks_of_the_page_refuse_mask_and_forget(
         assert "[a person]" in read.output
         assert (project / "people.txt").exists()
         assert "[an old listing]" in str(model.requests[-1].messages)
-        assert [one.label for one in session.hooks] == ["careful", "mask", "forget_listings"]
+        assert "Answer in one sentence." in str(model.requests[0].messages[0])
+        others = ["shorter", "forget_listings"]
+        assert [one.label for one in session.hooks] == ["careful", "mask", *others]
         assert palimpsest.unhook(namespace["mask"])
-        assert [one.label for one in session.hooks] == ["careful", "forget_listings"]
+        assert [one.label for one in session.hooks] == ["careful", *others]
     finally:
         app.close()
 
