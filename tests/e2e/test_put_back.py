@@ -25,7 +25,7 @@ INSERT = """async source => {
 OUTPUTS = """cell => window.jupyterapp.shell.currentWidget.content.model.cells.get(cell).toJSON().outputs"""
 CLOSED = f"""cell => {{
   const [first] = ({OUTPUTS})(cell);
-  return first?.data[{MIME!r}]?.end !== undefined;
+  return (first?.data[{MIME!r}]?.end ?? null) !== null;
 }}"""
 """Tells whether the part of the answer before its figure stands in the notebook as it stays."""
 WORDS = "Put back into the notebook"
