@@ -79,6 +79,28 @@ def test_missing_credentials_are_told_by_their_words() -> None:
     assert "Set the environment variable OPENAI_API_KEY" in error.message
 
 
+@pytest.mark.parametrize(
+    ("provider", "variables"),
+    [
+        (
+            "bedrock",
+            ("AWS_ACCESS_KEY_ID", "AWS_PROFILE", "AWS_BEARER_TOKEN_BEDROCK", "AWS_REGION_NAME"),
+        ),
+        ("bedrock_converse", ("AWS_SECRET_ACCESS_KEY", "AWS_REGION_NAME")),
+        ("azure", ("AZURE_API_KEY", "AZURE_API_BASE", "AZURE_API_VERSION")),
+        ("vertex_ai", ("GOOGLE_APPLICATION_CREDENTIALS", "VERTEXAI_PROJECT", "VERTEXAI_LOCATION")),
+        ("anthropic", ("ANTHROPIC_API_KEY",)),
+    ],
+)
+def test_credentials_are_named_as_the_provider_really_needs_them(
+    provider: str, variables: tuple[str, ...]
+) -> None:
+    error = classify(raised("AuthenticationError", "No.", status_code=401), provider)
+
+    assert isinstance(error, AuthError)
+    assert [one for one in variables if one not in error.message] == []
+
+
 def test_a_prefix_of_class_names_is_not_for_people() -> None:
     message = "litellm.NotFoundError: NotFoundError: OpenAIException - No such model."
 

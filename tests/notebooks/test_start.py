@@ -59,6 +59,15 @@ def test_is_saved_without_outputs() -> None:
 
 
 @pytest.mark.slow
+def test_says_before_its_first_question_that_it_comes() -> None:
+    notebook = nbformat.read(ROOT / "notebooks" / "00-start.ipynb", as_version=4)
+    (at,) = [place for place, cell in enumerate(notebook.cells) if cell.id == "describe"]
+
+    words = notebook.cells[at - 1].source
+    assert "asks below the cell first" in words
+    assert "press **1**" in words
+
+
 def test_runs_and_says_what_is_true(ran: tuple[nbformat.NotebookNode, int], folder: Path) -> None:
     notebook, asked = ran
 

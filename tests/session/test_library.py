@@ -231,6 +231,13 @@ def test_an_unusable_default_agent_is_told_and_another_one_answers(shelf: Shelf)
     assert "it only works for other agents" in found.problems[0]
 
 
+def test_a_default_agent_that_is_not_there_is_told_with_those_that_are(shelf: Shelf) -> None:
+    found = shelf(default_agent="builder")
+
+    assert found.default_agent == "build"
+    assert "there is none of that name. Agents that can answer: build, plan" in found.problems[0]
+
+
 def test_an_alias_in_a_head_is_refused() -> None:
     with pytest.raises(ConfigError, match="aliases"):
         parse("---\na: &x [1]\nb: *x\n---\n")
