@@ -92,6 +92,10 @@ def make():  # noqa: ANN201, C901  a list of tools; the package is imported only
     def pixel() -> bytes:
         return PIXEL
 
+    @server.resource("note://broken", mime_type="image/png")
+    def broken() -> bytes:
+        return b"\x89PNG\r\n\x1a\nand then nothing of a picture"
+
     @server.resource("note://sound", mime_type="audio/wav")
     def sound() -> bytes:
         return b"RIFF"

@@ -306,6 +306,10 @@ async def test_resources_are_listed_and_read_with_the_permission_to_read(tmp_pat
         text = await bench.call("read_mcp_resource", server="demo", uri="note://today")
         image = await bench.call("read_mcp_resource", server="demo", uri="note://pixel")
         sound = await bench.call("read_mcp_resource", server="demo", uri="note://sound")
+        broken = [
+            await bench.call("read_mcp_resource", server="demo", uri="note://broken")
+            for _ in range(2)
+        ]
 
         assert "- note://today (" in listed.output
         assert "day://{name}" in templates.output
@@ -318,6 +322,10 @@ async def test_resources_are_listed_and_read_with_the_permission_to_read(tmp_pat
         assert (
             sound.output == "[sound (audio/wav) was left out: no model can read this kind of file.]"
         )
+        assert broken[0].attachments == ()
+        assert broken[0].output == broken[1].output
+        assert broken[0].output.startswith("[broken (image/png) was left out: ")
+        assert "0x" not in broken[0].output
         assert [(one.permission, one.patterns) for one in bench.desk.asked[:3]] == [
             ("read", ("mcp:demo:*",)),
             ("read", ("mcp:demo:*",)),
