@@ -294,7 +294,7 @@ class Client:
         with self.subshell() as subshell:
             eventually(lambda: function in self.finish(self.send(code, subshell=subshell)).stream())
 
-    def question(self, timeout: float = 10) -> str:
+    def question(self, timeout: float = 60) -> str:
         """Wait until the kernel asks for input; returns the words."""
         self._asked = self._receive("stdin", None, timeout)
         return str(self._asked["content"]["prompt"])
