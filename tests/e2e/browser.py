@@ -23,14 +23,31 @@ CLEAR = """async theme => {
   if (chosen !== theme) {
     await commands.execute('apputils:change-theme', { theme });
   }
-  for (const widget of [...shell.widgets('main')]) {
+  const widgets = [...shell.widgets('main')];
+  const contexts = widgets.map(({ sessionContext }) => sessionContext).filter(one => one);
+  const connected = async context => {
+    await context.ready;
+    const kernel = context.session?.kernel;
+    while (kernel?.connectionStatus === 'connecting') {
+      await new Promise(done => kernel.connectionStatusChanged.connect(done));
+    }
+  };
+  const quiet = await Promise.race([
+    Promise.all(contexts.map(connected)).then(() => true, () => false),
+    new Promise(done => setTimeout(() => done(false), 5000))
+  ]);
+  for (const widget of widgets) {
     widget.dispose();
   }
   shell.collapseRight();
   await new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)));
-  return dialogs === 0;
+  return quiet && dialogs === 0;
 }"""
-"""Closes what a test opened; says whether JupyterLab is as it was at the start."""
+"""Closes what a test opened; says whether JupyterLab is as it was at the start.
+
+A kernel that is still being connected to is waited for: closed before, JupyterLab would tell the
+next test that it cannot be found.
+"""
 
 
 class OneBrowser:

@@ -142,6 +142,7 @@ def test_session_status_says_when_a_request_is_tried_again(heard: Heard) -> None
     eventually(lambda: "retry" in heard.hands.look(statuses))
     status = heard.hands.look("now().status.model_dump()")
     heard.hands.sends(type="cancel")
+    heard("session.status", status={"type": "idle"})
     assert (status["type"], status["attempt"]) == ("retry", 1)
     assert "Slowly." in status["message"]
     assert status["next"] > 1_700_000_000_000

@@ -29,6 +29,7 @@ class Hands:
         assert run.status == "ok", run.reply["content"]
         kernel.request(type="watch", client="page")
         self._mark = 0
+        self._session = ""
 
     @property
     def folder(self) -> Path:
@@ -41,7 +42,8 @@ class Hands:
         self.kernel.script(*answers)
         self._mark = len(self.kernel.iopub)
         begun = self.sends(type="new", title=title or None)
-        return str(begun["session"]["session"])
+        self._session = str(begun["session"]["session"])
+        return self._session
 
     def cell(self, code: str, **options: Any) -> Run:
         """Run a cell that does not fail."""
@@ -95,6 +97,8 @@ class Hands:
         """Wait for a record of the session that was begun last, as the page is told it."""
 
         def found(message: Message) -> Message | None:
+            if self._session not in ("", message["content"].get("session")):
+                return None  # what a session before it still had to say
             for one in message["content"].get("records", ()):
                 if one["type"] == kind and all(one.get(k) == v for k, v in fields.items()):
                     return dict(one)
