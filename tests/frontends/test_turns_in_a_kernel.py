@@ -287,3 +287,18 @@ def test_a_page_shows_a_picture_that_lies_beside_the_log(hands: Hands) -> None:
     assert file["url"].startswith("blob:")
     assert shown.startswith("data:image/png;base64,")
     assert len(shown) > 300 * 300 * 3
+
+
+def test_a_form_is_asked_for_in_one_cell_and_read_in_a_later_one(hands: Hands) -> None:
+    hands.begin("calls('python', code='rows = 6 * 7\\nrows')", "calls('StructuredOutput', rows=42)")
+
+    hands.cell(
+        "from pydantic import BaseModel\n"
+        "class Counted(BaseModel):\n    rows: int\n"
+        "future = now().start('How many rows?', yes=True, format=Counted)"
+    )
+
+    hands.told("session.status", status={"type": "idle"})
+    eventually(lambda: hands.look("future.done()"))
+    assert hands.look("future.result().structured") == {"rows": 42}
+    hands.cell("assert Counted.model_validate(future.result().structured).rows == rows")

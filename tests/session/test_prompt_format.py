@@ -19,7 +19,13 @@ from palimpsest.store.exchange import import_sessions
 from palimpsest.store.memory import MemoryStore
 from palimpsest.testing import ScriptedModel, isolated_session
 from palimpsest.transcript.errors import StructuredOutputError, UserError
-from palimpsest.transcript.messages import AssistantMessage, Message, UserMessage
+from palimpsest.transcript.messages import (
+    AssistantMessage,
+    Message,
+    MessagePath,
+    MessageTime,
+    UserMessage,
+)
 from palimpsest.transcript.parts import ToolCompleted, ToolFailed, ToolPart
 from palimpsest.transcript.values import ModelInfo, ModelRef
 
@@ -327,3 +333,22 @@ def test_the_rehearsal_model_fills_a_form_from_what_it_found() -> None:
         wanted = {**schema, "required": ["answer", "rows"]}
         missing = session.prompt("Which files are there?", yes=True, format=wanted)
         assert isinstance(missing.error, StructuredOutputError)
+
+
+@pytest.mark.parametrize("value", [{"rows": 1}, {}, [1, "two"], "words", 2, 0.5, True, None])
+def test_any_answer_that_another_program_kept_is_read_as_it_is(value: Any) -> None:
+    info = AssistantMessage(
+        id="msg_1",
+        session_id="ses_1",
+        parent_id="msg_0",
+        time=MessageTime(created=1),
+        agent="build",
+        model=ModelRef(provider="rehearsal", name="rehearsal"),
+        path=MessagePath(cwd="/", root="/"),
+        structured=value,
+    )
+
+    read = AssistantMessage.model_validate_json(info.model_dump_json())
+
+    assert read.structured == value
+    assert type(read.structured) is type(value)

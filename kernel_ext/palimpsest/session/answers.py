@@ -93,7 +93,9 @@ def collected(
         steps=len(infos),
         error=error,
         stopped_by=by,
-        structured=next((one.structured for one in reversed(infos) if one.structured), None),
+        structured=next(
+            (one.structured for one in reversed(infos) if isinstance(one.structured, dict)), None
+        ),
     )
 
 

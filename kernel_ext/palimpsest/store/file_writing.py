@@ -25,14 +25,21 @@ def scratch_file(directory: Path, content: bytes) -> Path:
     return path
 
 
-def write_atomically(target: Path, content: bytes) -> None:
-    """Replace a file so that a reader sees the old or the new content, never a part."""
+def write_atomically(target: Path, content: bytes, *, durable: bool = False) -> None:
+    """Replace a file so that a reader sees the old or the new content, never a part.
+
+    With ``durable`` it returns when the new content and its name are on the disk.
+    """
     scratch = scratch_file(target.parent, content)
     try:
+        if durable:
+            sync(scratch)
         scratch.replace(target)
     except OSError:
         scratch.unlink(missing_ok=True)
         raise
+    if durable:
+        sync(target.parent)
 
 
 def write_fully(fd: int, content: bytes) -> None:
@@ -40,18 +47,6 @@ def write_fully(fd: int, content: bytes) -> None:
     view = memoryview(content)
     while view:
         view = view[os.write(fd, view) :]
-
-
-def write_durably(target: Path, content: bytes) -> None:
-    """Replace a file, and return when the new content and its name are on the disk."""
-    scratch = scratch_file(target.parent, content)
-    try:
-        sync(scratch)
-        scratch.replace(target)
-    except OSError:
-        scratch.unlink(missing_ok=True)
-        raise
-    sync(target.parent)
 
 
 def sync(path: Path) -> None:
@@ -63,9 +58,8 @@ def sync(path: Path) -> None:
     try:
         os.fsync(fd)
     except OSError:
-        if not stat.S_ISDIR(
-            os.fstat(fd).st_mode
-        ):  # some network disks know no such thing of a folder
+        # Some network disks know no such thing of a folder.
+        if not stat.S_ISDIR(os.fstat(fd).st_mode):
             raise
     finally:
         os.close(fd)

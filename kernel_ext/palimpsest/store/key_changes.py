@@ -1,4 +1,4 @@
-"""Say as which records a value is written under a key, and refuse what a session's log cannot say.
+"""Turns a value that is written under a key into records of the session's log, or refuses it.
 
 Border: values in, records out; whoever asks appends them to the log of the session. OpenCode's JSON is
 read as an import reads it. What more is to be done than to write a record (a page, a snapshot, what is

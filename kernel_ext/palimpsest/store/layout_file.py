@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from palimpsest.store.file_writing import write_durably
+from palimpsest.store.file_writing import write_atomically
 from palimpsest.store.regular_files import NoFile, TooLarge, read_json
 
 FILE = "layout"
@@ -67,7 +67,7 @@ def read_layout(root: Path) -> LayoutFile:
 
 def write_layout(root: Path, layout: LayoutFile) -> None:
     """Write it, for good; raises OSError."""
-    write_durably(root / FILE, layout_content(layout))
+    write_atomically(root / FILE, layout_content(layout), durable=True)
 
 
 def layout_content(layout: LayoutFile) -> bytes:

@@ -19,7 +19,7 @@ from pathlib import Path
 from uuid import uuid4
 
 from palimpsest.store.faults import reason
-from palimpsest.store.file_writing import sync, write_durably
+from palimpsest.store.file_writing import sync, write_atomically
 from palimpsest.store.layout_file import (
     COPY,
     FILE,
@@ -214,7 +214,7 @@ class _Migration:
         """Keep what ``layout`` said: with it the copy is all that the older layout was."""
         folder = _folder(self._root / copy)
         if old != LayoutFile():
-            write_durably(folder / FILE, layout_content(old))
+            write_atomically(folder / FILE, layout_content(old), durable=True)
 
     def _give_up(self, old: LayoutFile, work: Path, copy: str) -> None:
         """Leave the folder as it was, as far as a disk that refuses lets us."""

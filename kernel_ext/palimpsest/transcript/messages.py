@@ -76,8 +76,8 @@ class AssistantMessage(Value):
     tokens: Usage = Usage()
     finish: str | None = None
     """``stop``, ``tool-calls``, ``length``, ``content-filter``, ``error``, ``unknown``, or None while it runs."""
-    structured: dict[str, Any] | None = None
-    """The answer in the form that the prompt's ``format`` asked for."""
+    structured: dict[str, Any] | list[Any] | str | int | float | bool | None = None
+    """The answer in the form that the prompt's ``format`` asked for: an object; any JSON value in imported logs."""
     stopped_by: str | None = None
     """Why the turn ended, in its last answer (``transcript.stops``); None in the others and in older logs."""
 

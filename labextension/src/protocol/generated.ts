@@ -261,11 +261,16 @@ export interface AssistantMessage {
    */
   finish?: string;
   /**
-   * The answer in the form that the prompt's ``format`` asked for.
+   * The answer in the form that the prompt's ``format`` asked for: an object; any JSON value in imported logs.
    */
-  structured?: {
-    [k: string]: unknown;
-  };
+  structured?:
+    | {
+        [k: string]: unknown;
+      }
+    | unknown[]
+    | string
+    | number
+    | boolean;
   /**
    * Why the turn ended, in its last answer (``transcript.stops``); None in the others and in older logs.
    */
