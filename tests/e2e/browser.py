@@ -4,6 +4,7 @@ JupyterLab loads for three seconds of a processor. A page that a test left as it
 the next one: its notebooks are closed, and theme, size and side bar are as at the start.
 """
 
+from collections.abc import Collection
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
@@ -14,6 +15,12 @@ from tests.e2e.lab import FLAGS, Classic, Lab
 STORED = "cookies,local_storage,indexeddb,service_workers,cache_storage"
 """What pages leave in the browser, without the HTTP cache."""
 SIZE = {"width": 1280, "height": 900}
+MEDIA = {
+    "media": "null",
+    "color_scheme": "null",
+    "forced_colors": "null",
+    "reduced_motion": "reduce",
+}
 THEME = "JupyterLab Light"
 
 CLEAR = """async theme => {
@@ -83,14 +90,17 @@ class OneBrowser:
         self._stack.close()
 
 
-def waiting_page(window: BrowserContext) -> Page:
-    """Return the page in which a JupyterLab waits, or a new one."""
-    waiting = [lab.waiting for lab in Lab.RUNNING if lab.waiting is not None]
-    return waiting[0] if waiting else window.new_page()
+def waiting_page(window: BrowserContext, kinds: Collection[str]) -> Page:
+    """Return the page in which a JupyterLab that a test asks for waits, or a new one."""
+    waiting = [lab.waiting for lab in Lab.RUNNING if lab.kind in kinds and lab.waiting is not None]
+    if not waiting:
+        return window.new_page()
+    waiting[0].bring_to_front()
+    return waiting[0]
 
 
 def new_page(window: BrowserContext) -> Page:
-    """Return a page that has shown nothing, and let no other be open."""
+    """Return a page that has shown nothing; it takes over the process of those that waited."""
     for lab in Lab.RUNNING:
         if lab.waiting is not None:
             lab.waiting.close()
@@ -101,14 +111,19 @@ def new_page(window: BrowserContext) -> Page:
 def leave(window: BrowserContext, page: Page, ends: ThreadPoolExecutor, *, keep: bool) -> None:
     """End what a test began; JupyterLab may stay in its page for the next test."""
     (blank, *opened) = window.pages
+    waiting = [lab.waiting for lab in Lab.RUNNING if lab.waiting is not None]
+    keeps = keep and all(one is page or one in waiting for one in opened)
     for lab in Lab.RUNNING:
-        keeps = keep and opened == [page] and shows(page, lab)
-        lab.waiting = page if keeps and page.evaluate(CLEAR, THEME) else None
+        if lab.waiting is page:
+            lab.waiting = None
+        if keeps and lab.waiting is None and shows(page, lab) and page.evaluate(CLEAR, THEME):
+            lab.waiting = page
     for one in opened:
         if all(one is not lab.waiting for lab in Lab.RUNNING):
             one.close()
-        else:
+        elif one is page:
             one.set_viewport_size(SIZE)  # type: ignore[arg-type]
+            one.emulate_media(**MEDIA)  # type: ignore[arg-type]
     session = window.new_cdp_session(blank)
     for lab in Lab.RUNNING:
         lab.forget(ends)

@@ -104,6 +104,7 @@ def bare(
     """A JupyterLab in which our extension is switched off."""
     home = tmp_path_factory.mktemp("bare")
     with running(home, front_end, ours=False, forks=forks) as lab:
+        lab.kind = "bare"
         yield lab
 
 
@@ -141,7 +142,7 @@ def seen() -> Seen:
 
 @pytest.fixture
 def own_page() -> None:
-    """Asks for a page that served no other test, and serves none after."""
+    """Asks for a page that served no other test."""
 
 
 @pytest.fixture
@@ -150,8 +151,8 @@ def page(
 ) -> Iterator[Page]:
     """A page with nothing remembered."""
     is_own = "own_page" in request.fixturenames
-    opened = new_page(window) if is_own else waiting_page(window)
+    opened = new_page(window) if is_own else waiting_page(window, request.fixturenames)
     with seen.watching(opened):
         yield opened
     failed = request.node.stash.get(FAILED, default=False)
-    leave(window, opened, ends, keep=not is_own and not failed)
+    leave(window, opened, ends, keep=not failed)

@@ -8,6 +8,7 @@ What Jupyter starts is ``forked_kernels.py start``: it asks the process that wai
 signals on, and ends as the kernel ended. When it is killed, so is the kernel.
 """
 
+import gc
 import json
 import os
 import selectors
@@ -101,6 +102,9 @@ def _import() -> None:
     for name in litellm_model.LATE_IMPORTS:
         with suppress(ImportError):
             import_module(name)
+    import_module("palimpsest.model.tokenizer").counter("tiktoken/o200k_base")("loaded once")
+    gc.collect()
+    gc.freeze()  # no kernel looks through what it shares
 
 
 def _fork(line: socket.socket) -> int:

@@ -3,7 +3,7 @@
 import json
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -149,6 +149,8 @@ class Watch:
     port: int
     asked: list[str] = field(default_factory=list)
     sent: list[str] = field(default_factory=list)
+    ends: ExitStack = field(default_factory=ExitStack)
+    """Follows no longer."""
 
     def payloads(self) -> dict[str, str]:
         """Return the payloads by name, with the marks and addresses of this run."""
@@ -167,7 +169,8 @@ class Watch:
         session.on("Network.requestWillBeSent", self._on_request)
         # What the page opens is heard too.
         page.context.on("request", self._on_sent)
-        page.on("close", lambda: page.context.remove_listener("request", self._on_sent))
+        self.ends.callback(page.context.remove_listener, "request", self._on_sent)
+        self.ends.callback(session.detach)
 
     def _on_sent(self, request: Request) -> None:
         self.sent.append(request.url)
@@ -201,7 +204,8 @@ def watching() -> Iterator[Watch]:
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
     try:
-        yield watch
+        with watch.ends:
+            yield watch
     finally:
         server.shutdown()
         server.server_close()

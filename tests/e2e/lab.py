@@ -21,12 +21,15 @@ from typing import IO, Any, ClassVar
 import nbformat
 import pytest
 from playwright.sync_api import ConsoleMessage, Error, Page
+from tests.amount import SOAKING
 from tests.e2e.forked_kernels import kernel_specs
 from tests.waiting import eventually
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 BUILT = ROOT / "labextension" / "dist"
 SCREENS = ROOT / "build" / "screens"
+PHOTOGRAPHED = bool(os.environ.get("PALIMPSEST_SCREENS")) or SOAKING
+"""A picture takes a quarter of a second, and there are more than a hundred of them."""
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 FLAGS = (
     "--no-sandbox",
@@ -111,6 +114,8 @@ class Lab:
     folder: Path
     waiting: Page | None = None
     """The page in which it waits, with nothing open."""
+    kind: str = "lab"
+    """The fixture that gives it."""
 
     START: ClassVar[tuple[str, ...]] = (str(ROOT / "scripts" / "lab.py"),)
     RUNNING: ClassVar[list["Lab"]] = []
@@ -279,7 +284,8 @@ def open_notebook(page: Page, lab: Lab, notebook: str) -> None:
     """Open a notebook and wait until its cells are drawn."""
     waits = lab.waiting is page
     for one in Lab.RUNNING:
-        one.waiting = None
+        if one.waiting is page:
+            one.waiting = None
     if waits:
         page.evaluate(OPEN, notebook)
     else:
@@ -324,9 +330,8 @@ def choose_theme(page: Page, theme: str) -> None:
     page.locator("#jupyterlab-splash").wait_for(state="detached")
 
 
-def photograph(page: Page, name: str) -> Path:
-    """Keep a picture of the page for a person to look at."""
-    SCREENS.mkdir(parents=True, exist_ok=True)
-    path = SCREENS / f"{name}.png"
-    page.screenshot(path=path)
-    return path
+def photograph(page: Page, name: str) -> None:
+    """Keep a picture of the page in build/screens where ``PALIMPSEST_SCREENS`` is set, for a person to look at."""
+    if PHOTOGRAPHED:
+        SCREENS.mkdir(parents=True, exist_ok=True)
+        page.screenshot(path=SCREENS / f"{name}.png")

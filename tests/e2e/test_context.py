@@ -111,7 +111,6 @@ def test_is_still_drawn_where_nobody_trusts_the_notebook(page: Page, lab: Lab, s
     assert seen.errors == []
 
 
-@pytest.mark.usefixtures("own_page")
 def test_runs_nothing_of_what_was_said(page: Page, lab: Lab) -> None:
     notebook = asked(page, lab, "context-hostile")
     drawn = window(notebook)

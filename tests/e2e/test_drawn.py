@@ -26,7 +26,7 @@ from palimpsest.store.memory import MemoryStore
 from palimpsest.transcript.events import TodoUpdated
 from palimpsest.transcript.values import Todo
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(300), pytest.mark.usefixtures("own_page")]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
 CONTENT = ".plm-Rendered .jp-RenderedHTMLCommon, .plm-Rendered .jp-RenderedText"
 """Where our views let a host draw what others wrote; all else is text of React's."""
@@ -34,7 +34,7 @@ SEGMENTS = ".jp-Notebook .plm-Segment"
 
 
 @pytest.fixture
-def watch() -> Iterator[Watch]:
+def watch(page: Page) -> Iterator[Watch]:  # noqa: ARG001  # is there until all that it asked was heard
     """A server that nobody may ask."""
     with watching() as watch:
         yield watch
@@ -167,6 +167,7 @@ SAID = ".said, .row, .notice, .input, .output, .todo ul, nav ol, figcaption, .fi
 """Where our own pages hold words of others."""
 
 
+@pytest.mark.usefixtures("own_page")
 @pytest.mark.parametrize("form", ["export", "share"])
 def test_a_page_of_a_session(page: Page, watch: Watch, tmp_path: Path, form: str) -> None:
     store = told(watch.payloads())
@@ -227,6 +228,7 @@ PREVIEW = """path => window.jupyterapp.commands.execute(
 )"""
 
 
+@pytest.mark.usefixtures("own_page")
 def test_exported_markdown_as_a_document(page: Page, bare: Lab, watch: Watch) -> None:
     path = bare.folder / "drawn.md"
     export_session(told(watch.payloads()), SESSION, "md", path, cwd=bare.folder, environment={})

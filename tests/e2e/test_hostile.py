@@ -7,7 +7,7 @@ from tests.e2e.segments import XSS
 from tests.e2e.test_panel import AXE, BEGIN, BLOCKS, VIOLATIONS, at_rest, room, send, story
 from tests.e2e.test_saved import RUNS
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(300), pytest.mark.usefixtures("own_page")]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
 NAME = "<img src=x onerror=document.title='ran'>.csv"
 LINE = XSS.splitlines()[0]
@@ -56,6 +56,7 @@ def test_nothing_runs_from_prompts_titles_queues_file_names_or_errors(
     assert [error for error in seen.errors if "404" not in error] == []
 
 
+@pytest.mark.usefixtures("own_page")
 @pytest.mark.parametrize("motion", ["reduce", "no-preference"])
 def test_what_is_live_can_be_used_by_everybody(page: Page, lab: Lab, motion: str) -> None:
     page.emulate_media(reduced_motion=motion)  # type: ignore[arg-type]

@@ -169,7 +169,14 @@ class TestFailedTurn:
 
             yield serve
 
-    @pytest.mark.parametrize("case", FAILED)
+    # What ends a turn is tested in a kernel; here, that nbclient is told of it.
+    @pytest.mark.parametrize(
+        "case",
+        [
+            pytest.param(case, marks=[] if case in ("circle", "error") else pytest.mark.soak)
+            for case in FAILED
+        ],
+    )
     def test_nbclient_stops_there(self, environment: Path, served: Serve, case: str) -> None:
         answers, most, given = FAILED[case]
         server = served(answers, **given)
@@ -197,6 +204,7 @@ class TestFailedTurn:
         assert "(rejected)" in error.evalue
         assert not list(environment.glob("*.txt"))
 
+    @pytest.mark.soak
     def test_nbclient_stops_where_a_summary_fails(self, environment: Path, served: Serve) -> None:
         answers, limits = summary_fails()
         server = served(answers, limits=limits)
@@ -220,7 +228,12 @@ class TestFailedTurn:
         return error
 
     @pytest.mark.parametrize(
-        ("form", "setting"), [(FORMS[0], "auto"), (FORMS[1], "show"), (FORMS[2], "auto")]
+        ("form", "setting"),
+        [
+            (FORMS[0], "auto"),
+            (FORMS[1], "show"),
+            pytest.param(FORMS[2], "auto", marks=pytest.mark.soak),
+        ],
     )
     def test_papermill_stops_there_unless_it_is_only_shown(
         self, environment: Path, served: Serve, form: str, setting: str

@@ -196,7 +196,6 @@ def test_figures_stand_between_the_parts_of_a_live_answer(page: Page, lab: Lab) 
     notebook.ended()
 
 
-@pytest.mark.usefixtures("own_page")
 def test_nothing_that_a_model_writes_live_runs(page: Page, lab: Lab, seen: Seen) -> None:
     notebook = begin(
         page,

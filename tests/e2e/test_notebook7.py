@@ -47,12 +47,13 @@ def classic(
     program: str,  # noqa: ARG001  # asked first: without a browser no server is needed
     tmp_path_factory: pytest.TempPathFactory,
     front_end: Path,
+    forks: Path | None,
 ) -> Iterator[Classic]:
     """A running Notebook 7 with a folder, settings and kernels of its own."""
     if importlib.util.find_spec("notebook") is None:
         needed("Notebook 7 is not installed: pip install notebook.")
     home = tmp_path_factory.mktemp("classic")
-    with running(home, front_end, Classic) as classic:
+    with running(home, front_end, Classic, forks=forks) as classic:
         yield classic
 
 

@@ -138,7 +138,6 @@ def test_a_fold_opens_by_keys(page: Page, lab: Lab) -> None:
     expect(page.get_by_text("The user asks for")).to_be_visible()
 
 
-@pytest.mark.usefixtures("own_page")
 def test_nothing_that_a_model_or_a_tool_wrote_runs(page: Page, lab: Lab, seen: Seen) -> None:
     evil = (
         Story()

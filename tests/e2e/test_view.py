@@ -160,7 +160,6 @@ def test_a_notebook_reopened_without_a_kernel_reads_as_it_did(page: Page, bare: 
     photograph(page, "view-saved")
 
 
-@pytest.mark.usefixtures("own_page")
 def test_runs_nothing_of_a_model_a_tool_or_a_title(page: Page, bare: Lab, seen: Seen) -> None:
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))
@@ -195,7 +194,6 @@ def test_runs_nothing_of_a_model_a_tool_or_a_title(page: Page, bare: Lab, seen: 
     assert not [error for error in seen.errors if "example.invalid" in error]
 
 
-@pytest.mark.usefixtures("own_page")
 @pytest.mark.parametrize("theme", ["JupyterLab Light", "JupyterLab Dark"])
 def test_breaks_no_rule_of_accessibility(page: Page, bare: Lab, theme: str) -> None:
     answers = f"thinks('Hm.').says({MATHS!r}).calls('variables'), says('That is all.')"

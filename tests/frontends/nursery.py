@@ -6,6 +6,7 @@ hostile folder, or whose imports or start are the matter, is started as Jupyter 
 """
 
 import atexit
+import gc
 import json
 import os
 import signal
@@ -69,6 +70,8 @@ def main() -> None:
     _import_everything()
     if "provider" in sys.argv:
         _import_litellm()
+    gc.collect()
+    gc.freeze()  # no kernel looks through what it shares
     orders = socket.socket(fileno=int(sys.argv[1]))
     signal.signal(signal.SIGCHLD, _reap)
     for line in orders.makefile("r"):

@@ -46,6 +46,12 @@ async def compacting(session: LiveSession, model: ScriptedModel) -> "asyncio.Tas
     return asking
 
 
+def take(room: Studio, session: LiveSession, policy: Policy) -> None:
+    """Let a session go by a policy from now on: what was said before had all the time it took."""
+    object.__setattr__(room.services, "policy", policy)
+    session._configured = session._outfit._configured = type(session._configured)(policy, {})
+
+
 @pytest.mark.slow
 async def test_asking_for_a_compaction_that_runs_joins_it(tmp_path: Path) -> None:
     _, model, session = await talked(tmp_path, SLOW, says("It is ").pauses(0.1).says("43.92."))
@@ -279,8 +285,8 @@ async def test_a_turn_is_stopped_at_its_time_limit(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 async def test_the_limit_waits_once_for_a_compaction_that_runs(tmp_path: Path) -> None:
-    policy = with_recovery(turn_seconds=0.1, compaction_seconds=1.0)
-    _, model, session = await talked(tmp_path, SLOW, stalls(), policy=policy)
+    room, model, session = await talked(tmp_path, SLOW, stalls())
+    take(room, session, with_recovery(turn_seconds=0.1, compaction_seconds=1.0))
     began = time.monotonic()
 
     answer = await ask(session, QUESTION)
@@ -304,8 +310,7 @@ async def test_the_limit_waits_no_second_time(tmp_path: Path) -> None:
     session = await room.session()
     for number in range(10):
         await ask(session, f"Question {number} " + "word " * 700)
-    object.__setattr__(room.services, "policy", policy)
-    session._configured = session._outfit._configured = type(session._configured)(policy, {})
+    take(room, session, policy)
     room.narrow(INFO)
 
     answer = await ask(session, "And now?")

@@ -39,8 +39,8 @@ ShareMode = Literal["auto", "manual", "disabled"]
 
 FOLDER = "share"
 NAME = re.compile(r"[A-Za-z0-9_-]{20,80}")
-SECRET_BYTES = 24
-"""192 bits: a name that is found by nobody who was not told it."""
+SECRET_BYTES = 16
+"""128 bits: a name that is found by nobody who was not told it; in hex, which means nothing in Markdown."""
 FILE_BYTES = 5_000_000
 """The largest attachment that comes along."""
 ALL_BYTES = 20_000_000
@@ -140,7 +140,7 @@ def _secret(session: SessionInfo) -> str | None:
 def make_page(store: Store, session: SessionInfo, environment: Mapping[str, str]) -> dict[str, Any]:
     """Write a session's page, again under its name if it has one; return the record of it."""
     folder = share_folder(store)
-    secret = _secret(session) or secrets.token_urlsafe(SECRET_BYTES)
+    secret = _secret(session) or secrets.token_hex(SECRET_BYTES)
     try:
         folder.mkdir(mode=0o700, exist_ok=True)
         write_page(store, session.id, folder / f"{secret}.html", environment)
