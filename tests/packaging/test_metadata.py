@@ -68,7 +68,7 @@ def test_a_release_names_its_addresses_and_its_readme_shows_its_pictures(
         f"Issues, {ADDRESS}/issues",
     ]
     assert found["Description-Content-Type"] == "text/markdown"
-    X
+    links = re.findall(r"(!?)\[[^\]]*\]\(([^)]+)\)", str(found.get_payload()))
     assert {
         ("!", f"{ADDRESS}/raw/{tag}/docs/images/{name}.png") for name in ("first-light", "context")
     } <= {*links}
