@@ -226,3 +226,30 @@ other = room.engine.submit(summarise())
     assert "know the penguins" in shown
     assert kernel.client.value("other.result(5).error is None")
     assert kernel.client.value("len(room.model.requests)") == "2"
+
+
+LESSON = """
+import os
+os.environ["PALIMPSEST_REHEARSAL_DELAY"] = "0"
+from palimpsest.model.rehearsal.scenario import register_scenario
+register_scenario("lesson", [{"says": f"Step {number}. " + "More was said. " * 400} for number in range(6)])
+"""
+
+
+def test_a_rehearsed_scenario_goes_on_where_it_was_also_in_a_new_kernel(tmp_path: Path) -> None:
+    with Kernel(cwd=tmp_path) as kernel:
+        assert kernel.run(f"%load_ext palimpsest\n{LESSON}").status == "ok"
+        told = [kernel.run("%agent --new -m rehearsal/lesson Begin.", timeout=60).story()]
+        told += [kernel.run(f"%agent Go on, {number}.").story() for number in range(2)]
+
+        compacted = kernel.run("%agent compact", timeout=60)
+
+        assert "Summary of what came before" in compacted.story()
+        told += [kernel.run("%agent Go on.").story() for _ in range(2)]
+        assert kernel.run("%agent compact").status == "ok"
+        known = kernel.run("import palimpsest\nprint(palimpsest.current_session().id)").stream()
+    with Kernel(cwd=tmp_path) as kernel:
+        kernel.run(f"%load_ext palimpsest\n{LESSON}")
+        kernel.run(f"%agent open {known.strip()}")
+        told.append(kernel.run("%agent And the last.", timeout=60).story())
+    assert [story.count(f"Step {at}.") for at, story in enumerate(told)] == [1] * 6

@@ -47,7 +47,7 @@ def cases() -> Iterator[Any]:
         return
     for case in load("opencode", "compaction_process")["cases"]:
         # What hooks of the recorded agent answered is not asked of ours in its form.
-        if "input" in case and case["plugin"] is None and not any(rule(case) for rule in RULES):
+        if "input" in case and case.get("plugin") is None and not any(rule(case) for rule in RULES):
             yield pytest.param(case, id=case["name"])
 
 

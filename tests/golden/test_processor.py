@@ -7,15 +7,15 @@ purpose, each a rule over the case:
 
 - a failed attempt's parts stay, marked, beside a part that says what failed, while upstream leaves
   an empty text part behind;
-- a call repeated in a circle is guarded before it runs, in the loop, not by the processor
-  (``test_loopguard`` and the loop's tests hold that);
+- a call repeated in a circle is guarded before it runs, in the loop, not by the processor, and
+  one answer about a circle holds for as long as it goes on;
 - a request ends with its first finish: what came after it belongs to no request of ours;
 - a summary is written by a request of its own, whose overflow is its own error
   (``test_live_compaction``);
 - where nothing was said before, a refusal of length leaves nothing to summarise.
 """
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -57,10 +57,10 @@ from palimpsest.transcript.errors import (
     ModelFailed,
     UnknownError,
 )
-from palimpsest.transcript.events import SessionError, SessionStatus
+from palimpsest.transcript.events import PermissionAsked, Record, SessionError, SessionStatus
 from palimpsest.transcript.messages import AssistantMessage, Message
-from palimpsest.transcript.parts import RetryPart
-from palimpsest.transcript.values import ModelInfo, ModelRef, Usage
+from palimpsest.transcript.parts import RetryPart, ToolPart
+from palimpsest.transcript.values import Ask, ModelInfo, ModelRef, Reply, Usage
 
 Case = dict[str, Any]
 
@@ -70,7 +70,12 @@ def is_replayable(case: Case) -> bool:
     events = [event for attempt in case["stream"] for event in attempt]
     thrown = any("throw" in event or event["type"] == "error" for event in events)
     stops_early = case["result"] == "compact"
-    return not thrown and not stops_early and not case["asks"] and not case["summary"]
+    return not thrown and not stops_early and not is_stopped_in_a_circle(case)
+
+
+def is_stopped_in_a_circle(case: Case) -> bool:
+    """Say whether a person refused to go on with a call that was repeated."""
+    return bool(case["asks"]) and case["permission"] == "reject"
 
 
 def usage(recorded: dict[str, Any]) -> Usage:
@@ -236,6 +241,10 @@ def is_decided_by_the_loop(case: Case) -> bool:
     return not is_replayable(case) and not case["asks"] and not case["summary"]
 
 
+def asking_cases() -> list[Case]:
+    return [case for case in all_cases() if case["asks"]]
+
+
 def last_attempt(parts: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return what the last attempt wrote, without what only opens and closes a step."""
     starts = [at for at, part in enumerate(parts) if part["type"] == "step-start"]
@@ -249,12 +258,16 @@ def our_parts(one: Message) -> list[dict[str, Any]]:
     return last_attempt(shape(standing))
 
 
-def live_cases() -> list[Case]:
+def all_cases() -> list[Case]:
     try:
         cases: list[Case] = load("opencode", "processor")["cases"]
     except pytest.skip.Exception:
         return []
-    return [case for case in cases if is_decided_by_the_loop(case)]
+    return cases
+
+
+def live_cases() -> list[Case]:
+    return [case for case in all_cases() if is_decided_by_the_loop(case)]
 
 
 @pytest.mark.parametrize("case", live_cases(), ids=lambda case: case["name"])
@@ -315,3 +328,42 @@ def _refused(case: Case) -> bool:
         for attempt in case["stream"]
         for event in attempt
     )
+
+
+@pytest.mark.parametrize("case", asking_cases(), ids=lambda case: case["name"])
+async def test_a_call_that_is_repeated_is_asked_about_as_recorded(
+    tmp_path: Path, case: Case
+) -> None:
+    model = Streams(case)
+    rules = from_config({"*": "allow", "doom_loop": "ask"}, home="/")
+    studio = Studio(tmp_path, model, policy="opencode-1.18", rules=rules)
+    studio.services.registry.register(RecordedTool("bash", model.states))
+    session = await studio.session()
+    asked: list[Ask] = []
+
+    def reply(records: Sequence[Record]) -> None:
+        for one in records:
+            if isinstance(one.event, PermissionAsked):
+                asked.append(one.event.ask)
+                rejects = case["permission"] == "reject"
+                session.reply(one.event.ask.id, Reply(answer="reject" if rejects else "once"))
+
+    session.subscribe(reply)
+    answer = await ask(session, "Go.")
+
+    first = next(
+        one for one in session.snapshot().messages if isinstance(one.info, AssistantMessage)
+    )
+    ours = [part.state.status for part in first.parts if isinstance(part, ToolPart)]
+    theirs = [part["state"]["status"] for part in case["final"]["parts"] if part["type"] == "tool"]
+    [about] = asked
+    recorded = case["asks"][0]
+    assert (about.permission, [*about.patterns], [*about.always]) == (
+        recorded["permission"],
+        recorded["patterns"],
+        recorded["always"],
+    )
+    assert {"tool": about.tool, "input": about.input} == recorded["metadata"]
+    assert ours == theirs
+    assert (answer.stopped_by == "rejected") == (case["result"] == "stop")
+    await session.close()

@@ -1,8 +1,24 @@
 """Read upstream's messages as ours: fields are renamed, nothing is decided."""
 
-from typing import Any
+from typing import Any, get_args
 
-from palimpsest.transcript.messages import Message
+from tests.golden.data import only
+
+from palimpsest.transcript.messages import AssistantMessage, Message, UserMessage
+from palimpsest.transcript.parts import (
+    AgentPart,
+    CompactionPart,
+    FilePart,
+    PatchPart,
+    ReasoningPart,
+    RetryPart,
+    SnapshotPart,
+    StepFinishPart,
+    StepStartPart,
+    SubtaskPart,
+    TextPart,
+    ToolPart,
+)
 
 ERRORS = {
     "ProviderAuthError": "auth",
@@ -23,6 +39,23 @@ NAMES = {
     "responseHeaders": "headers",
     "responseBody": "response_body",
 }
+PARTS = {
+    get_args(kind.model_fields["type"].annotation)[0]: kind
+    for kind in (
+        AgentPart,
+        CompactionPart,
+        FilePart,
+        PatchPart,
+        ReasoningPart,
+        RetryPart,
+        SnapshotPart,
+        StepFinishPart,
+        StepStartPart,
+        SubtaskPart,
+        TextPart,
+        ToolPart,
+    )
+}
 
 
 def message(recorded: dict[str, Any]) -> Message:
@@ -39,7 +72,9 @@ def _renamed(fields: dict[str, Any]) -> dict[str, Any]:
 def _info(info: dict[str, Any]) -> dict[str, Any]:
     fields = _renamed(info)
     if fields["role"] == "user":
+        only(fields, *UserMessage.model_fields)
         return fields | {"model": _model(info["model"])}
+    only(fields, *AssistantMessage.model_fields, "providerID", "modelID", "mode")
     model = {"provider": fields.pop("providerID"), "name": fields.pop("modelID")}
     fields |= {
         "model": model,
@@ -73,6 +108,7 @@ def _error(error: dict[str, Any]) -> dict[str, Any]:
 
 def _part(part: dict[str, Any]) -> dict[str, Any]:
     fields = _renamed(part)
+    only(fields, *PARTS[fields["type"]].model_fields)
     match fields["type"]:
         case "step-finish":
             fields["tokens"] = _tokens(fields.get("tokens") or {})

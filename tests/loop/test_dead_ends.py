@@ -99,3 +99,50 @@ async def test_cut_results_that_are_not_enough_after_a_failed_summary_say_so(
     assert refused.error is not None
     assert "No summaries today." in refused.error.message
     assert [one.purpose for one in model.requests].count("compaction") == 1
+
+
+async def test_a_prompt_that_is_longer_than_the_window_is_named(tmp_path: Path) -> None:
+    studio, model = room(tmp_path, says("Well."), window=17_000)
+    session = await studio.session()
+
+    refused = await ask(session, "Count these birds: " + "tern, auk and gull, " * 6_000)
+
+    assert refused.error is not None
+    assert (refused.stopped_by, refused.text, model.requests) == ("window", "", [])
+    assert "(window 17,000, the rest is kept for the answer). Nothing was sent." in (
+        refused.error.message
+    )
+    assert "Your prompt alone takes about " in refused.error.message
+    assert "shorten it, or choose a model with a larger window with --model." in (
+        refused.error.message
+    )
+    assert "%agent --new" not in refused.error.message
+
+
+async def test_a_system_prompt_that_fills_the_window_is_named(tmp_path: Path) -> None:
+    studio, model = room(tmp_path, says("Well."), window=17_000)
+    session = await studio.session()
+
+    refused = await ask(session, "Hello?", system="Be good to the birds of the north. " * 2_500)
+
+    assert refused.error is not None
+    assert (refused.stopped_by, refused.text, model.requests) == ("window", "", [])
+    assert "The system prompt with its instructions alone takes about " in refused.error.message
+    assert refused.error.message.endswith("choose a model with a larger window with --model.")
+    assert "%agent --new" not in refused.error.message
+
+
+async def test_a_conversation_that_fills_the_window_can_begin_anew(tmp_path: Path) -> None:
+    policy = changed(ALONE, {"recovery.truncations": 0, "prune.rule": "none"})
+    studio, model = room(tmp_path, *reads(*range(8)), says("Well."), policy=policy, window=60_000)
+    session = await studio.session()
+    await ask(session, "Read the logs.")
+    sent = len(model.requests)
+    wide = studio.info("scripted/model")
+    studio.narrow(wide.model_copy(update={"window": 17_000}))
+
+    refused = await ask(session, "Sure?")
+
+    assert refused.error is not None
+    assert (refused.stopped_by, refused.text, len(model.requests)) == ("window", "", sent)
+    assert "Begin a new session with %agent --new, or choose a model" in refused.error.message

@@ -198,6 +198,37 @@ async def test_tls_to_a_plain_server_says_so(wire: str) -> None:
     assert "with http://" in sentence_of(error)
 
 
+TALKERS = pytest.mark.parametrize(
+    "wire", ["openai", "anthropic", "gemini", "mistral", "ollama", "azure"]
+)
+
+
+@TALKERS
+async def test_plain_http_to_a_server_of_tls_names_the_address_and_https(
+    wire: str, certificate: ssl.SSLContext
+) -> None:
+    """OpenSSL says nothing to a client without TLS, so it cannot be told from a server that crashed."""
+    async with serving(b"", tls=certificate) as host:
+        error = await asked(wire, f"http://{host}{BASES.get(wire, '')}")
+
+    assert f"http://{host}" in sentence_of(error)
+    assert "closed the connection without an answer" in sentence_of(error)
+    assert "if it speaks TLS, write its address with https://." in sentence_of(error)
+
+
+@TALKERS
+@pytest.mark.parametrize("alert", [10, 22], ids=["unexpected message", "record overflow"])
+async def test_an_answer_that_is_a_tls_alert_is_not_asked_for_again(wire: str, alert: int) -> None:
+    async with serving(bytes([0x15, 3, 3, 0, 2, 2, alert])) as host:
+        error = await asked(wire, f"http://{host}{BASES.get(wire, '')}")
+
+    assert f"http://{host}" in sentence_of(error)
+    assert "speaks TLS" in sentence_of(error)
+    assert "Write its address with https://." in sentence_of(error)
+    assert error is not None
+    assert not retryable(error)
+
+
 @WIRES
 @pytest.mark.parametrize("base", ["127.0.0.1:8000/v1", "htp://127.0.0.1:8000/v1"])
 async def test_an_address_without_a_scheme_is_no_address(wire: str, base: str) -> None:

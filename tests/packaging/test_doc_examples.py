@@ -19,6 +19,7 @@ from tests.frontends.kernel import Kernel
 from traitlets.config.loader import PyFileConfigLoader
 
 from palimpsest.frontends.options import COMMANDS
+from palimpsest.testing import ScriptedModel, calls, isolated_session, says
 
 ROOT = Path(__file__).parents[2]
 PAGES = {
@@ -145,6 +146,68 @@ def test_the_magics_of_a_page_run(page: str, folder: Path) -> None:
             said = ran.reply["content"].get("evalue", "")
             assert (ran.status == "error", bool(said)) == (cell in REFUSED,) * 2, (cell, said)
             assert said.startswith(REFUSED.get(cell, "")), (cell, said)
+
+
+WRITTEN = {
+    "agents.md": (
+        ".palimpsest/agents/reviewer.md",
+        ".palimpsest/commands/review.md",
+        ".palimpsest/skills/pdf-tables/SKILL.md",
+    ),
+    "instructions.md": ("AGENTS.md",),
+}
+"""Where the Markdown of a page is to be written, block by block, as the page says."""
+LISTED = """
+import palimpsest
+reviewer, = (one for one in palimpsest.agents() if one.name == "reviewer")
+assert reviewer.mode == "subagent", reviewer
+assert reviewer.origin.endswith(".palimpsest/agents/reviewer.md"), reviewer
+assert palimpsest.problems() == (), palimpsest.problems()
+assert reviewer.description == "Reviews a change and names what would break", reviewer
+review, = palimpsest.commands()
+assert (review.name, review.description) == ("review", "Reviews one file"), review
+skill, = palimpsest.skills()
+assert (skill.name, skill.description) == ("pdf-tables", "Use when tables have to be read from PDF files")
+"""
+
+
+@pytest.fixture
+def written(folder: Path) -> Path:
+    for page, places in WRITTEN.items():
+        for place, source in zip(places, blocks(page, "markdown"), strict=True):
+            (folder / place).parent.mkdir(parents=True, exist_ok=True)
+            (folder / place).write_text(source)
+    return folder
+
+
+def test_the_markdown_of_every_page_is_written_by_a_test() -> None:
+    assert having("markdown") == [*WRITTEN]
+
+
+@pytest.mark.slow
+def test_the_agent_the_command_and_the_skill_of_a_page_are_listed(written: Path) -> None:
+    run(LISTED, written)
+
+
+def test_what_a_page_tells_agents_and_instructions_stands_in_the_requests(written: Path) -> None:
+    (written / "src").mkdir()
+    (written / "src" / "io.py").write_text("print('read')\n")
+    subprocess.run(["git", "init", "--quiet"], cwd=written, check=True)
+    task = calls("task", description="Look", prompt="Look at it.", agent="reviewer")
+    model = ScriptedModel(task, says("It breaks io."), says("Reviewed."), says("No errors."))
+
+    with isolated_session(model, folder=written) as session:
+        session.prompt("Is the change right?", yes=True)
+        session.prompt("/review src/io.py the error handling", yes=True)
+
+    own, others, *_, command = (str(request.messages) for request in model.requests)
+    assert "Distances are in metres." in own
+    assert "pdf-tables" in own
+    assert "Use when tables have to be read from PDF files" in own
+    assert "You review changes. Read the diff" in others
+    assert "edit" not in [tool.name for tool in model.requests[1].tools]
+    assert "with regard to the error handling." in command
+    assert "print('read')" in command.replace("\\'", "'")
 
 
 def test_each_command_that_a_page_names_is_one() -> None:

@@ -1,10 +1,12 @@
-"""What an index shows of a release: addresses, and a README whose pictures and pages are found."""
+"""What a wheel holds and an index shows of a release: addresses, and a README whose pictures are found."""
 
 import json
 import os
 import re
 import subprocess
 import sys
+import zipfile
+from email.parser import Parser
 from pathlib import Path
 from typing import Any
 
@@ -32,18 +34,41 @@ def published(**environment: str) -> dict[str, Any]:
     return found
 
 
-@pytest.mark.slow
-def test_a_release_names_its_addresses_and_its_readme_shows_its_pictures() -> None:
-    found = published(PALIMPSEST_REPOSITORY=f"{ADDRESS}/")
+@pytest.fixture(scope="module")
+def release(tmp_path_factory: pytest.TempPathFactory) -> zipfile.ZipFile:
+    """The wheel of a release that is published at an address; its front end is no matter here."""
+    folder = tmp_path_factory.mktemp("wheel")
+    done = subprocess.run(
+        [sys.executable, "-m", "hatchling", "build", "--target", "wheel", "--directory", folder],
+        cwd=ROOT,
+        env=os.environ | {"PALIMPSEST_REPOSITORY": f"{ADDRESS}/"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return zipfile.ZipFile(next(folder.glob("*.whl")))
 
-    tag = f"v{found['version']}"
-    assert found["urls"] == {
-        "Source": ADDRESS,
-        "Documentation": f"{ADDRESS}/blob/{tag}/docs/index.md",
-        "Changelog": f"{ADDRESS}/blob/{tag}/CHANGELOG.md",
-        "Issues": f"{ADDRESS}/issues",
-    }
-    links = re.findall(r"(!?)\[[^\]]*\]\(([^)]+)\)", found["readme"]["text"])
+
+def held(release: zipfile.ZipFile, name: str) -> str:
+    return release.read(next(one for one in release.namelist() if one.endswith(name))).decode()
+
+
+@pytest.mark.slow
+def test_a_release_names_its_addresses_and_its_readme_shows_its_pictures(
+    release: zipfile.ZipFile,
+) -> None:
+    found = Parser().parsestr(held(release, ".dist-info/METADATA"))
+
+    tag = f"v{found['Version']}"
+    assert found.get_all("Project-URL") == [
+        f"Source, {ADDRESS}",
+        f"Documentation, {ADDRESS}/blob/{tag}/docs/index.md",
+        f"Changelog, {ADDRESS}/blob/{tag}/CHANGELOG.md",
+        f"Issues, {ADDRESS}/issues",
+    ]
+    assert found["Description-Content-Type"] == "text/markdown"
+    links = re.findall(r"(!?)\[[^\]]*\]\(([^)]+)\)", str(found.get_payload()))
     assert {
         ("!", f"{ADDRESS}/raw/{tag}/docs/images/{name}.png") for name in ("first-light", "context")
     } <= {*links}
@@ -51,6 +76,20 @@ def test_a_release_names_its_addresses_and_its_readme_shows_its_pictures() -> No
         start = f"{ADDRESS}/{'raw' if picture else 'blob'}/{tag}/"
         assert link.startswith(start)
         assert (ROOT / link.removeprefix(start)).exists()
+
+
+@pytest.mark.slow
+def test_a_release_holds_the_package_with_its_types_and_is_loaded_by_name_alone(
+    release: zipfile.ZipFile,
+) -> None:
+    names = set(release.namelist())
+
+    package = ROOT / "kernel_ext"
+    sources = {one.relative_to(package).as_posix() for one in package.glob("palimpsest/**/*.py")}
+    assert {*sources, "palimpsest/py.typed", "palimpsest/__init__.pyi"} <= names
+    assert all(f"{name}," in held(release, ".dist-info/RECORD") for name in sources)
+    # %load_ext palimpsest is the way in: no program and no plugin is put into an environment.
+    assert [one for one in names if one.endswith("entry_points.txt")] == []
 
 
 @pytest.mark.slow

@@ -101,6 +101,29 @@ async def test_a_dead_server_costs_a_sentence_and_never_a_turn(tmp_path: Path) -
     assert await all_rebuilt(house, session, model)
 
 
+async def test_a_tool_that_a_call_brought_is_offered_and_works_in_the_same_turn(
+    tmp_path: Path,
+) -> None:
+    model = ScriptedModel(
+        calls("demo_learn"), calls("demo_multiply", a=3, b=4), says("Twelve."), says("Still.")
+    )
+    house, servers = studio(tmp_path, model, demo())
+    session = await house.session()
+
+    answer = await ask(session, "Learn to multiply, then multiply.")
+    await ask(session, "And now?")
+    await servers.close()
+
+    assert (answer.text, answer.error) == ("Twelve.", None)
+    offered = ["demo_multiply" in [tool.name for tool in one.tools] for one in model.requests]
+    assert offered == [False, True, True, True]
+    learnt, multiplied = (part.state for part in tools(session))
+    assert isinstance(learnt, ToolCompleted)
+    assert isinstance(multiplied, ToolCompleted)
+    assert multiplied.output == "12"
+    assert await all_rebuilt(house, session, model)
+
+
 async def test_words_of_a_server_that_comes_late_stand_beside_the_next_prompt(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

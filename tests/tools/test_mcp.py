@@ -256,17 +256,6 @@ async def test_tools_that_come_later_are_offered_from_the_next_turn_on(tmp_path:
         assert (await bench.call("demo_multiply", a=3, b=4)).output == "12"
 
 
-async def test_a_tool_list_that_changed_holds_at_the_next_step(tmp_path: Path) -> None:
-    async with servers(tmp_path, stdio()) as (found, bench, _said):
-        assert await found.step_began() == ()
-        await bench.call("demo_learn")
-        await until(lambda: found._servers[0]._stale)
-
-        assert await found.step_began() == ()
-
-        assert (await bench.call("demo_multiply", a=3, b=4)).output == "12"
-
-
 async def test_a_server_of_an_older_protocol_works_whatever_its_schemas_say(
     tmp_path: Path,
 ) -> None:

@@ -28,11 +28,15 @@ def too_large(
     tools: int = 0,
     pins: Mapping[str, int] | None = None,
     failed: str = "",
+    *,
+    system: int = 0,
+    prompt: int = 0,
 ) -> ContextOverflowError:
     """Explain that a request does not fit, why, and the one thing that helps.
 
     ``tools`` are the tokens of their descriptions, ``pins`` those of pinned parts by id; ``failed`` says
-    why no summary could be made in this turn.
+    why no summary could be made in this turn. ``system`` and ``prompt`` are the tokens of the system
+    prompt and of the newest prompt, which every new session would hold too.
     """
     helps = "Begin a new session with %agent --new, or choose a model with a larger window with --model."
     pinned = sum((pins or {}).values())
@@ -40,6 +44,16 @@ def too_large(
         helps = (
             f"The descriptions of its tools alone take about {tools:,}: offer fewer with --tools, switch MCP "
             "servers off in the settings, or choose a model with a larger window with --model."
+        )
+    elif tools + system + prompt > route.budget and prompt > system:
+        helps = (
+            f"Your prompt alone takes about {prompt:,}, so that a new session does not help: shorten it, or "
+            "choose a model with a larger window with --model."
+        )
+    elif tools + system + prompt > route.budget:
+        helps = (
+            f"The system prompt with its instructions alone takes about {system:,}, so that a new session does "
+            "not help: choose a model with a larger window with --model."
         )
     elif pins and route.tokens - pinned <= route.budget:
         largest = max(pins, key=pins.__getitem__)

@@ -125,7 +125,10 @@ async def _run_request(
         else:
             tools = tools_tokens(setup.specs, setup.count)
             pins, failed = _pins(stage, setup, assembled), no_summary(stage.log.state.messages())
-            error = too_large(assembled.route, setup.info, tools, pins, failed)
+            system, prompt = _in_each_session(stage, message, assembled)
+            error = too_large(
+                assembled.route, setup.info, tools, pins, failed, system=system, prompt=prompt
+            )
     except Aborted:
         error = AbortedError(message=stage.abort.reason or "Stopped.")
     except ModelFailed as failure:
@@ -149,6 +152,23 @@ async def _run_request(
         return "rejected"
     full = reported_full(processor.message.tokens, setup.info, setup.policy)
     return "compact" if full else "continue"
+
+
+def _in_each_session(
+    stage: Stage, message: AssistantMessage, assembled: Assembled
+) -> tuple[int, int]:
+    """Return the tokens of the system prompt and of the prompt that is answered."""
+    asked = next(one for one in stage.log.state.messages() if one.id == message.parent_id)
+    parts = {part.id for part in asked.parts}
+    system = prompt = 0
+    for flat, tokens in zip(
+        assembled.projection.messages, assembled.projection.tokens, strict=True
+    ):
+        if flat.role == "system":
+            system += tokens
+        elif any(block.part_id in parts for block in flat.blocks):
+            prompt += tokens
+    return system, prompt
 
 
 def _pins(stage: Stage, setup: Setup, assembled: Assembled) -> dict[str, int]:

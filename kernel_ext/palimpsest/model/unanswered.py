@@ -25,7 +25,9 @@ CLOSED_CLASSES = frozenset(
     }
 )
 TLS_RECORD = r"bytearray(b'\x15\x03"
-"""What the HTTP client quotes of a server's TLS alert."""
+"""What the HTTP client quotes of a server's TLS alert in which it finds the end of a line."""
+NO_TEXT = "illegal request line"
+"""What the HTTP client says of an answer that begins with no letter, such as any other TLS alert."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +147,9 @@ def _closed(causes: Sequence[BaseException], names: set[str], where: str) -> Una
         return None
     if any(TLS_RECORD in str(one) for one in causes):
         message = f"{where} speaks TLS. Write its address with https://."
+        return Unanswered("tls", message, passing=False)
+    if any(str(one) == NO_TEXT for one in causes):
+        message = f"{where} answered, but not in HTTP; a server that speaks TLS does so. Write its address with https://."
         return Unanswered("tls", message, passing=False)
     message = (
         f"{where} closed the connection without an answer. Look at the server's own log; if it speaks TLS, write its "

@@ -16,10 +16,14 @@ ROWS_IN_TABLE = 15
 NAMES = {"mean": "mean", "median": "median", "sum": "sum", "min": "smallest value", "max": "largest value", "std": "standard deviation", "var": "variance"}  # fmt: skip
 TESTS = {"==": "is", ">": "is over", ">=": "is at least", "<": "is under", "<=": "is at most", "in": "is one of"}  # fmt: skip
 Cells = list[tuple[str, ...]]
+NOTHING = ("Empty DataFrame", "Series([]")
+"""How pandas shows a result without rows."""
 
 
 def table_words(spec: Spec, result: Result) -> str | None:
     """Return the answer, or None when the output's numbers cannot be read."""
+    if spec.op not in {"rows", "describe"} and result.value.startswith(NOTHING):
+        return f"Nothing fits{where(spec)}."
     writer = _WRITERS.get(spec.op, _quote)
     return writer(spec, result)
 
@@ -43,10 +47,10 @@ def names(columns: Sequence[Column]) -> str:
     return " and ".join(filter(None, [", ".join(shown[:-1]), shown[-1]])) if shown else ""
 
 
-def table(headers: Sequence[str], rows: Cells) -> str:
-    """Return a Markdown table of at most fifteen rows."""
+def table(headers: Sequence[str], rows: Cells, labels: int = 1) -> str:
+    """Return a Markdown table of at most fifteen rows; what stands behind the labels is shortened."""
     lines = [_row(headers), _row(["---"] * len(headers))]
-    lines += [_row(row) for row in rows[:ROWS_IN_TABLE]]
+    lines += [_row((*row[:labels], *map(tidy, row[labels:]))) for row in rows[:ROWS_IN_TABLE]]
     if len(rows) > ROWS_IN_TABLE:
         lines.append("")
         lines.append(f"The output above holds {len(rows) - ROWS_IN_TABLE} rows more.")
@@ -64,18 +68,21 @@ def _cell(text: str) -> str:
 
 
 def extremes(rows: Cells, at: int, what: str) -> str:
-    """Say which rows are highest and lowest in a column of numbers."""
+    """Say which rows are highest and lowest in a column of numbers, as these were printed."""
     numbers = [(float(row[at].replace(",", "")), row) for row in rows if _is_number(row[at])]
     if len(numbers) < 2:
         return ""
-    low, high = min(numbers, key=lambda one: one[0])[1], max(numbers, key=lambda one: one[0])[1]
-    if low[at] == high[at]:
-        return f"All have the same {what}: {high[at]}."
-    return f"Highest {what}: {_label(high)} ({high[at]}); lowest: {_label(low)} ({low[at]})."
+    low, high = min(number for number, _ in numbers), max(number for number, _ in numbers)
+    if low == high:
+        return f"All have the same {what}, as it is printed: {tidy(numbers[0][1][at])}."
+    highest, lowest = ([row for number, row in numbers if number == end] for end in (high, low))
+    return f"Highest {what}: {_named(highest, at)}; lowest: {_named(lowest, at)}."
 
 
-def _label(row: tuple[str, ...]) -> str:
-    return span(row[0])
+def _named(rows: Cells, at: int) -> str:
+    """Name the first of the rows that share a number, and say how many more there are."""
+    more = f" and {len(rows) - 1} more" if len(rows) > 1 else ""
+    return f"{span(rows[0][0])}{more} ({tidy(rows[0][at])})"
 
 
 def _is_number(text: str) -> bool:
@@ -92,7 +99,7 @@ def _statistic(spec: Spec, result: Result) -> str | None:
     value = scalar(result.value)
     if len(spec.measures) == 1 and value is not None:
         return f"The {name} of {names(spec.measures)}{where(spec)} is **{tidy(value)}**."
-    rows: Cells = [(label, tidy(number)) for label, number in series(result.value)]
+    rows: Cells = [*series(result.value)]
     if not rows:
         return None
     if spec.several:
@@ -121,19 +128,31 @@ def _grouped(spec: Spec, result: Result) -> str | None:
     rows = grouped_rows(spec, result.value, headers)
     if not rows:
         return None
-    what = headers[-1] if spec.order and spec.statistic is None else (spec.statistic or "mean")
-    title = f"{NAMES.get(what, what).capitalize()} of" if spec.statistic else "Summary of"
+    what, column = _compared(spec, headers)
+    title = (
+        f"{NAMES.get(spec.statistic, spec.statistic).capitalize()} of"
+        if spec.statistic
+        else "Summary of"
+    )
     labels = [column.label for column in spec.groups]
     shown = [f"{spec.statistic} of {header}" for header in headers] if spec.statistic else headers
-    at = len(labels) + (headers.index(what) if what in headers else 0)
     parts = [
         f"{title} {names(spec.measures)} by {names(spec.groups)}{where(spec)}:",
-        table([*labels, *shown], rows),
-        extremes(
-            [merged(row, len(labels)) for row in rows], at - len(labels) + 1, NAMES.get(what, what)
-        ),
+        table([*labels, *shown], rows, len(labels)),
+        extremes([merged(row, len(labels)) for row in rows], column + 1, what),
     ]
     return "\n\n".join(part for part in parts if part)
+
+
+def _compared(spec: Spec, headers: Sequence[str]) -> tuple[str, int]:
+    """Return what the groups are compared by, and the place of its column among the headers."""
+    if spec.statistic:
+        of = f" of {span(headers[0])}" if len(headers) > 1 else ""
+        return f"{NAMES.get(spec.statistic, spec.statistic)}{of}", 0
+    if spec.order and not spec.several:
+        return NAMES.get(headers[-1], headers[-1]), len(headers) - 1
+    at = headers.index("mean") if "mean" in headers else 0
+    return headers[at], at
 
 
 def merged(row: tuple[str, ...], labels: int) -> tuple[str, ...]:
@@ -142,13 +161,13 @@ def merged(row: tuple[str, ...], labels: int) -> tuple[str, ...]:
 
 
 def grouped_rows(spec: Spec, text: str, headers: Sequence[str]) -> Cells:
-    """Read the rows of a grouped result; nothing when that is not certain."""
+    """Read the rows of a grouped result, numbers as printed; nothing when that is not certain."""
     labels = [column.label for column in spec.groups]
     wanted = [*labels, *headers]
     found = frame(text, wanted) if len(set(wanted)) == len(wanted) else None
     if not found:
         return []
-    return [(*(row[label] for label in labels), *(tidy(row[h]) for h in headers)) for row in found]
+    return [(*(row[label] for label in labels), *(row[h] for h in headers)) for row in found]
 
 
 def _count(spec: Spec, result: Result) -> str | None:
@@ -156,7 +175,7 @@ def _count(spec: Spec, result: Result) -> str | None:
         rows = grouped_rows(spec, result.value, ["count"])
         labels = [column.label for column in spec.groups]
         return (
-            f"Rows by {names(spec.groups)}{where(spec)}:\n\n{table([*labels, 'rows'], rows)}"
+            f"Rows by {names(spec.groups)}{where(spec)}:\n\n{table([*labels, 'rows'], rows, len(labels))}"
             if rows
             else None
         )
@@ -176,7 +195,7 @@ def counted(spec: Spec, text: str, unit: str = "rows", column: Column | None = N
     """Word a count of values."""
     column = column or (spec.groups or spec.measures)[0]
     rows: Cells = [
-        (label if label not in {"NaN", "<NA>", "None", "NaT"} else "(missing)", tidy(value))
+        (label if label not in {"NaN", "<NA>", "None", "NaT"} else "(missing)", value)
         for label, value in series(text)
     ]
     if not rows:
@@ -235,7 +254,7 @@ def _correlation(spec: Spec, result: Result) -> str | None:
             else None
         )
     if len(numbers) == 1:
-        rows: Cells = [(label, tidy(number)) for label, number in series(result.value)]
+        rows: Cells = [*series(result.value)]
         text = table(["column", "correlation"], rows)
         return (
             f"Correlation (Pearson) of {names(numbers)} with the other columns{where(spec)}:\n\n{text}\n\n{extremes(rows, 1, 'correlation')}"
@@ -256,7 +275,7 @@ def _top(spec: Spec, result: Result) -> str | None:
         method = spec.statistic or ("sum" if additive else "mean")
         labels = [column.label for column in spec.groups]
         return (
-            f"{names(spec.groups)} with the {side} {method} of {names(spec.measures)}{where(spec)}:\n\n{table([*labels, f'{method} of {measure.label}'], rows)}"
+            f"{names(spec.groups)} with the {side} {method} of {names(spec.measures)}{where(spec)}:\n\n{table([*labels, f'{method} of {measure.label}'], rows, len(labels))}"
             if rows
             else None
         )
@@ -267,7 +286,7 @@ def _top(spec: Spec, result: Result) -> str | None:
         return text + quoted(result.value)
     best = found[0][measure.label]
     return f"The {side} {names(spec.measures)}{where(spec)} is **{tidy(best)}**.\n\n{text}" + table(
-        shown, [tuple(tidy(row[h]) for h in shown) for row in found]
+        shown, [tuple(row[h] for h in shown) for row in found], 0
     )
 
 
@@ -289,7 +308,7 @@ def _rows(spec: Spec, result: Result) -> str | None:
 def _describe(spec: Spec, result: Result) -> str | None:
     columns = spec.measures + spec.groups
     if len(columns) == 1:
-        rows: Cells = [(label, tidy(value)) for label, value in series(result.value)]
+        rows: Cells = [*series(result.value)]
         if not columns[0].numeric:
             return counted(spec, result.value, column=columns[0])
         return (
@@ -310,9 +329,7 @@ def _describe(spec: Spec, result: Result) -> str | None:
     headers = ["count", "mean", "min", "max"]
     numbers = frame(result.value, headers, labelled=True)
     if numbers:
-        cells = [
-            (row[outputs.INDEX], *(tidy(row[header]) for header in headers)) for row in numbers
-        ]
+        cells = [(row[outputs.INDEX], *(row[header] for header in headers)) for row in numbers]
         parts.append(table(["column", *headers], cells))
     elif result.value.strip():
         parts.append(quoted(result.value))

@@ -240,7 +240,10 @@ def _split_index(cell: str, *, labelled: bool) -> tuple[str, str]:
 
 
 def tidy(number: str) -> str:
-    """Shorten a number as printed to what one reads: two decimals, or four digits when small."""
+    """Shorten a number as printed to what one reads: two decimals, or four digits when small.
+
+    A large number that was printed in powers of ten stays one: its last digits are not known.
+    """
     try:
         value = float(number.replace(",", ""))
     except ValueError:
@@ -251,6 +254,8 @@ def tidy(number: str) -> str:
         or value in {float("inf"), float("-inf")}
     ):
         return "missing" if value != value else number
+    if "e" in number.lower() and abs(value) >= 1e5:
+        return f"{value:.6e}"
     if value == int(value) and abs(value) < 1e15:
         return str(int(value))
     if abs(value) >= 10:

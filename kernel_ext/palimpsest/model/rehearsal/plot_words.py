@@ -45,7 +45,7 @@ def _behind(
         if not columns:
             found = frame(result.value, ["count", "mean", "min", "max"], labelled=True)
             cells = [
-                (row[outputs.INDEX], *(tidy(row[h]) for h in ("count", "mean", "min", "max")))
+                (row[outputs.INDEX], *(row[h] for h in ("count", "mean", "min", "max")))
                 for row in found or []
             ]
             return (
@@ -55,13 +55,14 @@ def _behind(
             )
         if len(columns) > 1:
             rows = grouped_rows(spec, result.value, ["count"])
-            return table([*(c.label for c in columns), "rows"], rows) if rows else None
+            headers = [*(column.label for column in columns), "rows"]
+            return table(headers, rows, len(columns)) if rows else None
         return counted(spec, result.value, column=columns[0])
     value = scalar(result.value)
     if value is not None:
         return f"The correlation (Pearson) of {names(numbers[:2])} is **{tidy(value)}**."
     if not spec.groups:
-        rows = [(label, tidy(number)) for label, number in series(result.value)]
+        rows = [*series(result.value)]
         return table(["statistic", numbers[0].label], rows) if rows else None
     plain = chart in {"line", "bar", "pie"} or spec.statistic or len(numbers) > 1
     headers = [c.label for c in numbers] if plain else statistics_of(spec)
@@ -72,9 +73,10 @@ def _behind(
     labels = [column.label for column in spec.groups]
     shown = [f"{what} of {header}" for header in headers] if plain else headers
     at = 1 if plain or "mean" not in headers else 1 + headers.index("mean")
+    what = what if plain or "mean" in headers else headers[0]
     return "\n\n".join(
         [
-            table([*labels, *shown], rows),
+            table([*labels, *shown], rows, len(labels)),
             extremes([merged(row, len(labels)) for row in rows], at, NAMES.get(what, what)),
         ]
     ).strip()

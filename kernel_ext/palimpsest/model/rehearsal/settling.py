@@ -78,6 +78,7 @@ def _count_values(spec: Spec, said: frozenset[str]) -> Spec:
 def _find_row(spec: Spec, said: frozenset[str]) -> Spec:
     """*Which penguin is the heaviest* asks for a row, *what is the highest mass* for a number."""
     asks_row = bool(said & {"which", "who", "whose"}) and not spec.statistic and not spec.groups
+    asks_row = asks_row and not spec.several
     if spec.op == "statistic" and asks_row and spec.measures:
         return replace(spec, op="top", number=spec.number or 1)
     return spec

@@ -74,6 +74,8 @@ def read_wish(prompt: ParsedPrompt) -> DataRequest:
         for word, text in zip(words, texts, strict=True)
     )
     statistics = list(dict.fromkeys(name for name in known if name))
+    if not statistics and {*words, *texts} & MOST and {*words, *texts} & LEAST:
+        statistics = ["min", "max"]
     return DataRequest(
         op=op,
         why=why,
