@@ -299,6 +299,40 @@ describe('the panel', () => {
     expect(screen.queryByRole('table')).toBeNull();
   });
 
+  it('says what the number after a compaction counts: more than the summary', () => {
+    const asked = build.assistant([
+      build.step({ context_tokens: 33_500, window: 40_000 })
+    ]);
+    const summary = build.assistant([build.text('We plotted it.')], {
+      summary: true
+    });
+    const words = 'The conversation takes 6,322 tokens instead of 33,029.';
+    const decisions = [
+      {
+        id: 'dec_1',
+        action: 'summarise' as const,
+        rule: 'compact',
+        message_id: summary.info.id,
+        numbers: {},
+        tokens_before: 33_029,
+        tokens_after: 6_322,
+        words
+      }
+    ];
+    const places = [asked, summary].map(message => ({
+      id: message.info.id,
+      message
+    }));
+    draw({ transcript: { ...EMPTY, places, decisions } });
+
+    fireEvent.click(screen.getByRole('button', { name: /look underneath/ }));
+    expect(screen.getByText(words)).toBeTruthy();
+    fireEvent.click(screen.getByRole('button', { name: /of 40k tokens/ }));
+    expect(screen.getByRole('table').textContent).toMatch(
+      /^Tokens of the next request .*: system prompt, tools, the summary, and the messages that stay/
+    );
+  });
+
   it('tells tokens alone where the model has no limit', () => {
     const filling = {
       tokens: 500,
