@@ -228,6 +228,33 @@ describe('the panel', () => {
     });
   });
 
+  it('gives a waiting prompt back with its files, and each can be left out', async () => {
+    const files = ['plot.png', 'scan.pdf'].map(filename => ({
+      mime: 'image/png',
+      filename,
+      url: `blob:${'a'.repeat(64)}`
+    }));
+    const options = { files, variant: 'high', tools: { bash: false } };
+    const prompt = { ...waitingPrompt, options };
+    const { actions, redraw } = draw({ transcript: busy({ inbox: [prompt] }) });
+    const waiting = screen.getByRole('group', { name: /Waiting/ });
+    expect(waiting.textContent).toContain('plot.pngscan.pdf');
+    fireEvent.click(screen.getByRole('button', { name: 'edit' }));
+    await act(() => Promise.resolve());
+    redraw({ transcript: busy() });
+
+    const along = screen.getByRole('list', { name: 'Files that go along' });
+    expect(along.textContent).toBe('plot.png×scan.pdf×');
+    fireEvent.click(screen.getByRole('button', { name: 'Leave out scan.pdf' }));
+    expect(document.activeElement).toBe(field());
+    fireEvent.keyDown(field(), { key: 'Enter' });
+    expect(actions.send).toHaveBeenCalledWith('Then this.', {
+      ...options,
+      files: files.slice(0, 1)
+    });
+    expect(screen.queryByRole('list', { name: /Files/ })).toBeNull();
+  });
+
   it('leaves a prompt that was delivered meanwhile where it is', async () => {
     const late = doing({ withdraw: vi.fn(() => Promise.resolve(false)) });
     draw({ transcript: busy({ inbox: [waitingPrompt] }) }, late);
