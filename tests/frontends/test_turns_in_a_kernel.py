@@ -66,9 +66,7 @@ def test_a_prompt_is_answered_with_what_came_with_it(hands: Hands, way: str) -> 
 def test_the_files_of_a_prompt_that_was_taken_back_go_with_it_again(hands: Hands) -> None:
     stands(hands, "says('Later.')")
     hands.cell("import base64; content = base64.b64encode(b'%PDF-1.4' + bytes(40_000)).decode()")
-    hands.cell(
-        "now().start('What is it?', files=['data:application/pdf;base64,' + content]); None"
-    )
+    hands.cell("now().start('What is it?', files=['data:application/pdf;base64,' + content]); None")
     first = hands.told("prompt.admitted", text="What is it?")
     files = first["options"]["files"]
     assert files[0]["url"].startswith("blob:")

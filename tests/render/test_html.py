@@ -221,9 +221,7 @@ def test_words_have_the_direction_of_their_script() -> None:
 
 def test_a_number_stands_on_one_line_with_its_unit() -> None:
     """At 400 pixels a line ended in "4.1", and the next one began with "s"."""
-    page = render_page(
-        (assistant(*EVERYTHING),), "Penguins", notes=Notes(ASKS, REPLIES, DECISIONS)
-    )
+    page = render_page((assistant(*EVERYTHING),), "Penguins", notes=Notes(ASKS, REPLIES, DECISIONS))
     lines = re.findall(r'<p class="(?:step|notice|strip)[^>]*>.*?</p>', page)
 
     assert "4.1\N{NO-BREAK SPACE}s" in "".join(lines)

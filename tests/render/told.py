@@ -184,7 +184,12 @@ def words(page: str) -> str:
 
 def written() -> str:
     """Return the fixture as text."""
-    told = {"time": T0, "decisions": list(decisions()), "parts": list(parts()), "ends": list(ends())}
+    told = {
+        "time": T0,
+        "decisions": list(decisions()),
+        "parts": list(parts()),
+        "ends": list(ends()),
+    }
     return json.dumps(told, ensure_ascii=False, indent=1) + "\n"
 
 
