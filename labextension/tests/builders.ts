@@ -1,6 +1,7 @@
 /** Values for tests, with what does not matter filled in. */
 import type {
   AssistantMessage,
+  FilePart,
   Message,
   Part,
   ReasoningPart,
@@ -38,6 +39,16 @@ export function text(words: string, more: Partial<TextPart> = {}): TextPart {
     pinned: false,
     ...more
   };
+}
+
+/** A file that came with a prompt. */
+export function attached(
+  filename: string,
+  url: string,
+  more: Partial<FilePart> = {}
+): FilePart {
+  const mime = /^data:([\w/]+)/.exec(url)?.[1] ?? 'application/pdf';
+  return { ...base('prt'), type: 'file', mime, filename, url, ...more };
 }
 
 export function thought(words: string, spentMs?: number): ReasoningPart {

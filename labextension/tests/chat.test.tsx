@@ -228,6 +228,33 @@ describe('the panel', () => {
     });
   });
 
+  it('gives a waiting prompt back with its files, and each can be left out', async () => {
+    const files = ['plot.png', 'scan.pdf'].map(filename => ({
+      mime: 'image/png',
+      filename,
+      url: `blob:${'a'.repeat(64)}`
+    }));
+    const options = { files, variant: 'high', tools: { bash: false } };
+    const prompt = { ...waitingPrompt, options };
+    const { actions, redraw } = draw({ transcript: busy({ inbox: [prompt] }) });
+    const waiting = screen.getByRole('group', { name: /Waiting/ });
+    expect(waiting.textContent).toContain('plot.pngscan.pdf');
+    fireEvent.click(screen.getByRole('button', { name: 'edit' }));
+    await act(() => Promise.resolve());
+    redraw({ transcript: busy() });
+
+    const along = screen.getByRole('list', { name: 'Files that go along' });
+    expect(along.textContent).toBe('plot.png×scan.pdf×');
+    fireEvent.click(screen.getByRole('button', { name: 'Leave out scan.pdf' }));
+    expect(document.activeElement).toBe(field());
+    fireEvent.keyDown(field(), { key: 'Enter' });
+    expect(actions.send).toHaveBeenCalledWith('Then this.', {
+      ...options,
+      files: files.slice(0, 1)
+    });
+    expect(screen.queryByRole('list', { name: /Files/ })).toBeNull();
+  });
+
   it('leaves a prompt that was delivered meanwhile where it is', async () => {
     const late = doing({ withdraw: vi.fn(() => Promise.resolve(false)) });
     draw({ transcript: busy({ inbox: [waitingPrompt] }) }, late);
@@ -297,6 +324,40 @@ describe('the panel', () => {
     ]);
     fireEvent.keyDown(screen.getByRole('table'), { key: 'Escape' });
     expect(screen.queryByRole('table')).toBeNull();
+  });
+
+  it('says what the number after a compaction counts: more than the summary', () => {
+    const asked = build.assistant([
+      build.step({ context_tokens: 33_500, window: 40_000 })
+    ]);
+    const summary = build.assistant([build.text('We plotted it.')], {
+      summary: true
+    });
+    const words = 'The conversation takes 6,322 tokens instead of 33,029.';
+    const decisions = [
+      {
+        id: 'dec_1',
+        action: 'summarise' as const,
+        rule: 'compact',
+        message_id: summary.info.id,
+        numbers: {},
+        tokens_before: 33_029,
+        tokens_after: 6_322,
+        words
+      }
+    ];
+    const places = [asked, summary].map(message => ({
+      id: message.info.id,
+      message
+    }));
+    draw({ transcript: { ...EMPTY, places, decisions } });
+
+    fireEvent.click(screen.getByRole('button', { name: /look underneath/ }));
+    expect(screen.getByText(words)).toBeTruthy();
+    fireEvent.click(screen.getByRole('button', { name: /of 40k tokens/ }));
+    expect(screen.getByRole('table').textContent).toMatch(
+      /^Tokens of the next request .*: system prompt, tools, the summary, and the messages that stay/
+    );
   });
 
   it('tells tokens alone where the model has no limit', () => {

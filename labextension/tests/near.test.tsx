@@ -90,9 +90,9 @@ function nth(within: Element, selector: string, number: number): HTMLElement {
   return found;
 }
 
-function show(transcript: ITranscript) {
+function show(transcript: ITranscript, host = HOST) {
   const drawn = (now: ITranscript) => (
-    <HostProvider value={HOST}>
+    <HostProvider value={host}>
       <Transcript transcript={now} readOnly={true} />
     </HostProvider>
   );
@@ -216,6 +216,54 @@ describe('a long transcript', () => {
     tell(page(0), true);
 
     expect(page(0).childElementCount).toBe(PAGE_TURNS);
+  });
+});
+
+describe('2,400 parts', { timeout: 20_000 }, () => {
+  const TURNS = 800;
+
+  it('typeset what is near, and no text stays blank when all was scrolled through', () => {
+    const typeset = new Set<string>();
+    const Markdown: typeof HOST.Markdown = ({ text }) => {
+      typeset.add(text);
+      return <p>{text}</p>;
+    };
+    const {
+      page,
+      pages: shown,
+      row
+    } = show(said(TURNS), {
+      ...HOST,
+      Markdown
+    });
+    expect([...typeset]).toHaveLength(3);
+
+    const read = shown().flatMap((_, number) => {
+      const place = page(number);
+      tell(place, true);
+      const rows = [...place.querySelectorAll('.plm-Turn')];
+      const words = rows.map(one => {
+        tell(one, true);
+        one.querySelectorAll('.plm-Stretch').forEach(stretch => {
+          tell(stretch, true);
+        });
+        const text = one.querySelector('.plm-Text')?.textContent;
+        tell(one, false);
+        return [text, isWhole(one), one.textContent !== ''];
+      });
+      tell(place, false);
+      return words;
+    });
+
+    expect(read).toEqual(
+      Array.from({ length: TURNS }, (_, turn) => [
+        `Answer ${turn}.`,
+        false,
+        true
+      ])
+    );
+    expect(row(0).childNodes).toHaveLength(1);
+    expect(typeset.size).toBe(TURNS);
   });
 });
 

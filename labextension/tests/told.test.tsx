@@ -8,10 +8,13 @@ import { readFileSync } from 'node:fs';
 import { afterEach, describe, expect, it } from 'vitest';
 import {
   PART_TYPES,
+  type AssistantMessage,
   type Decision,
   type Part
 } from '../src/protocol/generated';
 import type { ISegment } from '../src/protocol/segment';
+import { hear } from '../src/state/announce';
+import { EMPTY } from '../src/state/transcript';
 import { HostProvider } from '../src/views/host';
 import { Segment } from '../src/views/segment';
 import * as build from './builders';
@@ -20,6 +23,11 @@ import { HOST } from './host';
 interface ITold {
   decisions: { decision: Decision; strip: string }[];
   parts: { part: Part; shown: boolean; facts: string[] }[];
+  ends: {
+    by: string;
+    message: { info: AssistantMessage; parts: Part[] };
+    sentence: string;
+  }[];
 }
 
 const TOLD = JSON.parse(
@@ -124,5 +132,30 @@ describe('a part', () => {
     for (const fact of facts) {
       expect(words).toContain(fact);
     }
+  });
+});
+
+describe('the end of a turn', () => {
+  it.each(TOLD.ends.map(one => [one.by, one] as const))(
+    'is drawn and read aloud: %s',
+    (_by, { message, sentence }) => {
+      const says = { id: message.info.id, message };
+      const busy = { ...EMPTY, status: { type: 'busy' as const } };
+      const [, before] = hear(busy, null);
+
+      expect(said(build.segment([message])).split(sentence)).toHaveLength(2);
+      const [heard, now] = hear({ ...EMPTY, places: [says] }, before);
+      expect(heard).toContainEqual({ kind: 'words', text: sentence });
+      expect(heard.at(-1)).toEqual({
+        kind: message.info.error === undefined ? 'over' : 'stopped'
+      });
+      expect(hear({ ...EMPTY, places: [{ ...says }] }, now)[0]).toEqual([]);
+    }
+  );
+
+  it('is tried for limits, circles and refusals', () => {
+    expect(TOLD.ends.map(({ by }) => by)).toEqual(
+      expect.arrayContaining(['steps', 'circle', 'rejected'])
+    );
   });
 });

@@ -12,7 +12,7 @@ import type {
 import { reduce } from '../src/state/reduce';
 import { KernelStore, type KernelNotice } from '../src/state/store';
 import { EMPTY, messages, type ITranscript } from '../src/state/transcript';
-import { assistant, ran, text, user } from './builders';
+import { assistant, attached, ran, text, user } from './builders';
 
 /** As in ``frontends/notices.py``. */
 const NOTICE_CHARS = 250_000;
@@ -27,38 +27,75 @@ export function chance(seed: number): () => number {
   };
 }
 
-/** The log of a session of about this many characters. */
+/** A picture of so many characters, as a log holds it. */
+function picture(size: number): string {
+  return `data:image/png;base64,${'iVBORw0K'.repeat(Math.ceil(size / 8))}`;
+}
+
+/** A long picture lies beside the log, which names it. */
+const BESIDE = `blob:${'a1'.repeat(32)}`;
+
+/** The log of a session of about this many characters: words, calls, pictures and files. */
 export function log(size: number, random: () => number): Notice[] {
   const told: Notice[] = [];
   const tell = (notice: object) => {
     const seq = told.length + 1;
     told.push({ v: 1, seq, ts: seq, ...notice } as Notice);
   };
-  for (let written = 0; written < size;) {
+  for (let written = 0, turn = 1; written < size; turn += 1) {
     const asked = user([]);
     const answer = assistant([]);
-    const words = text('', { message_id: answer.info.id });
+    const { id } = answer.info;
+    const words = text('', { message_id: id });
+    const brought = { message_id: asked.info.id };
     tell({ type: 'message.updated', info: asked.info });
     tell({
       type: 'message.part.updated',
-      part: text('Look at it. ', { message_id: asked.info.id })
+      part: text(`Look at it, ${turn}. `, brought)
     });
+    if (turn % 2 === 0) {
+      tell({
+        type: 'message.part.updated',
+        part: attached(`bill-${turn}.png`, picture(random() * 4000), brought)
+      });
+      tell({
+        type: 'message.part.updated',
+        part: attached(`notes-${turn}.pdf`, 'data:,pages', brought)
+      });
+    }
     tell({ type: 'message.updated', info: answer.info });
     tell({ type: 'message.part.updated', part: words });
     for (let count = 0; count < 6; count += 1) {
       tell({
         type: 'message.part.delta',
-        message_id: answer.info.id,
+        message_id: id,
         part_id: words.id,
         field: 'text',
-        delta: `${count} penguins, `
+        delta: `${turn * 10 + count} penguins, `
       });
     }
     const long = Math.ceil(random() * Math.min(size / 8, 400_000));
-    const call = ran('python', { code: 'df' }, `${written} `.repeat(long / 8));
+    const half = Math.ceil(long / 2);
+    const made = ran(
+      'python',
+      { code: `df[${turn}]` },
+      `${written} `.repeat(half / 8)
+    );
+    const state = {
+      ...made.state,
+      attachments: [
+        { mime: 'image/png', url: picture(half), filename: `plot-${turn}.png` },
+        { mime: 'image/png', url: BESIDE, filename: `map-${turn}.png` },
+        { mime: 'text/csv', url: 'data:,a', filename: `rows-${turn}.csv` }
+      ]
+    };
     tell({
       type: 'message.part.updated',
-      part: { ...call, message_id: answer.info.id }
+      part: { ...made, state, message_id: id }
+    });
+    tell({
+      type: 'message.part.updated',
+      part: text(`So much for ${turn}.`, { message_id: id })
     });
     written += long;
   }
@@ -172,6 +209,10 @@ export class Kernel {
 /** A page with several connections to a kernel, as after a reload. */
 export class Page {
   readonly store: KernelStore;
+  /** Runs what may change what the page shows: who draws it draws after each. */
+  change = (run: () => void): void => {
+    run();
+  };
   private readonly _heard: KernelNotice[][];
 
   constructor(
@@ -195,7 +236,9 @@ export class Page {
 
   /** Greets, as after it was opened; what it lacks it asks for. */
   greet(): void {
-    this.store.head(this._kernel.head, true);
+    this.change(() => {
+      this.store.head(this._kernel.head, true);
+    });
   }
 
   hears(notice: KernelNotice): void {
@@ -217,10 +260,16 @@ export class Page {
         this.store.tell(notice);
       }
       if (this._random() < 0.5 || !this._waits()) {
-        this.store.flush();
+        this._flush();
       }
     }
-    this.store.flush();
+    this._flush();
+  }
+
+  private _flush(): void {
+    this.change(() => {
+      this.store.flush();
+    });
   }
 
   private _waits(): boolean {

@@ -315,6 +315,28 @@ def test_a_prompt_for_whatever_session_is_current_follows_the_new_one(page: Kern
     assert outcome(page, f"then-{first}")["session"]["session"] == second != first
 
 
+def test_a_page_is_told_of_the_session_that_a_cell_began_before_the_cell_is_over(
+    page: Kernel,
+) -> None:
+    page.script("says('one')", "says('two')", "says('three')")
+    page.run("first = %agent hi")
+    since = len(page.iopub)
+    run = page.run("second = %agent --new hi")
+    second = page.value("second.session").strip("'")
+
+    told = page.iopub[since:]
+    kinds = [
+        m["content"].get("session", {}).get("session")
+        if m["content"].get("kind") == "current"
+        else m["content"].get("execution_state")
+        for m in told
+        if m["content"].get("kind") == "current" or m["parent_header"].get("msg_id") == run.id
+    ]
+    assert kinds.index(second) < kinds.index("idle")
+    page.request(type="prompt", text="And here?", session=second, id=f"here-{second}")
+    assert outcome(page, f"here-{second}")["session"]["session"] == second
+
+
 def test_a_renamed_notebook_keeps_its_session(page: Kernel) -> None:
     page.run("import os; os.environ['JPY_SESSION_NAME'] = os.path.abspath('deep/old.ipynb')")
     page.script("says('one')")

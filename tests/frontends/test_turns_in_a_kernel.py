@@ -63,6 +63,24 @@ def test_a_prompt_is_answered_with_what_came_with_it(hands: Hands, way: str) -> 
     assert hands.look(f"'Be brief.' in str({sent}.messages)") is True
 
 
+def test_the_files_of_a_prompt_that_was_taken_back_go_with_it_again(hands: Hands) -> None:
+    stands(hands, "says('Later.')")
+    hands.cell("import base64; content = base64.b64encode(b'%PDF-1.4' + bytes(40_000)).decode()")
+    hands.cell("now().start('What is it?', files=['data:application/pdf;base64,' + content]); None")
+    first = hands.told("prompt.admitted", text="What is it?")
+    files = first["options"]["files"]
+    assert files[0]["url"].startswith("blob:")
+
+    hands.sends(type="withdraw", prompt_id=first["prompt_id"])
+    hands.posts(type="queue", text="What is this?", files=files)
+
+    assert hands.told("prompt.admitted", text="What is this?")["options"] == {"files": files}
+    far = {"mime": "image/png", "url": "file:///etc/passwd"}
+    refused = hands.kernel.request(type="prompt", text="And this?", files=[far])
+    assert "by its content (data:)" in refused["error"]
+    hands.sends(type="cancel")
+
+
 @each_way
 def test_a_prompt_is_sent_without_waiting_for_its_answer(hands: Hands, way: str) -> None:
     stands(hands, "says('Later.')")

@@ -1,5 +1,7 @@
 """A session's page stands alone, and nothing in it comes alive."""
 
+import re
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -116,7 +118,7 @@ def test_tells_one_of_everything() -> None:
         "Truncated for the model",
         "if a < b and List<int>:",
     ):
-        assert sentence in words
+        assert sentence in words.replace("\N{NO-BREAK SPACE}", " ")
 
 
 def test_shows_figures_and_only_figures() -> None:
@@ -215,3 +217,12 @@ def test_words_have_the_direction_of_their_script() -> None:
 
     assert page.count('<div class="said" dir="auto">') == 2
     assert "unicode-bidi: plaintext" in page
+
+
+def test_a_number_stands_on_one_line_with_its_unit() -> None:
+    """At 400 pixels a line ended in "4.1", and the next one began with "s"."""
+    page = render_page((assistant(*EVERYTHING),), "Penguins", notes=Notes(ASKS, REPLIES, DECISIONS))
+    lines = re.findall(r'<p class="(?:step|notice|strip)[^>]*>.*?</p>', page)
+
+    assert "4.1\N{NO-BREAK SPACE}s" in "".join(lines)
+    assert re.findall(r"\d (?:s|min|h|in|out|tokens)\b", "".join(lines)) == []

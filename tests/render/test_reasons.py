@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from palimpsest.render.reasons import reason
+from palimpsest.render.reasons import mark, reason
 from palimpsest.transcript.decisions import Decision
 
 ACTIONS: dict[str, Any] = {"compact": "summarise", "truncate": "truncate"}
@@ -125,3 +125,21 @@ VALUES = st.recursive(
 @given(st.sampled_from([*RULES, "compact"]), st.dictionaries(st.sampled_from(NAMES), VALUES))
 def test_never_fails_over_what_a_log_holds(rule: str, numbers: dict[str, Any]) -> None:
     assert why(rule, **numbers).endswith(".")
+
+
+def test_a_summary_is_told_from_the_whole_conversation() -> None:
+    """395 tokens of summary stand beside 6,322 of the conversation: what the others are is said."""
+    made = Decision(
+        id="dec_1",
+        action="summarise",
+        rule="compact",
+        numbers={"retention": {}},
+        tokens_before=33_029,
+        tokens_after=6_322,
+    )
+
+    assert mark(made) == (
+        "The conversation takes 6,322 tokens in a request instead of 33,029: the summary, and the messages "
+        "that stay as they are. Every path, identifier, error and number of them is still in view."
+    )
+    assert "33,029" not in mark(made.model_copy(update={"rule": "compact/plan"}))

@@ -16,6 +16,7 @@ from palimpsest.render import html, markdown, reasons, text
 from palimpsest.render.story import Notes, tell
 from palimpsest.transcript.decisions import Decision
 from palimpsest.transcript.events import DecisionMade, Record
+from palimpsest.transcript.messages import Message
 from palimpsest.transcript.parts import FormedPart, NotedPart
 from palimpsest.transcript.pruning import PRUNE_RULE
 
@@ -129,3 +130,11 @@ def test_what_html_shows_of_a_part_text_and_markdown_show(part: Any) -> None:
 
     assert said == [sample["shown"]] * 2
     assert bool(tell([part])) == sample["shown"]
+
+
+@pytest.mark.parametrize("end", TOLD["ends"], ids=lambda end: end["by"])
+@pytest.mark.parametrize("view", [text, markdown, html], ids=lambda one: one.__name__)
+def test_every_view_says_why_a_turn_ended(view: Any, end: dict[str, Any]) -> None:
+    made: str = view.render_message(Message.model_validate(end["message"]))
+
+    assert told.words(made.replace("\\", "")).count(end["sentence"]) == 1

@@ -14,10 +14,14 @@ from typing import Any, TypeGuard, get_args
 from tests.render.stories import EVERYTHING, IDS, T0, assistant, ran
 
 from palimpsest.frontends.page_records import with_words
+from palimpsest.loop.turn_end import STOP, UNATTENDED_WORDS, WORDS
 from palimpsest.render.html import render_message
 from palimpsest.render.story import Item, Notes, Notice, Strip, tell
+from palimpsest.session.calling import ENDED
 from palimpsest.transcript.decisions import OWN_RULES, Decision, DecisionAction
+from palimpsest.transcript.errors import UnknownError
 from palimpsest.transcript.messages import AssistantMessage, Message
+from palimpsest.transcript.notices import notice
 from palimpsest.transcript.parts import CompactionPart, Part, SnapshotPart, TextPart
 from palimpsest.transcript.pruning import PRUNE_RULE, PruneRule
 
@@ -135,6 +139,27 @@ def _is_fixed(item: Item) -> TypeGuard[Strip | Notice]:
     return isinstance(item, Strip) or (isinstance(item, Notice) and item.tone == "error")
 
 
+def ends() -> Iterator[dict[str, Any]]:
+    """Yield the last answer of turns that ended otherwise than by the model, and the sentence that says so."""
+    for by, words_said in (*WORDS.items(), ("rejected", UNATTENDED_WORDS)):
+        said = notice("prt_end", IDS["session_id"], IDS["message_id"], STOP, words_said)
+        yield _ended(assistant(said), by, words_said)
+    why = ENDED.format(words="python df.head()")
+    yield _ended(assistant(), "circle", why, UnknownError(message=why, explained=True))
+
+
+def _ended(
+    message: Message, by: str, sentence: str, error: UnknownError | None = None
+) -> dict[str, Any]:
+    info = message.info.model_copy(update={"stopped_by": by, "error": error})
+    made = message.model_copy(update={"info": info})
+    return {
+        "message": made.model_dump(mode="json", exclude_none=True),
+        "by": by,
+        "sentence": sentence,
+    }
+
+
 def facts_of(part: Part) -> Any:
     """Return what a part says of itself."""
     return part.model_dump(mode="json", exclude_none=True)
@@ -159,7 +184,12 @@ def words(page: str) -> str:
 
 def written() -> str:
     """Return the fixture as text."""
-    told = {"time": T0, "decisions": list(decisions()), "parts": list(parts())}
+    told = {
+        "time": T0,
+        "decisions": list(decisions()),
+        "parts": list(parts()),
+        "ends": list(ends()),
+    }
     return json.dumps(told, ensure_ascii=False, indent=1) + "\n"
 
 

@@ -362,7 +362,7 @@ async def test_a_summary_tells_what_it_stands_for_also_when_reopened(tmp_path: P
     assert (summary.since.turn, summary.since.step) == (3, None)
     assert "after turn 3" in ledger.text
     sizes = f"{summary.tokens_before:,} → {summary.tokens_after:,} tokens"
-    assert f"the whole conversation {sizes}" in ledger.text
+    assert f"the whole conversation {sizes}, with the messages that stay as they are" in ledger.text
     assert named(ledger, "summary") == ["summary"]
     assert "First question" not in ledger.text
     assert "Third question" in ledger.text

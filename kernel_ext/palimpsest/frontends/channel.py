@@ -280,6 +280,7 @@ class Channel:
             system=command.system,
             tools=command.tools,
             max_steps=command.max_steps,
+            files=command.files,
             delivery="steer" if isinstance(command, Steer) else "queue",
             origin=Origin(kind="panel", notebook=self._notebook()),
             prompt_id=command.id,

@@ -6,14 +6,16 @@ waiting. What follows arrives as notices on iopub (``palimpsest_notice``). Every
 id, and the same id again does nothing but repeat the reply.
 """
 
+import re
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, TypeAdapter
+from pydantic import Field, TypeAdapter, field_validator
 
 from palimpsest.transcript.base import Value
 from palimpsest.transcript.decisions import Decision
 from palimpsest.transcript.events import PromptAdmitted, QuestionAsked
 from palimpsest.transcript.messages import Message
+from palimpsest.transcript.parts import Attachment
 from palimpsest.transcript.reverts import FileDiff, RevertPreview
 from palimpsest.transcript.sessions import SessionInfo, Status
 from palimpsest.transcript.values import Ask, Reply, Todo
@@ -72,6 +74,18 @@ class PromptBase(CommandBase):
     tools: tuple[str, ...] | dict[str, bool] | None = None
     """Only these tools, or a mapping that switches single ones on and off."""
     max_steps: int | None = Field(default=None, ge=1)
+    files: tuple[Attachment, ...] = ()
+    """What goes with the words, such as the files of a prompt that was taken back."""
+
+    @field_validator("files")
+    @classmethod
+    def _lie_here(cls, files: tuple[Attachment, ...]) -> tuple[Attachment, ...]:
+        for one in files:
+            if not re.match(r"data:|blob:[0-9a-f]{64}$", one.url):
+                raise ValueError(
+                    f"A file goes along by its content (data:) or as the log keeps it (blob:), not by {one.url!r:.60}."
+                )
+        return files
 
 
 class Prompt(PromptBase):

@@ -104,6 +104,10 @@ def render_turns(
         step += sum(part.type == "step-finish" for part in message.parts)
 
 
+HARD = "\N{NO-BREAK SPACE}"
+_UNIT = re.compile(r"(?<=\d) (?=(?:s|min|h|kB|MB|tokens)\b)")
+
+
 def _join(blocks: Iterable[str]) -> str:
     return "\n".join(block for block in blocks if block)
 
@@ -192,7 +196,8 @@ def _figure(figure: Attachment) -> str:
 
 
 def _step(item: OutlineStep) -> str:
-    made = f"<span>{_words(item.words)}</span>"
+    facts = (one.replace(" ", HARD) for one in _words(item.words).split(" · "))
+    made = f"<span>{f'{HARD}· '.join(facts)}</span>"
     if item.used is not None and item.window is not None:
         bar = f" {gauge([TokenShare('used', item.used)], item.window)}" if item.window else ""
         made += f"{bar} <span>{_words(share_words(item.used, item.window))}</span>"
@@ -200,19 +205,24 @@ def _step(item: OutlineStep) -> str:
 
 
 def _strip(words: str) -> str:
-    return f'<p class="strip">{_words(words)}</p>'
+    return f'<p class="strip">{_unbroken(words)}</p>'
 
 
 def _notice(item: Notice) -> str:
     do = f" <span>{_words(item.do)}</span>" if item.do else ""
     return (
         f'<p class="notice {"bad" if item.tone == "error" else "muted"}">'
-        f'<span class="sign">{_words(item.sign)}</span> <b>{_words(item.words)}</b>{do}</p>'
+        f'<span class="sign">{_words(item.sign)}</span> <b>{_unbroken(item.words)}</b>{do}</p>'
     )
 
 
 def _muted(words: str) -> str:
     return f'<p class="muted">{_words(words)}</p>'
+
+
+def _unbroken(text: str) -> str:
+    """Return words in which a number stands on one line with its unit."""
+    return _UNIT.sub(HARD, _words(text))
 
 
 def _words(text: str) -> str:

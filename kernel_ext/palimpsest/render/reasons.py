@@ -22,6 +22,8 @@ LEFT_OUT = "Left out of every request, as asked; it is kept here"
 SET_ASIDE = "Left out for the model; it is kept here"
 KEPT = "the whole text is kept"
 
+COMPACT: OwnRule = "compact"
+
 
 def reason(decision: Decision) -> str:
     """Return why, in one or two sentences."""
@@ -49,7 +51,9 @@ def mark(decision: Decision) -> str:
             return joined(_reduced("Truncated", decision, ends_in="." if why else ""), why)
         case "clear":
             return joined(_reduced("Cleared", decision, ends_in="." if why else ""), why)
-        case "summarise" | "keep" | "repair" | "wrap" | "restore":
+        case "summarise":
+            return joined(_conversation(decision), why)
+        case "keep" | "repair" | "wrap" | "restore":
             return why
         case _:
             assert_never(decision.action)
@@ -64,6 +68,17 @@ def _reduced(done: str, decision: Decision, *, ends_in: str) -> str:
     return (
         f"{done} for the model: {before} → {after} tokens, by rule {one_line(decision.rule)}; "
         f"{KEPT}{ends_in}"
+    )
+
+
+def _conversation(decision: Decision) -> str:
+    """Return what a summary made of the whole conversation: it is more than the summary."""
+    before, after = decision.tokens_before, decision.tokens_after
+    if decision.rule != COMPACT or not before or not after:
+        return ""
+    return (
+        f"The conversation takes {count(after)} tokens in a request instead of {count(before)}: "
+        "the summary, and the messages that stay as they are."
     )
 
 

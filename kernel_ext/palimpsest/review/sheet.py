@@ -199,7 +199,7 @@ def _mark(one: "Reduction") -> Mark:
     known = one.tokens_before is not None and one.tokens_after is not None
     sizes = f"{count(one.tokens_before or 0)} → {count(one.tokens_after or 0)} tokens"
     if one.way == "summarise":  # more than the summary: what was kept as it is counts, too
-        sizes = f"the whole conversation {sizes}"
+        sizes = f"the whole conversation {sizes}, with the messages that stay as they are"
     facts = (_DONE[one.way], sizes if known else "", _since(one.since), f"rule {one.rule}")
     return Mark(one.name, one.words, facts, one.reason, code=one.part_id is not None)
 

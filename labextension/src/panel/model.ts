@@ -15,7 +15,7 @@ import type {
   PromptAdmitted
 } from '../protocol/generated';
 import { lost, type ILost } from '../state/lost';
-import type { IReadable, ISessionView } from '../state/store';
+import { NOTHING, type IReadable, type ISessionView } from '../state/store';
 import { EMPTY, type ITranscript } from '../state/transcript';
 import type { WishAction } from '../state/wishes';
 import type { ReplyAnswer, ReplyScope } from '../views/actions';
@@ -56,6 +56,8 @@ export class PanelModel implements IChatActions, IReadable<IChatState> {
   private _sendKey: SendKey = 'Enter';
   /** What went wrong, and with whose notebook. */
   private _failure: { key: string; text: string } | null = null;
+  /** What the kernel complains of, and a person knows. */
+  private _dismissed: string | null = null;
   private _state: IChatState = {
     where: 'no-notebook',
     notebook: '',
@@ -284,6 +286,9 @@ export class PanelModel implements IChatActions, IReadable<IChatState> {
   }
 
   forgive(): void {
+    if (this._state.failure === this._complaint) {
+      this._dismissed = this._complaint;
+    }
     this._failure = null;
     this._changed();
   }
@@ -315,6 +320,13 @@ export class PanelModel implements IChatActions, IReadable<IChatState> {
   private get _session(): ISessionView | undefined {
     const view = this._front.link?.store.getSnapshot();
     return view?.sessions.get(view.current ?? '');
+  }
+
+  /** What the kernel complains of; empty where it does not. */
+  private get _complaint(): string {
+    const { problem } = this._front.link?.store.getSnapshot() ?? NOTHING;
+    const ofSession = this._session?.head.problem ?? '';
+    return ofSession === '' ? problem : ofSession;
   }
 
   /** Names the session that a person sees, so that a command never goes to another. */
@@ -395,10 +407,15 @@ export class PanelModel implements IChatActions, IReadable<IChatState> {
     if (front === undefined) {
       return;
     }
-    const { context, link } = front;
+    const { context } = front;
     const session = this._session;
     const failure =
       this._failure?.key === this._notebookKey ? this._failure.text : '';
+    const complaint = this._complaint;
+    if (complaint !== this._dismissed) {
+      // It is over, or another one: should it come again, it is said again.
+      this._dismissed = null;
+    }
     const state: IChatState = {
       where: this._where(front),
       notebook: context?.path.split('/').at(-1) ?? '',
@@ -408,11 +425,7 @@ export class PanelModel implements IChatActions, IReadable<IChatState> {
       readOnly: session?.head.read_only ?? false,
       lost: this._lostNow(session?.transcript),
       failure:
-        [
-          failure,
-          session?.head.problem,
-          link?.store.getSnapshot().problem
-        ].find(said => said !== undefined && said !== '') ?? '',
+        failure === '' && complaint !== this._dismissed ? complaint : failure,
       sendKey: this._sendKey
     };
     if (differ(state, this._state)) {

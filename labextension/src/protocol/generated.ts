@@ -2071,6 +2071,7 @@ export interface Prompt {
         [k: string]: boolean;
       };
   max_steps?: number;
+  files: Attachment[];
   type: 'prompt';
 }
 /**
@@ -2096,6 +2097,10 @@ export interface PromptBase {
         [k: string]: boolean;
       };
   max_steps?: number;
+  /**
+   * What goes with the words, such as the files of a prompt that was taken back.
+   */
+  files: Attachment[];
 }
 /**
  * A prompt left the inbox and became a message, or was withdrawn.
@@ -2153,6 +2158,7 @@ export interface Queue {
         [k: string]: boolean;
       };
   max_steps?: number;
+  files: Attachment[];
   type: 'queue';
 }
 /**
@@ -2372,6 +2378,7 @@ export interface Steer {
         [k: string]: boolean;
       };
   max_steps?: number;
+  files: Attachment[];
   type: 'steer';
 }
 /**

@@ -2,6 +2,7 @@
  * What is read aloud while an answer grows: whole sentences, and what happens, each once.
  */
 import type { Part, TextPart, ToolPart } from '../protocol/generated';
+import { isNotice } from './lines';
 import { prose, sentenceEnd } from './prose';
 import { subject } from './subject';
 import type { ITranscript } from './transcript';
@@ -11,14 +12,16 @@ export type Said =
   | { kind: 'call'; tool: string; subject: string; failed: boolean }
   | { kind: 'asks'; title: string }
   | { kind: 'begun' }
-  | { kind: 'over' };
+  | { kind: 'over' }
+  /** It ended with an error, which was said before. */
+  | { kind: 'stopped' };
 
 /** What was heard of a session so far. */
 export interface IHeard {
   session: string;
   /** Characters of each text part that were read. */
   read: ReadonlyMap<string, number>;
-  /** Calls and questions that were told. */
+  /** Calls, questions, and answers that failed, as far as they were told. */
   told: ReadonlySet<string>;
   busy: boolean;
   /** The messages that were looked at; the same object says nothing new while the turn runs. */
@@ -48,8 +51,15 @@ export function hear(
     if (fresh) {
       // What is there when a person opens the panel can be read.
       skip(parts, read, told, busy && place === transcript.places.at(-1));
+      if (info.error !== undefined) {
+        told.add(info.id);
+      }
     } else {
       found.push(...ofParts(parts, read, told, busy));
+      if (info.error !== undefined && !told.has(info.id)) {
+        told.add(info.id);
+        found.push({ kind: 'words', text: info.error.message });
+      }
     }
   }
   for (const ask of transcript.asks) {
@@ -66,7 +76,7 @@ export function hear(
     }
   }
   if (!fresh && !busy && before.busy) {
-    found.push({ kind: 'over' });
+    found.push({ kind: hasFailed(transcript) ? 'stopped' : 'over' });
   }
   const { places } = transcript;
   return [found, { session, read, told, busy, places }];
@@ -116,8 +126,14 @@ function ofParts(
   });
 }
 
+/** What the agent says, and what is said to a person beside it. */
 function isSpoken(part: Part): part is TextPart {
-  return part.type === 'text' && !part.synthetic;
+  return part.type === 'text' && (!part.synthetic || isNotice(part));
+}
+
+function hasFailed({ places }: ITranscript): boolean {
+  const info = places.at(-1)?.message.info;
+  return info?.role === 'assistant' && info.error !== undefined;
 }
 
 function isOver({ state }: ToolPart): boolean {

@@ -17,6 +17,8 @@ export interface IFilled {
   kinds: Readonly<Partial<Record<string, number>>>;
   /** Kept free for the answer. */
   reserve: number;
+  /** A compaction came since: it is what the next request takes, about. */
+  compacted?: boolean;
 }
 
 /** Returns how full the window was at the newest request, and of what; null before the first. */
@@ -28,7 +30,8 @@ export function filled(transcript: ITranscript): IFilled | null {
     : {
         ...before,
         used: Math.max(saved.after, before.used - saved.before + saved.after),
-        kinds: {}
+        kinds: {},
+        compacted: true
       };
 }
 

@@ -100,5 +100,7 @@ function worded(said: Said, words: IWords): string {
       return words.__('The agent is working.');
     case 'over':
       return words.__('The agent has finished.');
+    case 'stopped':
+      return words.__('The agent has stopped.');
   }
 }

@@ -7,7 +7,8 @@ import type { Choices, SessionInfo } from '../../protocol/generated';
 import { useHost } from '../host';
 import { Picker } from './choose';
 import { Completions, listed, useCompletion, wordAt } from './complete';
-import type { IDrafts } from './drafts';
+import { Attached } from './attached';
+import { filesOf, type IDrafts } from './drafts';
 import { useChat, type SendKey } from './model';
 import { Mode, Waits } from './permits';
 
@@ -125,6 +126,14 @@ export function Composer({
           setCaret(null);
         }}
         onKeyDown={onKeyDown}
+      />
+      <Attached
+        files={filesOf(chosen)}
+        onLeaveOut={left => {
+          const files = filesOf(chosen).filter((_, index) => index !== left);
+          drafts.choose({ ...chosen, files });
+          field.current?.focus();
+        }}
       />
       <span className="plm-Composer-foot">
         <span

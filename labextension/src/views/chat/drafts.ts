@@ -2,7 +2,7 @@
  * What a person has begun to write, kept by notebook and session.
  */
 import { useState } from 'react';
-import type { PromptAdmitted } from '../../protocol/generated';
+import type { Attachment, PromptAdmitted } from '../../protocol/generated';
 import type { IChosen } from './model';
 
 export interface IDraft {
@@ -40,17 +40,37 @@ export function useDrafts(key: string): IDrafts {
     giveBack: (text, chosen) => {
       change(draft => ({
         text: draft.text === '' ? text : `${text}\n${draft.text}`,
-        chosen: { ...draft.chosen, ...chosen }
+        chosen: { ...draft.chosen, ...chosen, ...files(chosen, draft.chosen) }
       }));
     }
   };
 }
 
-/** Returns what was chosen for a prompt that waits. */
+/** Returns the files of both, if there are any. */
+function files(one: IChosen, other: IChosen): IChosen {
+  const all = [...filesOf(one), ...filesOf(other)];
+  return all.length > 0 ? { files: all } : {};
+}
+
+const CHOSEN = [
+  'agent',
+  'files',
+  'max_steps',
+  'model',
+  'system',
+  'tools',
+  'variant'
+] as const satisfies readonly (keyof IChosen)[];
+
+/** Returns what came with a prompt that waits: the kernel kept it as it was sent. */
 export function chosenFor({ options }: PromptAdmitted): IChosen {
-  const { agent, model } = options;
-  return {
-    ...(typeof model === 'string' ? { model } : {}),
-    ...(typeof agent === 'string' ? { agent } : {})
-  };
+  const kept = CHOSEN.filter(
+    name => options[name] !== undefined && options[name] !== null
+  );
+  return Object.fromEntries(kept.map(name => [name, options[name]]));
+}
+
+/** Returns the files of what was chosen, of which a kernel of another version may know more. */
+export function filesOf({ files }: IChosen): readonly Attachment[] {
+  return Array.isArray(files) ? files : [];
 }

@@ -5,6 +5,7 @@ import { createContext, useContext } from 'react';
 import type {
   AllowanceRow,
   Choices,
+  Prompt,
   PromptAdmitted,
   SessionRow
 } from '../../protocol/generated';
@@ -51,10 +52,12 @@ export interface IChatState {
 }
 
 /** What a person chose for a prompt; without it, as the session has it. */
-export interface IChosen {
-  model?: string;
-  agent?: string;
-}
+export type IChosen = Partial<
+  Pick<
+    Prompt,
+    'agent' | 'files' | 'max_steps' | 'model' | 'system' | 'tools' | 'variant'
+  >
+>;
 
 /** Which sessions are wanted. */
 export interface IWanted {

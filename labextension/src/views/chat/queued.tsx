@@ -4,6 +4,8 @@
 import type { PromptAdmitted } from '../../protocol/generated';
 import { useHost } from '../host';
 import { Words } from '../words';
+import { Attached } from './attached';
+import { chosenFor, filesOf } from './drafts';
 import { useChat } from './model';
 
 export interface IQueuedProps {
@@ -68,6 +70,7 @@ export function Queued({ prompts, running, onEdit }: IQueuedProps) {
           )}
         </p>
         <Words text={text} />
+        <Attached files={filesOf(chosenFor(prompt))} />
       </div>
     );
   });

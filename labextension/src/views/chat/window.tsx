@@ -129,7 +129,7 @@ function Holdings({
   children: ReactNode;
 }) {
   const { words } = useHost();
-  const { kinds, reserve, used, window } = now;
+  const { compacted = false, kinds, reserve, used, window } = now;
   const held = KINDS.flatMap(kind => {
     const tokens = kinds[kind] ?? 0;
     return tokens > 0 ? [[kind, named(kind, words), tokens] as const] : [];
@@ -157,7 +157,11 @@ function Holdings({
     <div className="plm-Holdings" id={id}>
       <table>
         <caption>
-          {words.__('Tokens of the newest request, by kind (estimated)')}
+          {compacted
+            ? words.__(
+                'Tokens of the next request (estimated): system prompt, tools, the summary, and the messages that stay as they are'
+              )
+            : words.__('Tokens of the newest request, by kind (estimated)')}
         </caption>
         <tbody>
           {rows.map(([kind, name, tokens]) => (
