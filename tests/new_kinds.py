@@ -183,9 +183,9 @@ FormedPart =''',
     ),
     Change(
         "labextension/src/views/plain.tsx",
-        "    case 'link':\n      return <p className=\"plm-Muted\">{words.__('Link: %1', part.title)}</p>;\n"
-        "    default:\n      return passedOver(part, null);\n",
-        "    default:\n      return passedOver(part, null);\n",
+        "    case 'link':\n      return words.__('Link: %1', part.title);\n"
+        "    default:\n      return passedOver(part, '');\n",
+        "    default:\n      return passedOver(part, '');\n",
     ),
 )
 
