@@ -209,10 +209,11 @@ def test_breaks_no_rule_of_accessibility(page: Page, bare: Lab, theme: str) -> N
     photograph(page, f"view-{theme.split()[-1].lower()}")
     page.add_script_tag(path=str(AXE))
     assert page.evaluate(VIOLATIONS, [".plm-View"]) == []
-    page.add_style_tag(
+    saved = page.add_style_tag(
         content=".plm-Widget { display: none } .plm-Saved-words { display: block !important }"
     )
     assert page.evaluate(VIOLATIONS, [".plm-Saved-words"]) == []
+    saved.evaluate("style => style.remove()")
 
 
 def test_is_drawn_in_a_box_of_widgets_too(page: Page, bare: Lab) -> None:
