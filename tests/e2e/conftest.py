@@ -12,10 +12,11 @@ import sys
 import tempfile
 from collections.abc import Generator, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, expect
+from playwright.sync_api import Browser, BrowserContext, Error, Page, expect
 from tests.e2e import forked_kernels
 from tests.e2e.browser import OneBrowser, leave, new_page, waiting_page
 from tests.e2e.lab import BUILT, ROOT, Lab, Seen, browser_path, needed, running
@@ -43,10 +44,16 @@ def pytest_runtest_teardown(nextitem: pytest.Item | None) -> Generator[None]:
 def pytest_runtest_makereport(
     item: pytest.Item,
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Note which tests fail: their page serves nobody else."""
+    """Note which tests fail, and what their page said: it serves nobody else."""
     report = yield
     if report.failed:
         item.stash[FAILED] = True
+        page = getattr(item, "funcargs", {}).get("page")
+        if report.when == "call" and page is not None:
+            with suppress(Error):
+                report.sections.append(
+                    ("What the page said", page.inner_text("body", timeout=2_000))
+                )
     return report
 
 

@@ -103,7 +103,7 @@ def test_a_question_a_wait_and_an_error_can_be_read_in_every_theme(
 
 
 @pytest.mark.usefixtures("own_page")
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("scheme", [pytest.param("light", marks=pytest.mark.soak), "dark"])
 def test_what_a_colour_says_is_said_by_lines_where_the_system_paints(
     page: Page, lab: Lab, server: FaultServer, scheme: str
 ) -> None:

@@ -209,7 +209,8 @@ def plain(lab: Lab, name: str, payloads: dict[str, str]) -> Path:
 DRAWN_BY_LAB = ".jp-RenderedMarkdown, .plm-Saved-words .said, .plm-Saved-words .row"
 
 
-@pytest.mark.parametrize("trusted", [False, True])
+# Without trust JupyterLab itself shows less.
+@pytest.mark.parametrize("trusted", [pytest.param(False, marks=pytest.mark.soak), True])
 def test_without_our_extension(page: Page, bare: Lab, watch: Watch, *, trusted: bool) -> None:
     path = plain(bare, f"drawn-plain-{trusted}.ipynb", watch.payloads())
     if trusted:

@@ -140,6 +140,7 @@ def test_a_question_is_answered_while_its_cell_runs(
     assert ours(seen) == []
 
 
+@pytest.mark.soak
 def test_run_all_asks_in_the_card_only(page: Page, classic: Classic) -> None:
     open_notebook(page, classic, book(classic, "all.ipynb", f"{SETUP}\n{ASKS}", GO))
     page.evaluate(READY)
@@ -183,6 +184,7 @@ def test_words_from_the_panel_wait_behind_a_tool_that_blocks(
     assert ours(seen) == []
 
 
+@pytest.mark.soak
 def test_a_second_page_answers_and_sees_the_same(page: Page, classic: Classic) -> None:
     notebook = begin(page, classic, "twice", ASKS, GO)
     notebook.run(1)
@@ -220,6 +222,7 @@ def test_a_reload_in_mid_cell_loses_nothing(page: Page, classic: Classic) -> Non
     assert notebook.kept(2, "After **all**.")[MIME]["open"] is False
 
 
+@pytest.mark.soak
 def test_a_restart_by_the_menu_ends_the_answer_and_the_session_goes_on(
     page: Page, classic: Classic
 ) -> None:

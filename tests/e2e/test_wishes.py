@@ -94,7 +94,7 @@ def test_words_that_were_left_out_say_so(page: Page, lab: Lab, seen: Seen) -> No
     assert seen.errors == []
 
 
-@pytest.mark.parametrize("way", ["gauge", "keys", "palette"])
+@pytest.mark.parametrize("way", ["gauge", "keys", pytest.param("palette", marks=pytest.mark.soak)])
 def test_a_summary_is_asked_for_in_the_panel(page: Page, lab: Lab, seen: Seen, way: str) -> None:
     answers = f"says('There is one notebook. ' * 300), says('Two.'), says({SUMMARY!r})"
     panel = room(page, lab, f"panel-compacts-{way}.ipynb", answers)

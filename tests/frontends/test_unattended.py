@@ -37,8 +37,12 @@ class TestScript:
     """``Session.prompt`` in plain Python, with no terminal."""
 
     @pytest.mark.parametrize("loose", LOOSE)
-    @pytest.mark.parametrize("yes", [True, False])
-    @pytest.mark.parametrize("period", [[A], [A, B], [A, B, C]], ids=["1", "2", "3"])
+    @pytest.mark.parametrize("yes", [True, pytest.param(False, marks=pytest.mark.soak)])
+    @pytest.mark.parametrize(
+        "period",
+        [[A], pytest.param([A, B], marks=pytest.mark.soak), [A, B, C]],
+        ids=["1", "2", "3"],
+    )
     def test_a_circle_ends_the_turn(
         self, tmp_path: Path, period: list[Any], loose: str, *, yes: bool
     ) -> None:

@@ -271,6 +271,23 @@ async def test_many_slow_lines_of_one_file_end_in_time(
     assert "(Stopped after 0 s; the rest was not searched." in outcome.output
 
 
+@pytest.mark.parametrize("what", ["one line", "many lines"])
+async def test_rules_that_somebody_made_to_take_long_take_no_second(
+    bench: Bench, what: str
+) -> None:
+    bench.write("a.txt", "one\n")
+    bench.write("b.txt", "one\n")
+    long = "x" * 999_000 if what == "one line" else "x*y\n" * 240_000
+    bench.write(".gitignore", f"b.txt\n{long}\n")
+    began = time.process_time()
+
+    found = (await bench.call("grep", pattern="one")).output
+
+    assert time.process_time() - began < 1
+    assert "a.txt" in found
+    assert "b.txt" not in found
+
+
 @pytest.mark.parametrize("what", ["link", "pipe", "huge", "folder"])
 async def test_rules_of_what_to_ignore_are_read_from_small_files_only(
     bench: Bench, tmp_path: Path, what: str

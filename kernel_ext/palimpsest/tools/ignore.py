@@ -34,6 +34,9 @@ ALWAYS_LEFT_OUT = frozenset(
 
 MOST_BYTES = 1_000_000
 """Of a ``.gitignore``."""
+MOST_RULES = 5_000
+LONGEST_RULE = 4_096
+"""Characters of a rule; no path is longer on Linux. A line of a megabyte took seconds to become a rule."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,8 +98,9 @@ def _read(path: Path) -> GitIgnoreSpec | None:
             lines = file.read(MOST_BYTES).decode("utf-8", "replace").splitlines()
     except OSError:
         return None
+    rules = [line for line in lines if len(line) <= LONGEST_RULE][:MOST_RULES]
     try:
-        return GitIgnoreSpec.from_lines(lines)
+        return GitIgnoreSpec.from_lines(rules)
     except ValueError:
         return None
 
