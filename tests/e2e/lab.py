@@ -23,7 +23,7 @@ import pytest
 from playwright.sync_api import ConsoleMessage, Error, Page
 from tests.amount import SOAKING
 from tests.e2e.forked_kernels import kernel_specs
-from tests.waiting import eventually
+from tests.waiting import LAST_RESORT_SECONDS, eventually
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 BUILT = ROOT / "labextension" / "dist"
@@ -281,7 +281,11 @@ def running(
     finally:
         # A server that has no terminal asks nothing at SIGTERM; its kernels end with it.
         server.send_signal(signal.SIGTERM)
-        server.wait()
+        try:
+            server.wait(LAST_RESORT_SECONDS)
+        except subprocess.TimeoutExpired:  # it waits for a kernel; how a server ends is not ours
+            server.kill()
+            server.wait()
         said.join()
         server.stdout.close()
 

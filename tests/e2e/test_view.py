@@ -262,6 +262,7 @@ def test_changes_nothing_of_the_look_of_what_stands_beside_it(page: Page, lab: L
     assert page.evaluate(LOOK) == before
 
 
+@pytest.mark.soak
 def test_is_there_in_notebook_7(page: Page, tmp_path: Path, forks: Path | None) -> None:
     with running(tmp_path, BUILT, Classic, ours=False, forks=forks) as lab:
         notebook = scripted(

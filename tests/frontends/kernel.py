@@ -156,13 +156,17 @@ class Client:
                 continue
             with contextlib.suppress(AssertionError):  # iopub is not connected yet: once more
                 self.wait(lambda m: any(_idle(m, one) for one in asked), timeout=0.1)
-                return
+                # A question to somebody who is not connected yet is dropped without a word.
+                if self._greeting.poll(1_000):
+                    return
         raise AssertionError("The kernel did not start.")
 
     def close(self) -> None:
         """Close the sockets."""
         self._open = False
         self._reader.join(5)
+        self._sockets["stdin"].disable_monitor()
+        self._greeting.close(linger=0)
         for socket in self._sockets.values():
             socket.close(linger=0)
         self._subscriber.close(linger=0)
@@ -172,6 +176,8 @@ class Client:
         socket = self._context.socket(kind)
         if identity is not None:
             socket.setsockopt(zmq.IDENTITY, identity)
+        if name == "stdin":
+            self._greeting = socket.get_monitor_socket(zmq.EVENT_HANDSHAKE_SUCCEEDED)
         socket.connect(f"{self.info['transport']}://{self.info['ip']}:{self.info[f'{name}_port']}")
         return socket
 

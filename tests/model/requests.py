@@ -52,7 +52,7 @@ async def run(
     """Return all events, and the error with which the stream failed."""
     events: list[StreamEvent] = []
     try:
-        async for event in (model or LitellmModel(read_timeout_seconds=2.0)).stream(asked):
+        async for event in (model or LitellmModel(read_timeout_seconds=20.0)).stream(asked):
             events.append(event)  # noqa: PERF401 - what came before a failure counts
     except ModelFailed as failed:
         return events, failed.error

@@ -448,7 +448,8 @@ async def test_the_list_says_what_a_session_is_about(tmp_path: Path) -> None:
     session = await here.session()
     await ask(session, "hello")
     await session.turn_summaries.wait()
-    found = await here.workspace.page(Query())
+    while not (found := await here.workspace.page(Query())).sessions[0].about:
+        """The list is read from the disk, which the writer has not reached yet."""
 
     [section] = list_words(found, Query(), session.id)
 

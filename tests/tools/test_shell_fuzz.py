@@ -11,7 +11,7 @@ from palimpsest.transcript.values import Rule
 
 ECHO = (Rule(permission="bash", pattern="echo *", action="allow"),)
 SEED = 11
-TEXTS = amount(200, 10_000)
+TEXTS = amount(120, 10_000)
 
 pytestmark = pytest.mark.skipif(not BASH, reason="there is no bash here")
 

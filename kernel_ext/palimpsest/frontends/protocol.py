@@ -7,7 +7,7 @@ id, and the same id again does nothing but repeat the reply.
 """
 
 import re
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import Field, TypeAdapter, field_validator
 
@@ -476,7 +476,9 @@ Command = Annotated[
 ]
 
 COMMANDS: TypeAdapter[Command] = TypeAdapter(Command)
-COMMAND_TYPES = "hello, watch, unwatch, prompt, queue, steer, reply, answer, picture, retry, loop, compact, policy, cancel, withdraw, resync, close, choices, config, storage, context, guests, sessions, children, title, archive, delete, fork, open, new, rename, mode, budget, allowed, trust, choose, revert, share, unshare, export, import"
+COMMAND_TYPES = ", ".join(
+    one.model_fields["type"].default for one in get_args(get_args(Command)[0])
+)
 
 
 class SessionHead(Value):
