@@ -25,7 +25,8 @@ INSERT = """async source => {
 OUTPUTS = """cell => window.jupyterapp.shell.currentWidget.content.model.cells.get(cell).toJSON().outputs"""
 CLOSED = f"""cell => {{
   const [first] = ({OUTPUTS})(cell);
-  return (first?.data[{MIME!r}]?.end ?? null) !== null;
+  const part = first?.data[{MIME!r}];
+  return (part?.end ?? null) !== null && part.messages.every(({{ info }}) => info.time.completed);
 }}"""
 """Tells whether the part of the answer before its figure stands in the notebook as it stays."""
 WORDS = "Put back into the notebook"

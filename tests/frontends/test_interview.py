@@ -122,6 +122,7 @@ class TestInAKernel:
 
     def test_without_a_list_it_says_so(self, kernel: Kernel) -> None:
         kernel.script("says('hi')")
-        kernel.run("%agent --new hi")
+        begun = kernel.run("%agent --new hi")
+        assert begun.status == "ok", begun.reply
 
         assert "keeps no todo list" in kernel.run("%agent todo").story()
