@@ -107,3 +107,37 @@ def test_a_signal_that_was_met_is_not_sent_again(
         threading.Event().wait(0.5)
         assert not running.interrupted
     assert told
+
+
+def test_the_next_turn_hears_nothing_of_a_signal_that_ended_the_one_before(
+    loop: asyncio.AbstractEventLoop,
+) -> None:
+    before = signal.getsignal(signal.SIGINT)
+    interrupts = Interrupts(lambda: loop)
+    told: list[str] = []
+
+    def stop() -> None:
+        told.append("first")
+        interrupts.interrupt_main()  # as for a question of a turn that is stopped
+
+    first = interrupts.catch(stop)
+    assert first is not None
+    interrupts.running = Waiting()
+    # The engine hears of the signal first, so one run of the handler meets both.
+    number_only(interrupts)
+    with pytest.raises(KeyboardInterrupt):
+        threading.Event().wait(30)
+    first.end()
+
+    interrupts.running = running = Waiting()
+    second = interrupts.catch(lambda: told.append("second"))
+    assert second is not None
+    try:
+        threading.Event().wait(0.5)
+    finally:
+        interrupts.running = None
+        second.end()
+        interrupts.close()
+        signal.signal(signal.SIGINT, before)
+    assert told == ["first"]
+    assert not running.interrupted

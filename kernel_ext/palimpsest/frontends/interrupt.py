@@ -99,12 +99,14 @@ class Interrupts:
         self._catching: list[Catching] = []
         self._pair: tuple[socket.socket, socket.socket] | None = None
         self._before_fd = -1
-        self._handled = 0
-        """Signals of others that the handler has met."""
-        self._awaited = 0
-        """Of those, how many were met before the signal that is waited for now."""
-        self._own = [0, 0]
-        """Signals we sent ourselves that are still to come: to the handler, to the socket."""
+        self._reading = threading.Lock()
+        """Held while it is settled whose signals the socket has."""
+        self._unmet = False
+        """Whether no handler has run since the socket told of the newest signal."""
+        self._own_comes = False
+        """Whether we sent a signal since the handler ran; that run tells nobody."""
+        self._own_numbers = 0
+        """Signals we sent ourselves that the socket has not told of yet."""
         self._cancels: asyncio.Task[Any] | None = None
         """The task that is to be cancelled as soon as its loop comes to it."""
 
@@ -123,17 +125,17 @@ class Interrupts:
         return any(catching.in_place for catching in self._catching)
 
     def forget(self, catching: Catching) -> None:
-        """Tell this hold no more."""
-        if catching in self._catching:
-            self._catching.remove(catching)
+        """Tell this hold no more; what the socket still has was meant for it."""
+        with self._reading:
+            if self._pair is not None and catching.in_place:
+                self._numbers(self._pair[0])
+            if catching in self._catching:
+                self._catching.remove(catching)
 
     def met(self, catching: Catching, frame: FrameType | None) -> None:
         """Do to what runs what the signal asks for; runs in the signal handler."""
-        if self._own[0]:
-            self._own[0] -= 1
-        else:
-            self._handled += 1
-            self._loop().call_soon_threadsafe(self._tell, catching)
+        own, self._own_comes = self._own_comes, False
+        self._loop().call_soon_threadsafe(self._met, None if own else catching)
         running = self.running
         if running is None:
             return
@@ -156,7 +158,7 @@ class Interrupts:
         if not self.caught:
             return  # it would raise in whoever has the signal now
         main = threading.main_thread().ident
-        self._own = [self._own[0] + 1, self._own[1] + 1]
+        self._count_own()
         if hasattr(signal, "pthread_kill") and main is not None:
             signal.pthread_kill(main, signal.SIGINT)
         else:  # pragma: no cover  # Windows: the signal is seen when the call returns
@@ -183,6 +185,17 @@ class Interrupts:
         if catching is not None and catching.told is not None:
             catching.told()
 
+    def _met(self, catching: Catching | None) -> None:
+        """The handler has run: it met every signal whose number it found written; on the engine."""
+        if self._pair is not None:
+            self._read(self._pair[0])
+        self._unmet = False
+        self._tell(catching)
+
+    def _count_own(self) -> None:
+        self._own_comes = True
+        self._own_numbers += 1
+
     def _listen(self) -> None:
         """Have the interpreter write signal numbers to our socket, and read them on the engine."""
         if self._pair is None:
@@ -198,40 +211,50 @@ class Interrupts:
             self._before_fd = before
 
     def _read(self, reader: socket.socket) -> None:
+        with self._reading:
+            signals = self._numbers(reader)
+            catching = self._catching[-1] if self._catching else None
+        if signals and catching is not None and catching.in_place:
+            self._unmet = True
+            self._tell(catching)
+            self._loop().call_later(WAKE_SECONDS, self._wake, catching, 0)
+
+    def _numbers(self, reader: socket.socket) -> int:
+        """Take what the socket has; returns how many signals of others it told of."""
         try:
             numbers = reader.recv(512)
         except (BlockingIOError, OSError):
-            return
+            return 0
         if self._before_fd >= 0:
             try:
                 os.write(self._before_fd, numbers)
             except OSError:
                 self._before_fd = -1
         signals = numbers.count(signal.SIGINT)
-        own = min(signals, self._own[1])
-        self._own[1] -= own
-        if signals > own and self._catching and self._catching[-1].in_place:
-            self._tell(self._catching[-1])
-            self._loop().call_later(WAKE_SECONDS, self._wake, self._awaited, 0)
+        own = min(signals, self._own_numbers)
+        self._own_numbers -= own
+        return signals - own
 
-    def _wake(self, before: int, tried: int) -> None:
+    def _wake(self, catching: Catching, tried: int) -> None:
         """Send the signal once more where it had no effect yet; on the engine.
 
         A signal that comes between the interpreter's last look at signals and a wait, for a lock
         or in a selector, does not end that wait, and its handler would run after it. One that comes
         between two pieces of user code asks for the task to be cancelled, which its loop never comes
-        to where the next piece does not await: the next signal meets that piece.
+        to where the next piece does not await: the next signal meets that piece. A signal was meant
+        for one turn: where that is over, the next one hears nothing of it.
         """
-        is_met = self._handled > before
-        if (is_met and self._cancels is None) or tried == MOST_WAKES or not self.caught:
-            self._awaited = self._handled
+        has_effect = not self._unmet and self._cancels is None
+        is_over = catching.told is None or not catching.in_place
+        if has_effect or is_over or tried == MOST_WAKES:
             return
         main = threading.main_thread().ident
         if hasattr(signal, "pthread_kill") and main is not None:
-            # Where the handler owes one run still, the two signals are one to it.
-            self._own = [self._own[0] + is_met, self._own[1] + 1]
+            self._count_own()
             signal.pthread_kill(main, signal.SIGINT)
-            self._loop().call_later(WAKE_SECONDS * 2 ** (tried + 1), self._wake, before, tried + 1)
+            self._loop().call_later(
+                WAKE_SECONDS * 2 ** (tried + 1), self._wake, catching, tried + 1
+            )
 
 
 def _in_user_code(frame: FrameType | None, *, driven: bool) -> bool:
