@@ -63,9 +63,21 @@ NEWEST = """(turns) => {
 }"""
 AT_TOP = """() => {
   const place = document.querySelector('.plm-Transcript').getBoundingClientRect();
-  const row = document.elementFromPoint(place.left + 40, place.top + 40).closest('.plm-Turn');
-  return [row.ariaPosInSet, Math.round(row.getBoundingClientRect().top)];
+  const row = document.elementFromPoint(place.left + 40, place.top + 40)?.closest('.plm-Turn');
+  return row && [row.ariaPosInSet, Math.round(row.getBoundingClientRect().top)];
 }"""
+SETTLED = f"""() => new Promise(done => {{
+  const place = {AT_TOP};
+  let before = '', same = 0;
+  const next = () => {{
+    const now = place();
+    same = String(now) === before ? same + 1 : 0;
+    before = String(now);
+    same < 10 ? requestAnimationFrame(next) : done(now);
+  }};
+  next();
+}})"""
+"""Where what is seen stands, once what was jumped to is typeset: rows are lower until they are."""
 FRAMES = """() => new Promise(done => {
   let left = 20;
   const next = () => left-- > 0 ? requestAnimationFrame(next) : done();
@@ -166,7 +178,8 @@ def test_a_long_session_is_found_copied_and_looked_at_anywhere(page: Page, lab: 
     expect(last).to_have_attribute("data-far", "true")
     assert counts(page)["whole"] <= MOST_WHOLE
     photograph(page, "long-middle")
-    top = page.evaluate(AT_TOP)
+    top = page.evaluate(SETTLED)
+    assert top
     page.evaluate(FRAMES)
     assert page.evaluate(AT_TOP) == top
 
