@@ -33,7 +33,11 @@ def kernels(lab: Lab) -> str:
     return "without"
 
 
-@pytest.mark.parametrize("has_package", [True, False], ids=["not-loaded", "not-installed"])
+@pytest.mark.parametrize(
+    "has_package",
+    [True, pytest.param(False, marks=pytest.mark.soak)],
+    ids=["not-loaded", "not-installed"],
+)
 @pytest.mark.usefixtures("own_page")
 def test_the_server_says_nothing_of_us(
     page: Page, lab: Lab, seen: Seen, *, has_package: bool

@@ -194,7 +194,9 @@ def test_runs_nothing_of_a_model_a_tool_or_a_title(page: Page, bare: Lab, seen: 
     assert not [error for error in seen.errors if "example.invalid" in error]
 
 
-@pytest.mark.parametrize("theme", ["JupyterLab Light", "JupyterLab Dark"])
+@pytest.mark.parametrize(
+    "theme", [pytest.param("JupyterLab Light", marks=pytest.mark.soak), "JupyterLab Dark"]
+)
 def test_breaks_no_rule_of_accessibility(page: Page, bare: Lab, theme: str) -> None:
     answers = f"thinks('Hm.').says({MATHS!r}).calls('variables'), says('That is all.')"
     name = f"view-axe-{theme.split()[-1].lower()}"
