@@ -34,7 +34,6 @@ from palimpsest.store.lease import (
 )
 from palimpsest.store.lines import UnreadableLine, is_intact, record_of, seq_of, type_of
 from palimpsest.store.live import live_state, whole_state
-from palimpsest.store.pause import collector_paused
 from palimpsest.store.record_numbers import Numbered
 from palimpsest.store.refused import refused_records
 from palimpsest.store.segments import (
@@ -342,13 +341,11 @@ class JsonlStore:
 
     def load(self, session_id: str) -> State:
         """Fold the whole session."""
-        with collector_paused():
-            return whole_state(self.segments.pieces(session_id))
+        return whole_state(self.segments.pieces(session_id))
 
     def open_live(self, session_id: str) -> State:
         """Fold the live window: the last checkpoint and what follows."""
-        with collector_paused():
-            return live_state(self.segments.pieces(session_id))
+        return live_state(self.segments.pieces(session_id))
 
     def says(self, session_id: str, *words: bytes) -> bool:
         """Tell whether any of these bytes stand in any line of a session, its fork's parents included."""

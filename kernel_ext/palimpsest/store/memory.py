@@ -10,8 +10,7 @@ from dataclasses import dataclass, field
 from uuid import uuid4
 
 from palimpsest.store.state import State, fold
-from palimpsest.store.store import Owner, Problem, SessionSummary, TakenOver
-from palimpsest.store.summaries import summarise
+from palimpsest.store.store import ABOUT_CHARS, Owner, Problem, SessionSummary, TakenOver
 from palimpsest.store.takeover import fork_of, forked_session, refusal, shifted
 from palimpsest.transcript.errors import NotFound, SessionHeld
 from palimpsest.transcript.events import Record, SessionCreated, SessionDeleted
@@ -114,7 +113,7 @@ class MemoryStore:
         """List the sessions, newest first."""
         with self.lock:
             found = [
-                summarise(session_id, self.load(session_id))
+                _summary(session_id, self.load(session_id))
                 for session_id, log in self._logs.items()
                 if not log.hidden
             ]
@@ -212,3 +211,24 @@ class MemoryStore:
         parent = log.parent
         inherited = (r for r in self._records(parent.session_id) if r.seq <= parent.seq)
         return (*inherited, *log.records)
+
+
+def _summary(session_id: str, state: State) -> SessionSummary | None:
+    """Return the session's line in a list, or None when it never got a record of its own."""
+    session = state.session
+    if session is None:
+        return None
+    return SessionSummary(
+        id=session_id,
+        title=session.title,
+        notebook=session.notebook,
+        created=session.time.created,
+        updated=session.time.updated,
+        parent_id=session.parent_id,
+        forked_from=session.forked_from,
+        messages=state.older + len(state.slots()),
+        deleted=state.deleted,
+        archived=session.time.archived,
+        shared=session.shared,
+        about=session.about[:ABOUT_CHARS],
+    )
