@@ -23,8 +23,8 @@ from nbconvert import HTMLExporter
 
 from palimpsest.render.html import render_page
 from palimpsest.render.story import Notes
-from palimpsest.store.jsonl import JsonlStore
-from palimpsest.store.layout import prepare
+from palimpsest.store.log.jsonl_store import JsonlStore
+from palimpsest.store.project_folder.layout import prepare
 from palimpsest.transcript.messages import Message
 from palimpsest.transcript.parts import Attachment, ToolCompleted, ToolPart
 

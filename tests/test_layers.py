@@ -100,7 +100,7 @@ def test_every_module_imports_only_what_lies_below() -> None:
     ("path", "line"),
     [
         ("loop/turn.py", "from palimpsest.session.live import Live"),
-        ("store/journal.py", "from palimpsest.tools import registry"),
+        ("store/log/journal.py", "from palimpsest.tools import registry"),
         ("context/prune.py", "import time"),
         ("tools/python.py", "from IPython import get_ipython"),
         ("transcript/ids.py", "def f():\n    import palimpsest.app"),

@@ -57,12 +57,12 @@ from palimpsest.session.services import Services, any_model
 from palimpsest.session.state_folder import name_state_folder
 from palimpsest.session.windows import windowed
 from palimpsest.session.workspace import Workspace
-from palimpsest.store.jsonl import JsonlStore
-from palimpsest.store.lease import this_owner
-from palimpsest.store.opening import find_project, open_store
-from palimpsest.store.project_number import ProjectNumber
-from palimpsest.store.snapshots import Snapshots
-from palimpsest.store.store import Store
+from palimpsest.store.file_snapshots.snapshots import Snapshots
+from palimpsest.store.interface import Store
+from palimpsest.store.log.jsonl_store import JsonlStore
+from palimpsest.store.log.store_factory import find_project, open_store
+from palimpsest.store.project_folder.lease import this_owner
+from palimpsest.store.project_folder.project_number import ProjectNumber
 from palimpsest.tools.functions import FunctionTool
 from palimpsest.tools.ignore import ALWAYS_LEFT_OUT, Ignore
 from palimpsest.tools.mcp_servers import CLOSE_SECONDS, Servers

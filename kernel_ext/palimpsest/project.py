@@ -18,8 +18,8 @@ from palimpsest.session.keyed_storage import KeyedStorage
 from palimpsest.session.library import Library
 from palimpsest.session.listing import PAGE, Page, Query
 from palimpsest.session.storing import Pruned, StorageUse, prune_storage, weigh_storage
-from palimpsest.store.exchange import ImportReport
-from palimpsest.store.keys import Keys
+from palimpsest.store.exchange.importer import ImportReport
+from palimpsest.store.exchange.keyed_view import Keys
 from palimpsest.tools.skill import Skill
 
 

@@ -30,11 +30,11 @@ from palimpsest.loop.stage import Setup, Stage
 from palimpsest.model import tokenizer
 from palimpsest.model.tokenizer import counter
 from palimpsest.session.log import SessionLog
-from palimpsest.store.journal import Journal
-from palimpsest.store.jsonl import JsonlStore
-from palimpsest.store.layout import prepare
-from palimpsest.store.state import State
-from palimpsest.store.store import Owner
+from palimpsest.store.interface import Owner
+from palimpsest.store.log.journal import Journal
+from palimpsest.store.log.jsonl_store import JsonlStore
+from palimpsest.store.project_folder.layout import prepare
+from palimpsest.store.session_state.state import State
 from palimpsest.tools.registry import Registry, builtin_tools
 from palimpsest.tools.tool import Abort
 from palimpsest.transcript.events import MessageUpdated, PartUpdated, StepRequested

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tests.bench.figure import Figure
 
-from palimpsest.store.snapshots import Snapshots
+from palimpsest.store.file_snapshots.snapshots import Snapshots
 from palimpsest.tools.ignore import ALWAYS_LEFT_OUT, Ignore
 
 COLD_MS = 300.0

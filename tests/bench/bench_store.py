@@ -15,12 +15,12 @@ from tests.bench.generate_session import MESSAGES, PARTS, generate
 from tests.store.builders import SESSION, assistant, session, text
 
 from palimpsest.session.listing import Query, page, prompts
-from palimpsest.store.journal import Journal
-from palimpsest.store.jsonl import JsonlStore
-from palimpsest.store.layout import prepare
-from palimpsest.store.memory import MemoryStore
-from palimpsest.store.state import State
-from palimpsest.store.store import Owner
+from palimpsest.store.interface import Owner
+from palimpsest.store.log.journal import Journal
+from palimpsest.store.log.jsonl_store import JsonlStore
+from palimpsest.store.log.memory_store import MemoryStore
+from palimpsest.store.project_folder.layout import prepare
+from palimpsest.store.session_state.state import State
 from palimpsest.transcript.events import PromptAdmitted, Record, SessionCreated
 
 OPEN_MS = 20.0

@@ -9,10 +9,10 @@ import random
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from palimpsest.store.jsonl import JsonlStore
-from palimpsest.store.state import State
-from palimpsest.store.store import Owner
-from palimpsest.store.windows import live_window
+from palimpsest.store.interface import Owner
+from palimpsest.store.log.jsonl_store import JsonlStore
+from palimpsest.store.session_state.live_window import live_window
+from palimpsest.store.session_state.state import State
 from palimpsest.transcript.decisions import ContextItem, Decision, Facts, StepRequest
 from palimpsest.transcript.events import (
     Checkpoint,

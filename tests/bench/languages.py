@@ -11,11 +11,11 @@ from pathlib import Path
 from tests.bench.figure import Figure
 from tests.store.builders import assistant
 
-import palimpsest.store.journal as code_of_one
-import palimpsest.store.jsonl as code_of_another
+import palimpsest.store.log.journal as code_of_one
+import palimpsest.store.log.jsonl_store as code_of_another
 from palimpsest.loop.request import calibration
 from palimpsest.model.tokenizer import chars_over_four, counter
-from palimpsest.store.state import State
+from palimpsest.store.session_state.state import State
 from palimpsest.transcript.decisions import Facts, StepRequest
 from palimpsest.transcript.events import Event, MessageUpdated, Record, StepRequested
 from palimpsest.transcript.values import BlobRef, ModelInfo, ModelRef, Usage

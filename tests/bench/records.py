@@ -16,8 +16,8 @@ from tests.loop.studio import Studio
 
 from palimpsest.model.script import ModelAnswer, calls, says, thinks
 from palimpsest.session.api import PromptOptions
-from palimpsest.store.jsonl import JsonlStore
-from palimpsest.store.layout import prepare
+from palimpsest.store.log.jsonl_store import JsonlStore
+from palimpsest.store.project_folder.layout import prepare
 from palimpsest.testing import ScriptedModel
 from palimpsest.transcript.values import ModelInfo, ModelRef, Price
 

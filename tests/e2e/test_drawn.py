@@ -22,7 +22,7 @@ from palimpsest.render.markdown import render_message
 from palimpsest.render.story import Caps
 from palimpsest.session.exporting import export_session
 from palimpsest.session.sharing import write_page
-from palimpsest.store.memory import MemoryStore
+from palimpsest.store.log.memory_store import MemoryStore
 from palimpsest.transcript.events import TodoUpdated
 from palimpsest.transcript.values import Todo
 

@@ -10,7 +10,7 @@ from tests.e2e.test_panel import AXE, RUN, VIOLATIONS, at_rest, book, open_panel
 from tests.session.telling import everything
 
 from palimpsest.session.sharing import write_page
-from palimpsest.store.memory import MemoryStore
+from palimpsest.store.log.memory_store import MemoryStore
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(120)]
 

@@ -21,9 +21,9 @@ from palimpsest.session.agents import known_agents
 from palimpsest.session.engine import EngineThread
 from palimpsest.session.services import Services
 from palimpsest.session.workspace import Workspace
-from palimpsest.store.memory import MemoryStore
-from palimpsest.store.snapshots import Snapshots
-from palimpsest.store.store import Owner
+from palimpsest.store.file_snapshots.snapshots import Snapshots
+from palimpsest.store.interface import Owner
+from palimpsest.store.log.memory_store import MemoryStore
 from palimpsest.testing import ScriptedModel
 from palimpsest.tools.ignore import ALWAYS_LEFT_OUT, Ignore
 from palimpsest.tools.permissions import DEFAULT_RULES

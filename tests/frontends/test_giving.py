@@ -11,8 +11,8 @@ from tests.store.samples import sample
 
 from palimpsest.frontends.giving import export_request, report_lines
 from palimpsest.frontends.options import MagicLine, OptionError, parse
-from palimpsest.store.exchange import Imported, ImportReport
-from palimpsest.store.store import Problem
+from palimpsest.store.exchange.importer import Imported, ImportReport
+from palimpsest.store.interface import Problem
 from palimpsest.transcript.errors import UserError
 
 KEY = "sk-proj-abcdefghijklmnopqrstuvwxyz012345"

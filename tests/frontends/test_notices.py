@@ -8,7 +8,7 @@ from tests.builders import SESSION, Builder
 
 from palimpsest.frontends.notices import NOTICE_CHARS, pictures, records_since
 from palimpsest.session.api import Snapshot
-from palimpsest.store.state import State, fold
+from palimpsest.store.session_state.state import State, fold
 from palimpsest.transcript.events import MessageUpdated, PartUpdated, Record
 from palimpsest.transcript.messages import Message
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from palimpsest.store.opening import open_store
+from palimpsest.store.log.store_factory import open_store
 from palimpsest.transcript.events import PermissionReplied
 
 SCRIPT = """\

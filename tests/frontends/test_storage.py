@@ -10,7 +10,7 @@ from tests.frontends.kernel import Kernel
 
 from palimpsest.frontends.options import MagicLine, parse
 from palimpsest.frontends.storage import NOTHING, sweep_words
-from palimpsest.store.sweep import DAY, Sweep, Unneeded
+from palimpsest.store.blobs.blob_sweep import DAY, Sweep, Unneeded
 
 OLD = Unneeded("a" * 64, 1_500_000, 0.0, 0.0)
 NEW = Unneeded("b" * 64, 640, 20 * 365 * DAY, 0.0)

@@ -17,11 +17,11 @@ from tests.golden.upstream import message
 from palimpsest.context.fold import fold, marker
 from palimpsest.session.forking import fork as begin_fork
 from palimpsest.session.titles import default_title
-from palimpsest.store.jsonl import JsonlStore
-from palimpsest.store.layout import prepare
-from palimpsest.store.lease import this_owner
-from palimpsest.store.memory import MemoryStore
-from palimpsest.store.store import Store
+from palimpsest.store.interface import Store
+from palimpsest.store.log.jsonl_store import JsonlStore
+from palimpsest.store.log.memory_store import MemoryStore
+from palimpsest.store.project_folder.layout import prepare
+from palimpsest.store.project_folder.lease import this_owner
 from palimpsest.transcript.budgets import Spent
 from palimpsest.transcript.events import Event, MessageUpdated, PartUpdated, Record, SessionCreated
 from palimpsest.transcript.messages import Message, Messages

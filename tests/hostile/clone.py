@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from palimpsest.store.layout import Layout
-from palimpsest.store.packs import write_pack
-from palimpsest.store.trees import TreeEntry, encode, encode_root
+from palimpsest.store.blobs.packs import write_pack
+from palimpsest.store.file_snapshots.trees import TreeEntry, encode, encode_root
+from palimpsest.store.project_folder.layout import Layout
 
 NOTEBOOK = "analysis.ipynb"
 SESSION = "ses_ffe5e0000000ffePlantedPlanted1"

@@ -13,8 +13,8 @@ from palimpsest.model.model import ModelRequest
 from palimpsest.model.script import ModelAnswer, says
 from palimpsest.session.api import PromptOptions
 from palimpsest.session.live import LiveSession
-from palimpsest.store.jsonl import JsonlStore
-from palimpsest.store.layout import prepare
+from palimpsest.store.log.jsonl_store import JsonlStore
+from palimpsest.store.project_folder.layout import prepare
 from palimpsest.testing import ScriptedModel
 from palimpsest.transcript.events import Record
 

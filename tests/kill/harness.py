@@ -21,14 +21,14 @@ from typing import Self
 from tests.kill.workloads import now
 from tests.store.builders import user
 
-from palimpsest.store.journal import Journal
-from palimpsest.store.jsonl import JsonlStore
-from palimpsest.store.layout import prepare
-from palimpsest.store.lines import seq_of
-from palimpsest.store.recovery import close_interrupted
-from palimpsest.store.segments import forward
-from palimpsest.store.state import State
-from palimpsest.store.store import Owner
+from palimpsest.store.format.record_lines import seq_of
+from palimpsest.store.interface import Owner
+from palimpsest.store.log.journal import Journal
+from palimpsest.store.log.jsonl_store import JsonlStore
+from palimpsest.store.log.segments import forward
+from palimpsest.store.project_folder.layout import prepare
+from palimpsest.store.session_state.interrupted_work import close_interrupted
+from palimpsest.store.session_state.state import State
 from palimpsest.transcript.messages import AssistantMessage
 from palimpsest.transcript.parts import (
     ReasoningPart,

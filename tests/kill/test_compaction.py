@@ -13,8 +13,8 @@ from palimpsest.context.fold import good_summaries, marker
 from palimpsest.context.view import View
 from palimpsest.review.requests import rebuild_all
 from palimpsest.review.whatif import whatif
-from palimpsest.store.jsonl import JsonlStore
-from palimpsest.store.layout import prepare
+from palimpsest.store.log.jsonl_store import JsonlStore
+from palimpsest.store.project_folder.layout import prepare
 from palimpsest.transcript.events import SessionCompacted
 from palimpsest.transcript.messages import AssistantMessage, Message
 

@@ -16,9 +16,9 @@ from tests.amount import amount
 from tests.frontends.kernel import Kernel
 from tests.waiting import eventually
 
-from palimpsest.store.jsonl import JsonlStore
-from palimpsest.store.layout import prepare
-from palimpsest.store.recovery import close_interrupted
+from palimpsest.store.log.jsonl_store import JsonlStore
+from palimpsest.store.project_folder.layout import prepare
+from palimpsest.store.session_state.interrupted_work import close_interrupted
 from palimpsest.transcript.parts import TextPart, ToolFailed, ToolPart
 
 KILLS = amount(3, 50)

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from tests.amount import amount
 
-from palimpsest.store.restoring import perform, plan_moves, wanted
-from palimpsest.store.snapshots import Snapshots
+from palimpsest.store.file_snapshots.file_restore import perform, plan_moves, wanted
+from palimpsest.store.file_snapshots.snapshots import Snapshots
 from palimpsest.tools.ignore import ALWAYS_LEFT_OUT, Ignore
 
 FILES = 150

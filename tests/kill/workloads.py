@@ -8,12 +8,12 @@ from pathlib import Path
 from tests.kill.child import Ack
 from tests.store.builders import assistant, compaction, session, text, tool, user
 
-from palimpsest.store.journal import Journal
-from palimpsest.store.jsonl import JsonlStore
-from palimpsest.store.layout import prepare
-from palimpsest.store.recovery import close_interrupted
-from palimpsest.store.state import State
-from palimpsest.store.store import Owner
+from palimpsest.store.interface import Owner
+from palimpsest.store.log.journal import Journal
+from palimpsest.store.log.jsonl_store import JsonlStore
+from palimpsest.store.project_folder.layout import prepare
+from palimpsest.store.session_state.interrupted_work import close_interrupted
+from palimpsest.store.session_state.state import State
 from palimpsest.transcript.errors import NotFound
 from palimpsest.transcript.events import MessageUpdated, SessionCreated
 from palimpsest.transcript.messages import AssistantMessage

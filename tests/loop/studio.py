@@ -17,9 +17,9 @@ from palimpsest.session.api import Answer, PromptOptions
 from palimpsest.session.live import LiveSession
 from palimpsest.session.services import Services
 from palimpsest.session.workspace import Workspace
-from palimpsest.store.lease import this_owner
-from palimpsest.store.memory import MemoryStore
-from palimpsest.store.store import Store
+from palimpsest.store.interface import Store
+from palimpsest.store.log.memory_store import MemoryStore
+from palimpsest.store.project_folder.lease import this_owner
 from palimpsest.tools.permissions import DEFAULT_RULES, Rules
 from palimpsest.tools.registry import Registry, builtin_tools
 from palimpsest.tools.tool import Tool

@@ -12,7 +12,7 @@ from palimpsest.model.script import calls, says
 from palimpsest.render.words import step_words
 from palimpsest.session.live import LiveSession
 from palimpsest.session.questioning import DECLINED, HEADLESS
-from palimpsest.store.state import fold
+from palimpsest.store.session_state.state import fold
 from palimpsest.testing import ScriptedModel
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.events import QuestionRejected, QuestionReplied, TodoUpdated

@@ -25,7 +25,7 @@ from tests.waiting import settled
 from palimpsest.model.script import says, stalls
 from palimpsest.review.weighing import weigh
 from palimpsest.session.live import LiveSession
-from palimpsest.store.state import State
+from palimpsest.store.session_state.state import State
 from palimpsest.testing import ScriptedModel
 from palimpsest.transcript.errors import AbortedError, ApiError, SessionBusy, WaitAborted
 from palimpsest.transcript.events import DecisionMade

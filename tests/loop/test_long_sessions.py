@@ -10,8 +10,8 @@ from tests.bench.generate_session import Author
 from tests.loop.studio import Studio, ask
 
 from palimpsest.model.script import calls, says
-from palimpsest.store.state import State
-from palimpsest.store.store import Owner
+from palimpsest.store.interface import Owner
+from palimpsest.store.session_state.state import State
 from palimpsest.testing import ScriptedModel
 from palimpsest.transcript.events import Record
 from palimpsest.transcript.values import ModelInfo, ModelRef

@@ -13,7 +13,7 @@ from palimpsest.model.script import ModelAnswer, calls, overflows, says
 from palimpsest.model.tokenizer import counter
 from palimpsest.review.requests import policy_of, rebuild_all
 from palimpsest.session.live import LiveSession
-from palimpsest.store.state import State
+from palimpsest.store.session_state.state import State
 from palimpsest.testing import ScriptedAnswer, ScriptedModel
 from palimpsest.transcript.decisions import Decision, StepRequest
 from palimpsest.transcript.errors import ContextOverflowError

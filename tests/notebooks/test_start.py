@@ -11,8 +11,8 @@ import nbformat
 import pytest
 from tests.review.laws import replayed_as_it_was
 
-from palimpsest.store.jsonl import JsonlStore
-from palimpsest.store.layout import prepare
+from palimpsest.store.log.jsonl_store import JsonlStore
+from palimpsest.store.project_folder.layout import prepare
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "scripts"))

@@ -6,10 +6,10 @@ from collections.abc import Callable
 from tests.builders import MODEL, SESSION
 
 from palimpsest.processor.recorder import StreamServices
-from palimpsest.store.journal import Journal
-from palimpsest.store.memory import MemoryStore
-from palimpsest.store.state import State
-from palimpsest.store.store import Owner
+from palimpsest.store.interface import Owner
+from palimpsest.store.log.journal import Journal
+from palimpsest.store.log.memory_store import MemoryStore
+from palimpsest.store.session_state.state import State
 from palimpsest.transcript.decisions import Decision
 from palimpsest.transcript.events import MessageUpdated
 from palimpsest.transcript.ids import Ids

@@ -7,7 +7,7 @@ from tests.loop.studio import Studio
 from palimpsest.review.redecide import redecide
 from palimpsest.review.requests import rebuild_all
 from palimpsest.review.whatif import WhatIf, whatif
-from palimpsest.store.store import Store
+from palimpsest.store.interface import Store
 
 
 def holds(store: Store, session_id: str) -> WhatIf:

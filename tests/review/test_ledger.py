@@ -20,8 +20,8 @@ from palimpsest.review.weighing import _calibrated, weigh, weigh_recorded
 from palimpsest.review.window_contents import Reduction, ReportItem
 from palimpsest.session.followed import FollowedSession
 from palimpsest.session.live import LiveSession
-from palimpsest.store.jsonl import JsonlStore
-from palimpsest.store.layout import prepare
+from palimpsest.store.log.jsonl_store import JsonlStore
+from palimpsest.store.project_folder.layout import prepare
 from palimpsest.testing import ScriptedModel
 from palimpsest.transcript.errors import ContentFilterError, NotFound, SessionHeld
 from palimpsest.transcript.events import PartUpdated

@@ -24,9 +24,9 @@ from palimpsest.model.script import calls, overflows, says
 from palimpsest.review import room as driver
 from palimpsest.review.whatif import whatif
 from palimpsest.session.live import LiveSession
-from palimpsest.store.lease import this_owner
-from palimpsest.store.memory import MemoryStore
-from palimpsest.store.store import Store
+from palimpsest.store.interface import Store
+from palimpsest.store.log.memory_store import MemoryStore
+from palimpsest.store.project_folder.lease import this_owner
 from palimpsest.testing import ScriptedModel
 from palimpsest.transcript.decisions import Decision
 from palimpsest.transcript.errors import NotFound

@@ -30,10 +30,10 @@ from palimpsest.review.redecide import redecide
 from palimpsest.review.requests import rebuild_all
 from palimpsest.review.whatif import whatif
 from palimpsest.session.live import LiveSession
-from palimpsest.store.jsonl import JsonlStore
-from palimpsest.store.layout import prepare
-from palimpsest.store.memory import MemoryStore
-from palimpsest.store.store import Store
+from palimpsest.store.interface import Store
+from palimpsest.store.log.jsonl_store import JsonlStore
+from palimpsest.store.log.memory_store import MemoryStore
+from palimpsest.store.project_folder.layout import prepare
 from palimpsest.testing import FaultServer, ReceivedRequest, ScriptedModel
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.policies import Policy

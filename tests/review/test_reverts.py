@@ -11,7 +11,7 @@ from tests.review.test_replay_laws import disk, folder, holds, studio
 
 from palimpsest.model.script import calls, says
 from palimpsest.session.live import LiveSession
-from palimpsest.store.windows import live_window
+from palimpsest.store.session_state.live_window import live_window
 from palimpsest.testing import ScriptedModel
 from palimpsest.transcript.messages import AssistantMessage, UserMessage
 from palimpsest.transcript.parts import ToolPart

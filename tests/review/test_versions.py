@@ -9,7 +9,7 @@ import pytest
 
 from palimpsest.context.projection import PROJECTION_VERSION, VERSIONS
 from palimpsest.review.requests import rebuild_all
-from palimpsest.store.memory import MemoryStore
+from palimpsest.store.log.memory_store import MemoryStore
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.events import Record, StepRequested
 

@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import TypeAdapter
 from tests.store.builders import MODEL, OWNER, SESSION, records
 
-from palimpsest.store.store import Store
+from palimpsest.store.interface import Store
 from palimpsest.transcript.decisions import Decision
 from palimpsest.transcript.errors import ApiError
 from palimpsest.transcript.events import (

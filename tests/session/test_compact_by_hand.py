@@ -12,8 +12,8 @@ from tests.review.laws import holds
 from tests.waiting import eventually
 
 from palimpsest.public import Session
-from palimpsest.store.jsonl import JsonlStore
-from palimpsest.store.layout import prepare
+from palimpsest.store.log.jsonl_store import JsonlStore
+from palimpsest.store.project_folder.layout import prepare
 from palimpsest.testing import ScriptedModel, calls, isolated_session, says, stalls
 from palimpsest.transcript.errors import AbortedError, ConfigError, UserError, WaitAborted
 from palimpsest.transcript.parts import CompactionPart

@@ -12,7 +12,7 @@ from palimpsest.session.approvals import Approvals
 from palimpsest.session.config import load, trust
 from palimpsest.session.config_files import Places
 from palimpsest.session.grants import Grants, grants_file
-from palimpsest.store.project_number import ProjectNumber
+from palimpsest.store.project_folder.project_number import ProjectNumber
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.values import Rule
 

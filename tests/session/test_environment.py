@@ -11,8 +11,8 @@ from palimpsest.context.presets import PRESETS
 from palimpsest.context.system import sections
 from palimpsest.model.model import ModelRequest
 from palimpsest.model.script import ModelAnswer, says
-from palimpsest.store.jsonl import JsonlStore
-from palimpsest.store.layout import prepare
+from palimpsest.store.log.jsonl_store import JsonlStore
+from palimpsest.store.project_folder.layout import prepare
 from palimpsest.testing import ScriptedModel
 
 LINES = {

@@ -10,7 +10,7 @@ from pydantic import BaseModel
 from tests.loop.studio import Studio, ask
 
 from palimpsest.session.answers import defect
-from palimpsest.store.opening import open_store
+from palimpsest.store.log.store_factory import open_store
 from palimpsest.testing import ScriptedModel, calls, says
 from palimpsest.tools.permissions import from_config
 from palimpsest.tools.tool import ToolContext, ToolOutcome

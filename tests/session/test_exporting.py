@@ -13,9 +13,9 @@ from tests.session.test_sharing import ENVIRONMENT, KEY, PLACES, TRACES, VALUE
 from tests.store.builders import SESSION
 
 from palimpsest.session.exporting import FORMS, Exported, export_session, form_of
-from palimpsest.store.exchange import import_sessions
-from palimpsest.store.memory import MemoryStore
-from palimpsest.store.store import Store
+from palimpsest.store.exchange.importer import import_sessions
+from palimpsest.store.interface import Store
+from palimpsest.store.log.memory_store import MemoryStore
 from palimpsest.transcript.errors import NotFound, StorageFailed, UserError
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from palimpsest import __version__
 from palimpsest.public import Session
-from palimpsest.store.opencode import info_json, part_json, read_info, read_part
+from palimpsest.store.exchange.opencode_format import info_json, part_json, read_info, read_part
 from palimpsest.testing import (
     ModelAnswer,
     ScriptedModel,

@@ -13,8 +13,8 @@ from tests.store.test_faults import mounted
 from palimpsest.model.script import calls, says
 from palimpsest.review.requests import rebuild_all
 from palimpsest.session.exporting import FORMS, export_session
-from palimpsest.store.memory import MemoryStore
-from palimpsest.store.opening import open_store
+from palimpsest.store.log.memory_store import MemoryStore
+from palimpsest.store.log.store_factory import open_store
 from palimpsest.testing import ScriptedModel
 from palimpsest.transcript.errors import StorageFailed
 from palimpsest.transcript.events import Record, SessionError

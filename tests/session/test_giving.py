@@ -16,8 +16,8 @@ from palimpsest.session import giving
 from palimpsest.session.api import PromptOptions
 from palimpsest.session.giving import TAKEN_BACK
 from palimpsest.session.live import LiveSession
-from palimpsest.store.jsonl import JsonlStore
-from palimpsest.store.layout import prepare
+from palimpsest.store.log.jsonl_store import JsonlStore
+from palimpsest.store.project_folder.layout import prepare
 from palimpsest.testing import ScriptedModel
 from palimpsest.transcript.errors import SessionHeld, UserError
 from palimpsest.transcript.events import SessionUpdated

@@ -20,7 +20,7 @@ from palimpsest.review.requests import rebuild_all
 from palimpsest.session.live import LiveSession
 from palimpsest.session.news import LOOK_SECONDS
 from palimpsest.session.workspace import Workspace
-from palimpsest.store.lease import this_owner
+from palimpsest.store.project_folder.lease import this_owner
 from palimpsest.testing import ScriptedModel
 from palimpsest.tools.registry import Registry, builtin_tools
 from palimpsest.tools.tool import TYPES, Detail, ShownVariables, VariableInfo

@@ -14,8 +14,8 @@ from palimpsest.app import App
 from palimpsest.context.presets import PRESETS
 from palimpsest.public import Session
 from palimpsest.render import markdown, text
-from palimpsest.store.jsonl import JsonlStore
-from palimpsest.store.layout import prepare
+from palimpsest.store.log.jsonl_store import JsonlStore
+from palimpsest.store.project_folder.layout import prepare
 from palimpsest.testing import ScriptedModel, calls, fails, isolated_session, says
 from palimpsest.transcript.parts import CompactionPart
 

@@ -13,7 +13,7 @@ from palimpsest.session.grants import Grants
 from palimpsest.session.live import LiveSession
 from palimpsest.session.permitting import Permitting
 from palimpsest.session.purse import NO_PRICE, spent_words
-from palimpsest.store.project_number import ProjectNumber
+from palimpsest.store.project_folder.project_number import ProjectNumber
 from palimpsest.testing import ScriptedModel
 from palimpsest.transcript.budgets import Budget, Spent
 from palimpsest.transcript.errors import ConfigError, NotFound, UnknownError

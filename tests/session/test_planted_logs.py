@@ -12,10 +12,10 @@ from palimpsest.app import App
 from palimpsest.model.script import calls, says
 from palimpsest.public import Session
 from palimpsest.session.live import LiveSession
-from palimpsest.store.exchange import import_sessions
-from palimpsest.store.memory import MemoryStore
-from palimpsest.store.snapshots import Snapshots
-from palimpsest.store.trees import TreeEntry, encode, encode_root
+from palimpsest.store.exchange.importer import import_sessions
+from palimpsest.store.file_snapshots.snapshots import Snapshots
+from palimpsest.store.file_snapshots.trees import TreeEntry, encode, encode_root
+from palimpsest.store.log.memory_store import MemoryStore
 from palimpsest.testing import ScriptedModel
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.events import MessageUpdated, PartUpdated, SessionUpdated

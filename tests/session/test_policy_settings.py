@@ -13,8 +13,8 @@ from palimpsest.model.script import says
 from palimpsest.session.config import LoadedConfig, load, trust
 from palimpsest.session.config_files import Places
 from palimpsest.session.policies import Configured
-from palimpsest.store.jsonl import JsonlStore
-from palimpsest.store.layout import prepare
+from palimpsest.store.log.jsonl_store import JsonlStore
+from palimpsest.store.project_folder.layout import prepare
 from palimpsest.testing import ScriptedModel
 from palimpsest.transcript.errors import ConfigError, SessionHeld
 from palimpsest.transcript.policies import Policy, PolicyChoice

@@ -15,8 +15,8 @@ from palimpsest.review.requests import rebuild_all
 from palimpsest.session.exporting import Form
 from palimpsest.session.live import LiveSession
 from palimpsest.session.prompt_format import format_of
-from palimpsest.store.exchange import import_sessions
-from palimpsest.store.memory import MemoryStore
+from palimpsest.store.exchange.importer import import_sessions
+from palimpsest.store.log.memory_store import MemoryStore
 from palimpsest.testing import ScriptedModel, isolated_session
 from palimpsest.transcript.errors import StructuredOutputError, UserError
 from palimpsest.transcript.messages import (

@@ -12,10 +12,10 @@ from palimpsest.session.live import LiveSession
 from palimpsest.session.retention import DAY_MS, RetentionLimits, SessionTree, parse_size, plan
 from palimpsest.session.settings import RetentionSettings
 from palimpsest.session.storing import limits_of
-from palimpsest.store.jsonl import JsonlStore
-from palimpsest.store.layout import prepare
-from palimpsest.store.sizes import SessionSize, Sizes, measure
-from palimpsest.store.store import SessionSummary
+from palimpsest.store.blobs.disk_usage import SessionSize, Sizes, measure
+from palimpsest.store.interface import SessionSummary
+from palimpsest.store.log.jsonl_store import JsonlStore
+from palimpsest.store.project_folder.layout import prepare
 from palimpsest.testing import ScriptedModel
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.sessions import ForkedFrom

@@ -13,10 +13,10 @@ from palimpsest.review.requests import rebuild_all
 from palimpsest.session.live import LiveSession
 from palimpsest.session.revert import standing
 from palimpsest.session.sharing import page
-from palimpsest.store.jsonl import JsonlStore
-from palimpsest.store.layout import prepare
-from palimpsest.store.snapshot_sweep import sweep_snapshots
-from palimpsest.store.snapshots import SnapshotLimits, Snapshots
+from palimpsest.store.file_snapshots.snapshot_sweep import sweep_snapshots
+from palimpsest.store.file_snapshots.snapshots import SnapshotLimits, Snapshots
+from palimpsest.store.log.jsonl_store import JsonlStore
+from palimpsest.store.project_folder.layout import prepare
 from palimpsest.testing import ScriptedModel
 from palimpsest.tools.ignore import ALWAYS_LEFT_OUT, Ignore
 from palimpsest.transcript.errors import NotFound, SessionBusy, UserError

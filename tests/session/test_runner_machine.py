@@ -36,11 +36,11 @@ from palimpsest.model.script import ModelAnswer as Said
 from palimpsest.model.script import calls, fails, says, thinks, writes
 from palimpsest.session.api import Answer, PromptOptions, Snapshot
 from palimpsest.session.live import LiveSession
-from palimpsest.store.jsonl import JsonlStore
-from palimpsest.store.layout import prepare
-from palimpsest.store.memory import MemoryStore
-from palimpsest.store.state import State
-from palimpsest.store.store import Store
+from palimpsest.store.interface import Store
+from palimpsest.store.log.jsonl_store import JsonlStore
+from palimpsest.store.log.memory_store import MemoryStore
+from palimpsest.store.project_folder.layout import prepare
+from palimpsest.store.session_state.state import State
 from palimpsest.testing import ScriptedModel
 from palimpsest.tools.permissions import from_config
 from palimpsest.tools.tool import ToolContext, ToolOutcome

@@ -17,9 +17,9 @@ from palimpsest.review.requests import rebuild_all
 from palimpsest.session.kernel_secrets import KernelSecrets
 from palimpsest.session.live import LiveSession
 from palimpsest.session.workspace import Workspace
-from palimpsest.store.jsonl import JsonlStore
-from palimpsest.store.lease import this_owner
-from palimpsest.store.opening import open_store
+from palimpsest.store.log.jsonl_store import JsonlStore
+from palimpsest.store.log.store_factory import open_store
+from palimpsest.store.project_folder.lease import this_owner
 from palimpsest.testing import ScriptedModel
 from palimpsest.transcript.parts import ReasoningPart, ToolPart
 from palimpsest.transcript.scrub import REDACTED

@@ -14,9 +14,9 @@ from tests.store.builders import OWNER, SESSION, records
 
 from palimpsest.session import sharing
 from palimpsest.session.sharing import make_page, page, page_path, remove_page, write_page
-from palimpsest.store.jsonl import JsonlStore
-from palimpsest.store.layout import prepare
-from palimpsest.store.memory import MemoryStore
+from palimpsest.store.log.jsonl_store import JsonlStore
+from palimpsest.store.log.memory_store import MemoryStore
+from palimpsest.store.project_folder.layout import prepare
 from palimpsest.transcript.errors import ApiError, UserError
 from palimpsest.transcript.homes import without_homes
 from palimpsest.transcript.values import Todo

@@ -9,9 +9,9 @@ from tests.loop.studio import Studio, ask
 from palimpsest.model.script import says
 from palimpsest.session.listing import Page, Query, page
 from palimpsest.session.live import LiveSession
-from palimpsest.store.jsonl import JsonlStore
-from palimpsest.store.layout import prepare
-from palimpsest.store.store import SessionSummary
+from palimpsest.store.interface import SessionSummary
+from palimpsest.store.log.jsonl_store import JsonlStore
+from palimpsest.store.project_folder.layout import prepare
 from palimpsest.testing import ScriptedModel
 from palimpsest.transcript.errors import NotFound, SessionHeld, UserError
 

@@ -10,8 +10,8 @@ from tests.review.laws import holds
 from palimpsest.app import App
 from palimpsest.public import Session, open_session
 from palimpsest.render import markdown, text
-from palimpsest.store.jsonl import JsonlStore
-from palimpsest.store.layout import prepare
+from palimpsest.store.log.jsonl_store import JsonlStore
+from palimpsest.store.project_folder.layout import prepare
 from palimpsest.testing import ScriptedModel, calls, isolated_session, says
 from palimpsest.transcript.notices import notice_of
 

@@ -13,9 +13,9 @@ from palimpsest.frontends.feed import TurnFeed
 from palimpsest.frontends.notices import head_of
 from palimpsest.model.script import says
 from palimpsest.session import log
-from palimpsest.store import write_watch
-from palimpsest.store.memory import MemoryStore
-from palimpsest.store.store import Owner, Writer
+from palimpsest.store.disk import write_watch
+from palimpsest.store.interface import Owner, Writer
+from palimpsest.store.log.memory_store import MemoryStore
 from palimpsest.testing import ScriptedModel
 from palimpsest.transcript.events import Record
 from palimpsest.transcript.messages import Origin

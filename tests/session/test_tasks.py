@@ -16,7 +16,7 @@ from palimpsest.model.script import ModelAnswer, calls, fails, says, thinks
 from palimpsest.review.requests import rebuild_all
 from palimpsest.session.api import PromptOptions
 from palimpsest.session.live import LiveSession
-from palimpsest.store.memory import MemoryStore
+from palimpsest.store.log.memory_store import MemoryStore
 from palimpsest.testing import ScriptedModel
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.messages import AssistantMessage, Message, Origin

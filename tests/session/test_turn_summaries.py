@@ -22,10 +22,10 @@ from palimpsest.session.listing import Query
 from palimpsest.session.live import LiveSession
 from palimpsest.session.permitting import Permitting
 from palimpsest.session.sharing import page_path
-from palimpsest.store.exchange import import_sessions
-from palimpsest.store.jsonl import JsonlStore
-from palimpsest.store.layout import prepare
-from palimpsest.store.memory import MemoryStore
+from palimpsest.store.exchange.importer import import_sessions
+from palimpsest.store.log.jsonl_store import JsonlStore
+from palimpsest.store.log.memory_store import MemoryStore
+from palimpsest.store.project_folder.layout import prepare
 from palimpsest.testing import ScriptedModel, isolated_session
 from palimpsest.transcript.budgets import Budget
 from palimpsest.transcript.messages import UserMessage

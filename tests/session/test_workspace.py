@@ -14,9 +14,9 @@ from palimpsest.session import followed
 from palimpsest.session.api import PromptOptions
 from palimpsest.session.followed import FollowedSession
 from palimpsest.session.live import LiveSession
-from palimpsest.store.jsonl import JsonlStore
-from palimpsest.store.layout import prepare
-from palimpsest.store.opening import open_store
+from palimpsest.store.log.jsonl_store import JsonlStore
+from palimpsest.store.log.store_factory import open_store
+from palimpsest.store.project_folder.layout import prepare
 from palimpsest.testing import ScriptedModel
 from palimpsest.transcript.errors import AbortedError, NotFound, SessionHeld
 from palimpsest.transcript.messages import AssistantMessage

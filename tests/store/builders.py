@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from palimpsest.store.store import Owner
+from palimpsest.store.interface import Owner
 from palimpsest.transcript.events import Event, MessageUpdated, PartUpdated, Record
 from palimpsest.transcript.messages import (
     AssistantMessage,

@@ -15,10 +15,10 @@ from tests.store.builders import (
     user,
 )
 
-from palimpsest.store.journal import Journal
-from palimpsest.store.keys import Keys
-from palimpsest.store.state import State, fold
-from palimpsest.store.store import Store, TakenOver
+from palimpsest.store.exchange.keyed_view import Keys
+from palimpsest.store.interface import Store, TakenOver
+from palimpsest.store.log.journal import Journal
+from palimpsest.store.session_state.state import State, fold
 from palimpsest.transcript.errors import NotFound, SessionHeld, UserError
 from palimpsest.transcript.events import (
     Event,

@@ -8,8 +8,8 @@ from pathlib import Path
 from tests.bench.generate_session import Author, generate
 from tests.store.builders import OWNER, SESSION, assistant, text
 
-from palimpsest.store.journal import Journal
-from palimpsest.store.jsonl import JsonlStore
+from palimpsest.store.log.journal import Journal
+from palimpsest.store.log.jsonl_store import JsonlStore
 from palimpsest.transcript.messages import Message
 
 TURNS = 6

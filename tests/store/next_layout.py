@@ -12,8 +12,8 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from palimpsest.store.layout import prepare
-from palimpsest.store.migrations import STEPS, LayoutStep
+from palimpsest.store.project_folder.layout import prepare
+from palimpsest.store.project_folder.migrations import STEPS, LayoutStep
 
 NUMBER = STEPS[-1].number + 1
 CHANGES = {"open", "os.rename", "os.mkdir", "os.remove", "os.rmdir", "os.link", "shutil.rmtree"}

@@ -12,10 +12,10 @@ from pathlib import Path
 from tests.store.builders import assistant
 from tests.store.writing import say
 
-from palimpsest.store.journal import Journal
-from palimpsest.store.jsonl import JsonlStore
-from palimpsest.store.layout import prepare
-from palimpsest.store.lease import this_owner
+from palimpsest.store.log.journal import Journal
+from palimpsest.store.log.jsonl_store import JsonlStore
+from palimpsest.store.project_folder.layout import prepare
+from palimpsest.store.project_folder.lease import this_owner
 from palimpsest.transcript.errors import UserError
 
 

@@ -11,8 +11,8 @@ from tests.store.builders import SESSION
 from tests.store.damage import damaged
 from tests.store.damaging import check_kept, go_on, log_of, touched, write_session
 
-from palimpsest.store.jsonl import JsonlStore
-from palimpsest.store.layout import prepare
+from palimpsest.store.log.jsonl_store import JsonlStore
+from palimpsest.store.project_folder.layout import prepare
 from palimpsest.transcript.messages import Message
 
 SEEDS = seeds(48, 20_000)

@@ -11,13 +11,10 @@ from hypothesis import strategies as st
 from tests.golden.data import load
 from tests.store.samples import sample
 
-from palimpsest.store.exchange import ImportReport, import_sessions
-from palimpsest.store.export import export_json, export_storage
-from palimpsest.store.jsonl import JsonlStore
-from palimpsest.store.layout import prepare
-from palimpsest.store.lease import this_owner
-from palimpsest.store.memory import MemoryStore
-from palimpsest.store.opencode import (
+from palimpsest.store.exchange.import_sources import in_order
+from palimpsest.store.exchange.importer import ImportReport, import_sessions
+from palimpsest.store.exchange.json_export import export_json, export_storage
+from palimpsest.store.exchange.opencode_format import (
     differences,
     info_json,
     part_json,
@@ -26,8 +23,11 @@ from palimpsest.store.opencode import (
     read_session,
     restored,
 )
-from palimpsest.store.sources import in_order
-from palimpsest.store.store import Store
+from palimpsest.store.interface import Store
+from palimpsest.store.log.jsonl_store import JsonlStore
+from palimpsest.store.log.memory_store import MemoryStore
+from palimpsest.store.project_folder.layout import prepare
+from palimpsest.store.project_folder.lease import this_owner
 from palimpsest.transcript.errors import NotFound, UserError
 from palimpsest.transcript.events import (
     Checkpoint,

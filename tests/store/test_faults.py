@@ -21,18 +21,18 @@ from tests.store.conformance import TALK, begin
 from tests.store.writing import HEARTBEAT_SECONDS, WATCH_SECONDS
 from tests.waiting import eventually, until
 
-from palimpsest.store import beginning
-from palimpsest.store.follow import Follower
-from palimpsest.store.journal import Journal
-from palimpsest.store.jsonl import JsonlStore
-from palimpsest.store.layout import prepare
-from palimpsest.store.lease import this_owner
-from palimpsest.store.memory import MemoryStore
-from palimpsest.store.opening import open_store
-from palimpsest.store.segments import SegmentRange
-from palimpsest.store.state import State
-from palimpsest.store.store import TakenOver
-from palimpsest.store.writer import JsonlWriter
+from palimpsest.store.interface import TakenOver
+from palimpsest.store.log import segment_start
+from palimpsest.store.log.follower import Follower
+from palimpsest.store.log.journal import Journal
+from palimpsest.store.log.jsonl_store import JsonlStore
+from palimpsest.store.log.memory_store import MemoryStore
+from palimpsest.store.log.segment_writer import JsonlWriter
+from palimpsest.store.log.segments import SegmentRange
+from palimpsest.store.log.store_factory import open_store
+from palimpsest.store.project_folder.layout import prepare
+from palimpsest.store.project_folder.lease import this_owner
+from palimpsest.store.session_state.state import State
 from palimpsest.transcript.errors import LayoutTooNew, SessionHeld
 from palimpsest.transcript.events import SessionCreated, SessionError
 
@@ -256,7 +256,7 @@ def test_kernels_that_rob_each_other_lose_nothing(tmp_path: Path) -> None:
 def slow_header(monkeypatch: pytest.MonkeyPatch) -> Iterator[SlowHeader]:
     """Let a thread named "slow" make a segment and say nothing in it until it may."""
     slow = SlowHeader()
-    write = beginning.write_fully
+    write = segment_start.write_fully
 
     def wait_first(fd: int, content: bytes) -> None:
         if threading.current_thread().name == "slow":
@@ -264,8 +264,8 @@ def slow_header(monkeypatch: pytest.MonkeyPatch) -> Iterator[SlowHeader]:
             slow.go.wait(10)
         write(fd, content)
 
-    monkeypatch.setattr(beginning, "write_fully", wait_first)
-    monkeypatch.setattr(beginning, "HEADER_WAIT_SECONDS", 0.2)
+    monkeypatch.setattr(segment_start, "write_fully", wait_first)
+    monkeypatch.setattr(segment_start, "HEADER_WAIT_SECONDS", 0.2)
     yield slow
     slow.go.set()
 

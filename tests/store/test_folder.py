@@ -9,11 +9,11 @@ import pytest
 from tests.store.builders import OWNER, SESSION
 from tests.store.conformance import begin
 
-from palimpsest.store.blobs import INLINE_BYTES, keep_output
-from palimpsest.store.jsonl import JsonlStore
-from palimpsest.store.layout import find_project, prepare
-from palimpsest.store.memory import MemoryStore
-from palimpsest.store.opening import open_store
+from palimpsest.store.blobs.blob_folder import INLINE_BYTES, keep_output
+from palimpsest.store.log.jsonl_store import JsonlStore
+from palimpsest.store.log.memory_store import MemoryStore
+from palimpsest.store.log.store_factory import open_store
+from palimpsest.store.project_folder.layout import find_project, prepare
 from palimpsest.transcript.errors import NotFound, StorageFailed
 from palimpsest.transcript.values import BlobRef
 

@@ -16,11 +16,11 @@ from tests.store.builders import OWNER, SESSION
 from palimpsest.app import App
 from palimpsest.model.script import says
 from palimpsest.public import Session
-from palimpsest.store.jsonl import JsonlStore
-from palimpsest.store.layout import find_project, prepare
-from palimpsest.store.memory import MemoryStore
-from palimpsest.store.opening import open_store
-from palimpsest.store.sweep import delete, survey
+from palimpsest.store.blobs.blob_sweep import delete, survey
+from palimpsest.store.log.jsonl_store import JsonlStore
+from palimpsest.store.log.memory_store import MemoryStore
+from palimpsest.store.log.store_factory import open_store
+from palimpsest.store.project_folder.layout import find_project, prepare
 from palimpsest.testing import ScriptedModel
 from palimpsest.transcript.errors import NotFound, StorageFailed
 
@@ -189,8 +189,8 @@ def test_a_log_or_lease_that_is_no_file_of_ours_hangs_nobody_and_changes_nothing
 AS_NOBODY = """
 import os, sys
 from pathlib import Path
-from palimpsest.store.layout import find_project
-from palimpsest.store.opening import open_store
+from palimpsest.store.project_folder.layout import find_project
+from palimpsest.store.log.store_factory import open_store
 os.setgid(65534); os.setuid(65534)
 project = Path(sys.argv[1])
 print(find_project(project / "sub"))

@@ -10,15 +10,15 @@ from tests.store.builders import OTHER, SESSION, assistant, records
 from tests.store.conformance import begin
 from tests.store.damage import damaged
 
-from palimpsest.store.exchange import import_sessions
-from palimpsest.store.export import export_json
-from palimpsest.store.jsonl import JsonlStore
-from palimpsest.store.layout import prepare
-from palimpsest.store.lease import Lease, LeaseFile, is_dead
-from palimpsest.store.memory import MemoryStore
-from palimpsest.store.opening import open_store
-from palimpsest.store.packs import Objects, places_of, read_place, write_pack
-from palimpsest.store.sweep import survey
+from palimpsest.store.blobs.blob_sweep import survey
+from palimpsest.store.blobs.packs import Objects, places_of, read_place, write_pack
+from palimpsest.store.exchange.importer import import_sessions
+from palimpsest.store.exchange.json_export import export_json
+from palimpsest.store.log.jsonl_store import JsonlStore
+from palimpsest.store.log.memory_store import MemoryStore
+from palimpsest.store.log.store_factory import open_store
+from palimpsest.store.project_folder.layout import prepare
+from palimpsest.store.project_folder.lease import Lease, LeaseFile, is_dead
 from palimpsest.transcript.errors import NotFound, UserError
 
 SEEDS = 160

@@ -9,10 +9,10 @@ from tests.store.builders import OTHER, OWNER, SESSION, assistant, session, text
 from tests.store.conformance import begin
 from tests.waiting import until
 
-from palimpsest.store.journal import Journal
-from palimpsest.store.memory import MemoryStore
-from palimpsest.store.state import State, fold
-from palimpsest.store.store import TakenOver, WriteFailed, Writer
+from palimpsest.store.interface import TakenOver, WriteFailed, Writer
+from palimpsest.store.log.journal import Journal
+from palimpsest.store.log.memory_store import MemoryStore
+from palimpsest.store.session_state.state import State, fold
 from palimpsest.transcript.errors import StorageFailed
 from palimpsest.transcript.events import (
     Checkpoint,

@@ -8,11 +8,11 @@ import pytest
 from tests.store.builders import OWNER, SESSION, assistant, text, tool
 from tests.store.conformance import StoreConformance
 
-from palimpsest.store.journal import Journal
-from palimpsest.store.jsonl import JsonlStore
-from palimpsest.store.layout import prepare
-from palimpsest.store.lease import this_owner
-from palimpsest.store.state import State
+from palimpsest.store.log.journal import Journal
+from palimpsest.store.log.jsonl_store import JsonlStore
+from palimpsest.store.project_folder.layout import prepare
+from palimpsest.store.project_folder.lease import this_owner
+from palimpsest.store.session_state.state import State
 from palimpsest.transcript.errors import SessionHeld
 from palimpsest.transcript.parts import Span, TextPart, ToolPart, ToolRunning
 

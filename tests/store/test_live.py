@@ -21,11 +21,11 @@ from tests.store.builders import (
 )
 from tests.store.test_state import events
 
-from palimpsest.store.journal import Journal
-from palimpsest.store.jsonl import JsonlStore
-from palimpsest.store.layout import prepare
-from palimpsest.store.segments import backward, bisect, forward
-from palimpsest.store.state import State, fold
+from palimpsest.store.log.journal import Journal
+from palimpsest.store.log.jsonl_store import JsonlStore
+from palimpsest.store.log.segments import backward, bisect, forward
+from palimpsest.store.project_folder.layout import prepare
+from palimpsest.store.session_state.state import State, fold
 from palimpsest.transcript.decisions import Decision
 from palimpsest.transcript.events import (
     Checkpoint,

@@ -11,10 +11,10 @@ from tests.store.builders import OWNER, SESSION, session
 from tests.store.conformance import begin
 
 from palimpsest.session.listing import Query, page
-from palimpsest.store import index as indexing
-from palimpsest.store.jsonl import JsonlStore
-from palimpsest.store.layout import prepare
-from palimpsest.store.store import SessionSummary
+from palimpsest.store.interface import SessionSummary
+from palimpsest.store.log import session_index as indexing
+from palimpsest.store.log.jsonl_store import JsonlStore
+from palimpsest.store.project_folder.layout import prepare
 from palimpsest.transcript.events import Record, SessionCreated
 
 COUNT = 60
@@ -143,7 +143,7 @@ def test_ten_thousand_sessions_are_listed_in_twenty_seconds(tmp_path: Path) -> N
         bench_store.SESSIONS = before
     said = (
         "import sys, time; from pathlib import Path\n"
-        "from palimpsest.store.jsonl import JsonlStore; from palimpsest.store.layout import prepare\n"
+        "from palimpsest.store.log.jsonl_store import JsonlStore; from palimpsest.store.project_folder.layout import prepare\n"
         f"store = JsonlStore(prepare(Path({str(tmp_path)!r})))\n"
         "begun = time.process_time(); assert len(store.recent(200)[0]) >= 200\n"
         "first = time.process_time() - begun; assert len(store.list()) == 10_000\n"

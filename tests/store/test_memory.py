@@ -3,7 +3,7 @@
 import pytest
 from tests.store.conformance import StoreConformance
 
-from palimpsest.store.memory import MemoryStore
+from palimpsest.store.log.memory_store import MemoryStore
 
 
 class TestMemoryStore(StoreConformance):

@@ -19,14 +19,14 @@ from tests.store.conformance import TALK, begin
 from tests.store.next_layout import NUMBER, rename_logs, steps
 from tests.store.test_faults import mounted
 
-from palimpsest.store import migration_run
-from palimpsest.store.jsonl import JsonlStore
-from palimpsest.store.layout import LAYOUT_VERSION, LayoutNotReady, prepare
-from palimpsest.store.layout_file import read_layout
-from palimpsest.store.lines import checked
-from palimpsest.store.memory import MemoryStore
-from palimpsest.store.migrations import STEPS, LayoutStep, StepRefused
-from palimpsest.store.opening import open_store
+from palimpsest.store.format.record_lines import checked
+from palimpsest.store.log.jsonl_store import JsonlStore
+from palimpsest.store.log.memory_store import MemoryStore
+from palimpsest.store.log.store_factory import open_store
+from palimpsest.store.project_folder import migration_run
+from palimpsest.store.project_folder.layout import LAYOUT_VERSION, LayoutNotReady, prepare
+from palimpsest.store.project_folder.layout_file import read_layout
+from palimpsest.store.project_folder.migrations import STEPS, LayoutStep, StepRefused
 from palimpsest.testing import ScriptedModel, isolated_session, says
 from palimpsest.transcript.errors import LayoutTooNew, StorageFailed
 

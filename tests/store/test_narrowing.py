@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 from tests.store.builders import OWNER, SESSION, assistant, compaction, session, text, user
 
-from palimpsest.store import windows
-from palimpsest.store.journal import Journal
-from palimpsest.store.jsonl import JsonlStore
-from palimpsest.store.layout import prepare
-from palimpsest.store.state import State
+from palimpsest.store.log.journal import Journal
+from palimpsest.store.log.jsonl_store import JsonlStore
+from palimpsest.store.project_folder.layout import prepare
+from palimpsest.store.session_state import live_window
+from palimpsest.store.session_state.state import State
 from palimpsest.transcript.decisions import Decision
 from palimpsest.transcript.events import (
     Checkpoint,
@@ -28,7 +28,7 @@ EVERY = 5
 
 @pytest.fixture
 def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> JsonlStore:
-    monkeypatch.setattr(windows, "HELD_MESSAGES", HELD)
+    monkeypatch.setattr(live_window, "HELD_MESSAGES", HELD)
     return JsonlStore(prepare(tmp_path))
 
 

@@ -11,14 +11,14 @@ from tests.store.conformance import begin
 from tests.store.test_faults import mounted, names, open_here
 from tests.waiting import eventually
 
-from palimpsest.store import jsonl
-from palimpsest.store import writer as writing
-from palimpsest.store.journal import Journal
-from palimpsest.store.jsonl import JsonlStore
-from palimpsest.store.lease import LeaseFile
-from palimpsest.store.segments import SegmentRange
-from palimpsest.store.state import State
-from palimpsest.store.store import Owner, TakenOver
+from palimpsest.store.interface import Owner, TakenOver
+from palimpsest.store.log import jsonl_store
+from palimpsest.store.log import segment_writer as writing
+from palimpsest.store.log.journal import Journal
+from palimpsest.store.log.jsonl_store import JsonlStore
+from palimpsest.store.log.segments import SegmentRange
+from palimpsest.store.project_folder.lease import LeaseFile
+from palimpsest.store.session_state.state import State
 from palimpsest.transcript.errors import NotFound
 from palimpsest.transcript.events import Event, SessionCreated
 from palimpsest.transcript.sessions import ForkedFrom
@@ -211,7 +211,7 @@ def test_nothing_is_left_of_a_fork_whose_parent_was_faster_gone(
         return found
 
     monkeypatch.setattr(other, "_place", deleted_behind)
-    monkeypatch.setattr(jsonl, "PUT_BACK_SECONDS", 0.05)
+    monkeypatch.setattr(jsonl_store, "PUT_BACK_SECONDS", 0.05)
     with pytest.raises(NotFound, match="was deleted a moment ago"):
         other.fork(SESSION, session("ses_f"))
 

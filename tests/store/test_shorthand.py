@@ -10,12 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.store.builders import MODEL, OTHER, OWNER, SESSION, records, session, user
 
-from palimpsest.store.follow import Follower
-from palimpsest.store.jsonl import JsonlStore
-from palimpsest.store.layout import prepare
-from palimpsest.store.shorthand import REFRESH, SHORT, filled, shortened
-from palimpsest.store.state import fold
-from palimpsest.store.store import TakenOver
+from palimpsest.store.format.request_shorthand import REFRESH, SHORT, filled, shortened
+from palimpsest.store.interface import TakenOver
+from palimpsest.store.log.follower import Follower
+from palimpsest.store.log.jsonl_store import JsonlStore
+from palimpsest.store.project_folder.layout import prepare
+from palimpsest.store.session_state.state import fold
 from palimpsest.transcript.decisions import ContextItem, Facts, StepRequest
 from palimpsest.transcript.events import Checkpoint, Event, Record, SessionCreated, StepRequested
 from palimpsest.transcript.values import BlobRef, ModelInfo

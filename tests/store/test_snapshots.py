@@ -13,13 +13,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.amount import amount
 
-from palimpsest.store import packs
-from palimpsest.store import snapshots as store_snapshots
-from palimpsest.store.filediffs import diffs, file_diff, joined
-from palimpsest.store.packs import sweep
-from palimpsest.store.restoring import FileRestore, perform, plan_moves, wanted
-from palimpsest.store.snapshots import SnapshotLimits, Snapshots, SnapshotsOff
-from palimpsest.store.trees import reachable
+from palimpsest.store.blobs.blob_folder import packs
+from palimpsest.store.blobs.packs import sweep
+from palimpsest.store.file_snapshots import snapshots as store_snapshots
+from palimpsest.store.file_snapshots.file_diffs import diffs, file_diff, joined
+from palimpsest.store.file_snapshots.file_restore import FileRestore, perform, plan_moves, wanted
+from palimpsest.store.file_snapshots.snapshots import SnapshotLimits, Snapshots, SnapshotsOff
+from palimpsest.store.file_snapshots.trees import reachable
 from palimpsest.tools.ignore import ALWAYS_LEFT_OUT, Ignore
 from palimpsest.transcript.errors import NotFound, StorageFailed
 
@@ -415,7 +415,9 @@ def test_files_that_did_not_change_are_not_read_again(
     # A file changed a moment ago could change once more unseen.
     monkeypatch.setattr(time, "time_ns", lambda now=time.time_ns: now() + 1_000_000_000)
     before = shots.take()
-    monkeypatch.setattr("palimpsest.store.snapshots._content", lambda _: pytest.fail("read"))
+    monkeypatch.setattr(
+        "palimpsest.store.file_snapshots.snapshots._content", lambda _: pytest.fail("read")
+    )
 
     assert shots.take() == before
 

@@ -20,8 +20,8 @@ from tests.store.builders import (
     user,
 )
 
-from palimpsest.store.recovery import close_interrupted
-from palimpsest.store.state import State, fold
+from palimpsest.store.session_state.interrupted_work import close_interrupted
+from palimpsest.store.session_state.state import State, fold
 from palimpsest.transcript.decisions import ContextItem, Decision, Facts, StepRequest
 from palimpsest.transcript.errors import AbortedError
 from palimpsest.transcript.events import (

@@ -9,9 +9,9 @@ import pytest
 from tests.store.builders import OWNER, SESSION, records, session, tool, user
 from tests.store.conformance import begin
 
-from palimpsest.store.jsonl import JsonlStore
-from palimpsest.store.layout import prepare
-from palimpsest.store.sweep import DAY, LEAST_SECONDS, delete, survey
+from palimpsest.store.blobs.blob_sweep import DAY, LEAST_SECONDS, delete, survey
+from palimpsest.store.log.jsonl_store import JsonlStore
+from palimpsest.store.project_folder.layout import prepare
 from palimpsest.transcript.errors import NotFound
 from palimpsest.transcript.events import SessionCreated
 from palimpsest.transcript.parts import Span, ToolCompleted
@@ -141,7 +141,7 @@ def test_a_name_that_lies_across_two_reads_is_found(
     use(store, "ses_other", ref)
 
     for size in range(65, 130, 7):
-        monkeypatch.setattr("palimpsest.store.sweep.CHUNK_BYTES", size)
+        monkeypatch.setattr("palimpsest.store.blobs.blob_sweep.CHUNK_BYTES", size)
         assert survey(store.layout, NOW, 7).needed == 1
 
 

@@ -5,10 +5,17 @@ from pathlib import Path
 
 import pytest
 
-from palimpsest.store.filediffs import diffs
-from palimpsest.store.restoring import perform, plan_moves, wanted
-from palimpsest.store.snapshots import Snapshots
-from palimpsest.store.trees import Tree, TreeEntry, UnsafeTree, encode, encode_root, reachable
+from palimpsest.store.file_snapshots.file_diffs import diffs
+from palimpsest.store.file_snapshots.file_restore import perform, plan_moves, wanted
+from palimpsest.store.file_snapshots.snapshots import Snapshots
+from palimpsest.store.file_snapshots.trees import (
+    Tree,
+    TreeEntry,
+    UnsafeTree,
+    encode,
+    encode_root,
+    reachable,
+)
 from palimpsest.tools.ignore import ALWAYS_LEFT_OUT, Ignore
 from palimpsest.tools.protected import protection_of
 from palimpsest.transcript.errors import NotFound

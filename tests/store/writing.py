@@ -11,11 +11,11 @@ from pathlib import Path
 
 from tests.store.builders import assistant, session
 
-from palimpsest.store.journal import Journal
-from palimpsest.store.jsonl import JsonlStore
-from palimpsest.store.layout import prepare
-from palimpsest.store.lease import this_owner
-from palimpsest.store.state import State
+from palimpsest.store.log.journal import Journal
+from palimpsest.store.log.jsonl_store import JsonlStore
+from palimpsest.store.project_folder.layout import prepare
+from palimpsest.store.project_folder.lease import this_owner
+from palimpsest.store.session_state.state import State
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.events import SessionCreated
 

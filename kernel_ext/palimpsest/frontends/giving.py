@@ -12,7 +12,7 @@ from palimpsest.render.words import count, size
 from palimpsest.session.engine import EngineThread
 from palimpsest.session.exporting import Exported, Form, form_of
 from palimpsest.session.sharing_api import Sharing
-from palimpsest.store.exchange import Imported, ImportReport
+from palimpsest.store.exchange.importer import Imported, ImportReport
 from palimpsest.transcript.errors import UserError
 
 MOST_PROBLEMS = 10

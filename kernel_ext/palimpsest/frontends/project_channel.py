@@ -26,7 +26,7 @@ from palimpsest.session.api import KernelSession
 from palimpsest.session.retention import SessionTree, families
 from palimpsest.session.settings import RetentionSettings
 from palimpsest.session.storing import prune_storage, weigh_storage
-from palimpsest.store.sizes import Sizes
+from palimpsest.store.blobs.disk_usage import Sizes
 from palimpsest.transcript.errors import NotFound
 from palimpsest.transcript.scrub import scrub, secret_values
 

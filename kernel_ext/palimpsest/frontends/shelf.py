@@ -12,7 +12,7 @@ from palimpsest.frontends.turn import CellPlace, FrontendServices, Pages
 from palimpsest.render.words import count
 from palimpsest.session.api import KernelSession
 from palimpsest.session.listing import Page, Query
-from palimpsest.store.store import SessionSummary
+from palimpsest.store.interface import SessionSummary
 from palimpsest.transcript.errors import UserError
 
 Said = list[str | PolicySection]

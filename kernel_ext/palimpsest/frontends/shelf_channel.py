@@ -22,7 +22,7 @@ from palimpsest.frontends.protocol import (
 )
 from palimpsest.frontends.turn import FrontendServices
 from palimpsest.session.listing import Query
-from palimpsest.store.store import SessionSummary
+from palimpsest.store.interface import SessionSummary
 
 
 class ShelfChannel:

@@ -20,9 +20,9 @@ from palimpsest.session.retention import (
 )
 from palimpsest.session.settings import RetentionSettings
 from palimpsest.session.storing import prune_storage, weigh_storage
-from palimpsest.store.sizes import Sizes
-from palimpsest.store.store import SessionSummary
-from palimpsest.store.sweep import DAY, Sweep, Unneeded
+from palimpsest.store.blobs.blob_sweep import DAY, Sweep, Unneeded
+from palimpsest.store.blobs.disk_usage import Sizes
+from palimpsest.store.interface import SessionSummary
 from palimpsest.transcript.errors import UserError
 
 NOTHING = "Every kept text is needed by a session; there is nothing to clean up."

@@ -10,7 +10,7 @@ from palimpsest.loop.stage import Setup, Stage
 from palimpsest.model.model import Model, ModelRequest, StepFinished, StepStarted
 from palimpsest.processor.processor import Processor
 from palimpsest.processor.recorder import StreamServices
-from palimpsest.store.blobs import keep_attachment, keep_output
+from palimpsest.store.blobs.blob_folder import keep_attachment, keep_output
 from palimpsest.transcript.decisions import Decision, Facts
 from palimpsest.transcript.errors import Aborted, ModelFailed, StorageFailed, UnknownError
 from palimpsest.transcript.values import BlobRef

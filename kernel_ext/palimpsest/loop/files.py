@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from palimpsest.store.snapshots import Snapshots
+from palimpsest.store.file_snapshots.snapshots import Snapshots
 from palimpsest.transcript.errors import UserError
 
 

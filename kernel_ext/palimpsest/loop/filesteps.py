@@ -13,8 +13,8 @@ from palimpsest.context.prompted_turns import begins_turn, newest_turn
 from palimpsest.loop.files import Files
 from palimpsest.loop.stage import Stage
 from palimpsest.processor.processor import Processor
-from palimpsest.store.filediffs import diffs, joined
-from palimpsest.store.snapshots import Snapshots
+from palimpsest.store.file_snapshots.file_diffs import diffs, joined
+from palimpsest.store.file_snapshots.snapshots import Snapshots
 from palimpsest.transcript.errors import NotFound
 from palimpsest.transcript.events import (
     MessageUpdated,

@@ -31,8 +31,8 @@ from palimpsest.review.sides import Sides
 from palimpsest.review.standins import SUMMARY_TOKENS
 from palimpsest.review.steps import Compaction, Step
 from palimpsest.review.written import ReplayedRequest
-from palimpsest.store.state import State
-from palimpsest.store.store import Store
+from palimpsest.store.interface import Store
+from palimpsest.store.session_state.state import State
 from palimpsest.transcript.decisions import BESIDE, Decision, StepRequest
 from palimpsest.transcript.errors import ContextOverflowError
 from palimpsest.transcript.events import (

@@ -17,7 +17,7 @@ from palimpsest.context.truncate import truncate
 from palimpsest.context.undo import suspended
 from palimpsest.context.view import View, whole_output
 from palimpsest.review.shared import Flattened, Weighed
-from palimpsest.store.state import State
+from palimpsest.store.session_state.state import State
 from palimpsest.transcript.decisions import Decision, Facts, StepRequest
 from palimpsest.transcript.errors import NotFound
 from palimpsest.transcript.messages import AssistantMessage, Message, Messages

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from palimpsest.context.fold import marker
 from palimpsest.context.summary import RULE as COMPACT
-from palimpsest.store.state import State
+from palimpsest.store.session_state.state import State
 from palimpsest.transcript.decisions import Decision, StepRequest
 from palimpsest.transcript.errors import AbortedError, ContextOverflowError
 from palimpsest.transcript.events import (

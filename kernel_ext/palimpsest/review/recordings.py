@@ -12,8 +12,8 @@ from palimpsest.context.view import View
 from palimpsest.review.other import Asking
 from palimpsest.review.requests import policy_of
 from palimpsest.review.shared import Flattened, Weighed
-from palimpsest.store.state import State
-from palimpsest.store.store import Store
+from palimpsest.store.interface import Store
+from palimpsest.store.session_state.state import State
 from palimpsest.transcript.decisions import StepRequest
 from palimpsest.transcript.policies import Policy
 from palimpsest.transcript.values import ToolSpec

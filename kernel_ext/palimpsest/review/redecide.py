@@ -24,8 +24,8 @@ from palimpsest.model.tokenizer import counter as tokenizer
 from palimpsest.review.occasions import Decider, Occasion, Redecision
 from palimpsest.review.plans import Plans
 from palimpsest.review.requests import policy_of
-from palimpsest.store.state import State
-from palimpsest.store.store import Store
+from palimpsest.store.interface import Store
+from palimpsest.store.session_state.state import State
 from palimpsest.transcript.decisions import BESIDE, Decision, Facts, StepRequest
 from palimpsest.transcript.errors import NotFound
 from palimpsest.transcript.events import (

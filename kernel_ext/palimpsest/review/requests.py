@@ -16,8 +16,8 @@ from palimpsest.context.turn_summary import project_turn_summary
 from palimpsest.context.view import View
 from palimpsest.model.model import ModelRequest
 from palimpsest.model.wire import message_hash, request_hash, to_provider, with_marks
-from palimpsest.store.state import State
-from palimpsest.store.store import Store
+from palimpsest.store.interface import Store
+from palimpsest.store.session_state.state import State
 from palimpsest.transcript.decisions import StepRequest
 from palimpsest.transcript.errors import NotFound, UserError
 from palimpsest.transcript.events import Record, StepRequested

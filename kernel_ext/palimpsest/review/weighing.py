@@ -22,8 +22,8 @@ from palimpsest.review.moments import TYPES, moments
 from palimpsest.review.opaque import opaque
 from palimpsest.review.reductions import Scrub, decisions_to_date, named, reductions
 from palimpsest.review.window_contents import Moment, ReportItem, Shown
-from palimpsest.store.state import State
-from palimpsest.store.store import Store
+from palimpsest.store.interface import Store
+from palimpsest.store.session_state.state import State
 from palimpsest.transcript.decisions import StepRequest
 from palimpsest.transcript.errors import ConfigError, NotFound
 from palimpsest.transcript.events import Record, StepRequested

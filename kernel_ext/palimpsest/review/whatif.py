@@ -16,7 +16,7 @@ from palimpsest.review.counterfactual import Walk
 from palimpsest.review.standins import SUMMARY_TOKENS
 from palimpsest.review.steps import Replay
 from palimpsest.review.versus import compared, policy_name
-from palimpsest.store.store import Store
+from palimpsest.store.interface import Store
 from palimpsest.transcript.policies import Policy
 
 

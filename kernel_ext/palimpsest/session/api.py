@@ -16,10 +16,10 @@ from palimpsest.session.retention import PrunePlan, RetentionLimits, SessionTree
 from palimpsest.session.sharing_api import Sharing
 from palimpsest.session.undo_api import Undoing
 from palimpsest.session.wishes import Wish, WishAction
-from palimpsest.store.sizes import Sizes
-from palimpsest.store.state import State
-from palimpsest.store.store import Problem, SessionSummary
-from palimpsest.store.sweep import Sweep, Unneeded
+from palimpsest.store.blobs.blob_sweep import Sweep, Unneeded
+from palimpsest.store.blobs.disk_usage import Sizes
+from palimpsest.store.interface import Problem, SessionSummary
+from palimpsest.store.session_state.state import State
 from palimpsest.transcript.decisions import Decision, StepRequest
 from palimpsest.transcript.errors import ErrorValue
 from palimpsest.transcript.events import Event, PromptAdmitted, QuestionAsked, Record

@@ -12,8 +12,8 @@ from palimpsest.context.serialize import serialize
 from palimpsest.context.view import View, whole_output
 from palimpsest.render.words import subject
 from palimpsest.session.targets import Target, find
-from palimpsest.store.journal import Journal
-from palimpsest.store.store import Store
+from palimpsest.store.interface import Store
+from palimpsest.store.log.journal import Journal
 from palimpsest.tools.tool import ArchivedText
 from palimpsest.transcript.decisions import Decision
 from palimpsest.transcript.errors import NotFound, UserError

@@ -26,7 +26,7 @@ from palimpsest.session.permitting import origin_of
 from palimpsest.session.policies import SHORT_NAMES, Configured, configured, short_value
 from palimpsest.session.rule_tables import rules_from
 from palimpsest.session.settings import Config, Settings
-from palimpsest.store.opening import find_project
+from palimpsest.store.log.store_factory import find_project
 from palimpsest.tools.permissions import Rules, limiting
 
 __all__ = ["Config", "LoadedConfig", "Places", "load"]

@@ -25,7 +25,7 @@ from palimpsest.session.expand import (
     pieces,
 )
 from palimpsest.session.services import Services
-from palimpsest.store.blobs import keep_attachment
+from palimpsest.store.blobs.blob_folder import keep_attachment
 from palimpsest.tools.paths import confine
 from palimpsest.tools.tool import ToolContext, ToolOutcome
 from palimpsest.transcript.errors import (

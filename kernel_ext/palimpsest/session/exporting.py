@@ -26,9 +26,9 @@ from palimpsest.session.sharing import (
     messages_of,
     page,
 )
-from palimpsest.store.export import export_json, export_storage
-from palimpsest.store.state import State
-from palimpsest.store.store import Store
+from palimpsest.store.exchange.json_export import export_json, export_storage
+from palimpsest.store.interface import Store
+from palimpsest.store.session_state.state import State
 from palimpsest.tools.protected import protection_of
 from palimpsest.transcript.errors import NotFound, StorageFailed, UserError
 from palimpsest.transcript.messages import Message

@@ -23,12 +23,12 @@ from palimpsest.session.pictures import picture
 from palimpsest.session.undo_api import Undoing
 from palimpsest.session.undoing import HeldUndoing
 from palimpsest.session.wishes import Wish, WishAction
-from palimpsest.store.follow import Follower
-from palimpsest.store.journal import Journal
-from palimpsest.store.jsonl import JsonlStore
-from palimpsest.store.lease import LeaseFile, is_dead
-from palimpsest.store.snapshots import Snapshots
-from palimpsest.store.state import State
+from palimpsest.store.file_snapshots.snapshots import Snapshots
+from palimpsest.store.log.follower import Follower
+from palimpsest.store.log.journal import Journal
+from palimpsest.store.log.jsonl_store import JsonlStore
+from palimpsest.store.project_folder.lease import LeaseFile, is_dead
+from palimpsest.store.session_state.state import State
 from palimpsest.transcript.decisions import Decision
 from palimpsest.transcript.errors import NotFound, SessionHeld
 from palimpsest.transcript.events import Record, StepRequested

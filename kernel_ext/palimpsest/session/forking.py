@@ -10,8 +10,8 @@ from typing import Any
 from palimpsest.context.turn_summary import BODY, LAST_TURN, told_turns
 from palimpsest.session.targets import find
 from palimpsest.session.titles import fork_title
-from palimpsest.store.state import State
-from palimpsest.store.store import Store
+from palimpsest.store.interface import Store
+from palimpsest.store.session_state.state import State
 from palimpsest.transcript.errors import NotFound
 from palimpsest.transcript.events import MessageUpdated
 from palimpsest.transcript.messages import Messages

@@ -15,8 +15,8 @@ from palimpsest.session.exporting import Exported, Form, export_session
 from palimpsest.session.log import SessionLog
 from palimpsest.session.services import Services
 from palimpsest.session.sharing import DISABLED, make_page, page_path, remove_page, share_folder
-from palimpsest.store.exchange import ImportReport, import_sessions
-from palimpsest.store.journal import Journal
+from palimpsest.store.exchange.importer import ImportReport, import_sessions
+from palimpsest.store.log.journal import Journal
 from palimpsest.transcript.errors import NotFound, UserError
 from palimpsest.transcript.events import Record, SessionStatus, SessionUpdated
 from palimpsest.transcript.sessions import SessionInfo

@@ -9,8 +9,8 @@ from collections.abc import Callable
 from palimpsest.context.convert import convert
 from palimpsest.context.estimate import Count, message_tokens
 from palimpsest.session.wishes import Wish, WishAction, Wishes, needs_whole
-from palimpsest.store.journal import Journal
-from palimpsest.store.state import State
+from palimpsest.store.log.journal import Journal
+from palimpsest.store.session_state.state import State
 from palimpsest.transcript.decisions import Decision
 from palimpsest.transcript.events import DecisionMade
 from palimpsest.transcript.messages import Messages

@@ -20,8 +20,8 @@ from pathlib import Path
 from typing import Any
 
 from palimpsest.session.state_folder import distrusted, distrusted_status, state_folder
-from palimpsest.store.file_writing import write_atomically
-from palimpsest.store.project_number import ProjectNumber
+from palimpsest.store.disk.file_writing import write_atomically
+from palimpsest.store.project_folder.project_number import ProjectNumber
 
 try:
     import fcntl

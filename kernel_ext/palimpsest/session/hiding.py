@@ -2,7 +2,7 @@
 
 from palimpsest.context.turn_summary import without_turns
 from palimpsest.session.revert import removal, standing
-from palimpsest.store.state import State
+from palimpsest.store.session_state.state import State
 from palimpsest.transcript.events import PartRemoved, Record, SessionUpdated
 
 

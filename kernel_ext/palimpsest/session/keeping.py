@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 
 from palimpsest.session.api import KernelSession
 from palimpsest.session.forwarding import SessionHolder
-from palimpsest.store.store import Problem, SessionSummary
+from palimpsest.store.interface import Problem, SessionSummary
 
 T = TypeVar("T")
 

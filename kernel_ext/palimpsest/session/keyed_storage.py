@@ -9,7 +9,7 @@ from concurrent.futures import Future
 from typing import Any, TypeVar
 
 from palimpsest.session.forwarding import SessionHolder
-from palimpsest.store.key_changes import (
+from palimpsest.store.exchange.key_changes import (
     DIFF,
     NO_SESSION,
     SHARE,
@@ -20,8 +20,8 @@ from palimpsest.store.key_changes import (
     plain,
     removal,
 )
-from palimpsest.store.keys import Key, Keys, checked
-from palimpsest.store.store import Store
+from palimpsest.store.exchange.keyed_view import Key, Keys, checked
+from palimpsest.store.interface import Store
 from palimpsest.transcript.errors import NotFound, UserError
 
 Json = Any

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from palimpsest.context.title import real_prompts
 from palimpsest.session.targets import SHORTEST_PIECE
-from palimpsest.store.store import SessionSummary, Store
+from palimpsest.store.interface import SessionSummary, Store
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.events import PromptAdmitted
 from palimpsest.transcript.parts import TextPart

@@ -43,9 +43,9 @@ from palimpsest.session.turn_summaries import TurnSummaries
 from palimpsest.session.undoing import live_undoing
 from palimpsest.session.wishes import Wish, WishAction
 from palimpsest.session.withheld_claims import settled
-from palimpsest.store.blobs import keep_attachment
-from palimpsest.store.journal import Journal
-from palimpsest.store.state import State
+from palimpsest.store.blobs.blob_folder import keep_attachment
+from palimpsest.store.log.journal import Journal
+from palimpsest.store.session_state.state import State
 from palimpsest.tools.question import Interview
 from palimpsest.tools.tool import Abort
 from palimpsest.transcript.decisions import Decision

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from palimpsest.store.journal import Journal
+from palimpsest.store.log.journal import Journal
 from palimpsest.transcript.decisions import ContextItem, Decision, StepRequest
 from palimpsest.transcript.events import Event, PromptAdmitted
 from palimpsest.transcript.messages import Message, Messages

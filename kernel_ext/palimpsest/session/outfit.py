@@ -27,7 +27,7 @@ from palimpsest.session.prompt_format import MOST_RETRIES, RETRIES
 from palimpsest.session.revert import standing, without_taken_back
 from palimpsest.session.services import Services
 from palimpsest.session.systems import Systems
-from palimpsest.store.journal import Journal
+from palimpsest.store.log.journal import Journal
 from palimpsest.tools.recall import RECALL
 from palimpsest.tools.registry import EVERY, Registry
 from palimpsest.tools.structured_output import StructuredOutputTool

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 
 from palimpsest.context.standing import pinned_parts
 from palimpsest.session.listing import with_children
-from palimpsest.store.jsonl import JsonlStore
-from palimpsest.store.sizes import SessionSize, Sizes
-from palimpsest.store.store import SessionSummary, Store
+from palimpsest.store.blobs.disk_usage import SessionSize, Sizes
+from palimpsest.store.interface import SessionSummary, Store
+from palimpsest.store.log.jsonl_store import JsonlStore
 from palimpsest.transcript.errors import UserError
 
 PINS = (b'"action":"pin"', b'"pinned":true')

@@ -7,10 +7,16 @@ steps of the agent it must not have changed, else somebody else's work would go 
 from collections.abc import Collection, Iterable
 
 from palimpsest.session.revert import RevertPlan, left_by
-from palimpsest.store.filediffs import file_diff
-from palimpsest.store.restoring import FileRestore, WantedFile, perform, plan_moves, wanted
-from palimpsest.store.snapshots import Snapshots
-from palimpsest.store.trees import Tree, TreeEntry, UnsafeTree
+from palimpsest.store.file_snapshots.file_diffs import file_diff
+from palimpsest.store.file_snapshots.file_restore import (
+    FileRestore,
+    WantedFile,
+    perform,
+    plan_moves,
+    wanted,
+)
+from palimpsest.store.file_snapshots.snapshots import Snapshots
+from palimpsest.store.file_snapshots.trees import Tree, TreeEntry, UnsafeTree
 from palimpsest.transcript.errors import NotFound
 from palimpsest.transcript.messages import Messages
 from palimpsest.transcript.parts import PatchPart

@@ -13,8 +13,8 @@ from palimpsest.session.library import Library
 from palimpsest.session.locks import Locks
 from palimpsest.session.permitting import Permitting
 from palimpsest.session.sharing import ShareMode
-from palimpsest.store.snapshots import Snapshots
-from palimpsest.store.store import Store
+from palimpsest.store.file_snapshots.snapshots import Snapshots
+from palimpsest.store.interface import Store
 from palimpsest.tools.mcp_servers import Servers
 from palimpsest.tools.permissions import Rules
 from palimpsest.tools.registry import Registry

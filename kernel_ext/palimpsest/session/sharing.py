@@ -23,10 +23,10 @@ from palimpsest.render.sharing import Embedded, SharePageHead, share_page
 from palimpsest.render.story import Notes
 from palimpsest.render.words import count, money, size
 from palimpsest.session.hiding import hide_taken_back
-from palimpsest.store.export import whole_output
-from palimpsest.store.jsonl import JsonlStore
-from palimpsest.store.state import State
-from palimpsest.store.store import Store
+from palimpsest.store.exchange.json_export import whole_output
+from palimpsest.store.interface import Store
+from palimpsest.store.log.jsonl_store import JsonlStore
+from palimpsest.store.session_state.state import State
 from palimpsest.transcript.errors import NotFound, StorageFailed, UserError
 from palimpsest.transcript.homes import without_homes
 from palimpsest.transcript.messages import AssistantMessage, Message, UserMessage

@@ -8,7 +8,7 @@ from typing import Protocol
 
 from palimpsest.render.notebook import Prompts
 from palimpsest.session.exporting import Exported, Form
-from palimpsest.store.exchange import ImportReport
+from palimpsest.store.exchange.importer import ImportReport
 
 
 class Sharing(Protocol):

@@ -11,9 +11,9 @@ from palimpsest.session.api import ProjectSessions
 from palimpsest.session.locks import Locks
 from palimpsest.session.retention import PrunePlan, RetentionLimits, SessionTree, parse_size
 from palimpsest.session.settings import RetentionSettings
-from palimpsest.store.sizes import Sizes
-from palimpsest.store.store import SessionSummary
-from palimpsest.store.sweep import Sweep, Unneeded
+from palimpsest.store.blobs.blob_sweep import Sweep, Unneeded
+from palimpsest.store.blobs.disk_usage import Sizes
+from palimpsest.store.interface import SessionSummary
 from palimpsest.transcript.errors import UserError
 
 MOST_DAYS = 100_000

@@ -36,10 +36,10 @@ from palimpsest.session.revertfiles import (
 )
 from palimpsest.session.services import Services
 from palimpsest.session.targets import find
-from palimpsest.store.journal import Journal
-from palimpsest.store.memory import MemoryStore
-from palimpsest.store.snapshots import Snapshots
-from palimpsest.store.state import State
+from palimpsest.store.file_snapshots.snapshots import Snapshots
+from palimpsest.store.log.journal import Journal
+from palimpsest.store.log.memory_store import MemoryStore
+from palimpsest.store.session_state.state import State
 from palimpsest.transcript.errors import NotFound, SessionBusy, SessionHeld, UserError
 from palimpsest.transcript.events import MessageRemoved, PartRemoved, SessionUpdated
 from palimpsest.transcript.messages import Message, Messages

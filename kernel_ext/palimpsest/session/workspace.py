@@ -31,16 +31,16 @@ from palimpsest.session.services import Services
 from palimpsest.session.sharing import remove_page
 from palimpsest.session.titles import default_title, title_from
 from palimpsest.session.withheld_claims import settled, withheld
-from palimpsest.store.journal import Journal
-from palimpsest.store.jsonl import JsonlStore
-from palimpsest.store.layout import Layout
-from palimpsest.store.recovery import close_interrupted
-from palimpsest.store.sizes import Sizes, measure
-from palimpsest.store.snapshot_sweep import sweep_snapshots
-from palimpsest.store.state import State
-from palimpsest.store.store import Owner, Problem, SessionSummary, Store, Writer
-from palimpsest.store.sweep import Sweep, Unneeded, survey
-from palimpsest.store.sweep import delete as delete_blobs
+from palimpsest.store.blobs.blob_sweep import Sweep, Unneeded, survey
+from palimpsest.store.blobs.blob_sweep import delete as delete_blobs
+from palimpsest.store.blobs.disk_usage import Sizes, measure
+from palimpsest.store.file_snapshots.snapshot_sweep import sweep_snapshots
+from palimpsest.store.interface import Owner, Problem, SessionSummary, Store, Writer
+from palimpsest.store.log.journal import Journal
+from palimpsest.store.log.jsonl_store import JsonlStore
+from palimpsest.store.project_folder.layout import Layout
+from palimpsest.store.session_state.interrupted_work import close_interrupted
+from palimpsest.store.session_state.state import State
 from palimpsest.tools.permissions import Rules, from_config
 from palimpsest.transcript.errors import (
     NotFound,

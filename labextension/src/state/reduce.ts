@@ -1,5 +1,5 @@
 /**
- * The fold, as the kernel has it in store/state.py; both are tested on the same fixtures.
+ * The fold, as the kernel has it in store/session_state/state.py; both are tested on the same fixtures.
  */
 import {
   PART_TYPES,

@@ -1,0 +1,107 @@
+"""Weigh what a project's folder holds: each session, the texts kept beside them, and the rest.
+
+Border: reads file sizes, and the logs for the names of blobs; writes nothing.
+"""
+
+import os
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from palimpsest.store.blobs.blob_sweep import named
+from palimpsest.store.project_folder.layout import SAFE_NAME, Layout
+from palimpsest.store.project_folder.lease import LeaseFile, is_dead
+
+SHARE, SNAPSHOTS = "share", "snapshots"
+
+
+@dataclass(frozen=True, slots=True)
+class SessionSize:
+    """What one session takes."""
+
+    id: str
+    log_bytes: int
+    blob_bytes: int
+    """Of long texts and pictures that only this session names."""
+    in_use: bool
+    """A kernel writes it, as far as can be told without waiting."""
+
+    @property
+    def bytes(self) -> int:
+        """All that goes with the session."""
+        return self.log_bytes + self.blob_bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """What a project's folder takes, in bytes."""
+
+    sessions: tuple[SessionSize, ...]
+    blobs: int
+    blob_count: int
+    snapshots: int
+    share: int
+    other: int
+
+    @property
+    def logs(self) -> int:
+        """All logs."""
+        return sum(one.log_bytes for one in self.sessions)
+
+    @property
+    def total(self) -> int:
+        """The whole folder."""
+        return self.logs + self.blobs + self.snapshots + self.share + self.other
+
+
+def measure(layout: Layout) -> Sizes:
+    """Weigh a folder."""
+    blobs = {path.name: size for path, size in _files(layout.blobs) if len(path.name) == 64}
+    names = {one.name: named(one) & blobs.keys() for one in _sessions(layout)}
+    uses = Counter(name for found in names.values() for name in found)
+    sessions = tuple(
+        SessionSize(
+            id=directory.name,
+            log_bytes=sum(size for _, size in _files(directory)),
+            blob_bytes=sum(blobs[name] for name in names[directory.name] if uses[name] == 1),
+            in_use=_is_used(directory),
+        )
+        for directory in _sessions(layout)
+        if directory.name in names
+    )
+    folders = {name: _weight(layout.root / name) for name in (SHARE, SNAPSHOTS)}
+    kept = sum(one.log_bytes for one in sessions) + sum(blobs.values()) + sum(folders.values())
+    return Sizes(
+        sessions=sessions,
+        blobs=sum(blobs.values()),
+        blob_count=len(blobs),
+        snapshots=folders[SNAPSHOTS],
+        share=folders[SHARE],
+        other=max(_weight(layout.root) - kept, 0),
+    )
+
+
+def _is_used(directory: Path) -> bool:
+    lease = LeaseFile(directory).read()
+    return lease is not None and not is_dead(lease)
+
+
+def _sessions(layout: Layout) -> list[Path]:
+    with suppress(FileNotFoundError):
+        found = [one for one in layout.sessions.iterdir() if SAFE_NAME.fullmatch(one.name)]
+        return sorted(one for one in found if one.is_dir())
+    return []
+
+
+def _weight(folder: Path) -> int:
+    return sum(size for _, size in _files(folder))
+
+
+def _files(folder: Path) -> Iterator[tuple[Path, int]]:
+    for place, _, names in os.walk(folder):
+        for name in names:
+            path = Path(place, name)
+            with suppress(OSError):  # it went while we looked
+                yield path, path.lstat().st_size

@@ -1,0 +1,1 @@
+"""Files written whole, opened only when regular, and the errors of disks in a sentence."""

@@ -1,0 +1,1 @@
+"""Other forms of a session: OpenCode's JSON and keys, exports, imports."""

@@ -1,0 +1,118 @@
+"""Put an imported session's messages into a log: as records, and as what changed since the last time.
+
+Border: events from values; long texts go to the store that is handed in.
+"""
+
+import base64
+import binascii
+import hashlib
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import Any
+
+from palimpsest.store.blobs.blob_folder import keep_attachment, keep_output
+from palimpsest.store.interface import Store
+from palimpsest.store.session_state.state import State
+from palimpsest.transcript.decisions import Decision, OwnRule
+from palimpsest.transcript.events import (
+    DecisionMade,
+    Event,
+    MessageRemoved,
+    MessageUpdated,
+    PartRemoved,
+    PartUpdated,
+)
+from palimpsest.transcript.messages import Message
+from palimpsest.transcript.parts import FilePart, Part, ToolCompleted, ToolPart
+from palimpsest.transcript.policies import PrunePolicy
+
+RULE: OwnRule = "import"
+"""The rule of an output that was cleared where the session comes from."""
+CHARS_PER_TOKEN = 4
+
+
+def lightened(store: Store, part: Part) -> Part:
+    """Put what is long where the log keeps long things."""
+    if isinstance(part, FilePart):
+        return part.model_copy(update={"url": _kept_url(store, part.url, part.mime)})
+    if not isinstance(part, ToolPart) or not isinstance(part.state, ToolCompleted):
+        return part
+    output, blob = keep_output(store, part.state.output)
+    attachments = tuple(
+        one.model_copy(update={"url": _kept_url(store, one.url, one.mime)})
+        for one in part.state.attachments
+    )
+    changes = {"output": output, "blob": blob, "attachments": attachments}
+    return part.model_copy(update={"state": part.state.model_copy(update=changes)})
+
+
+def _kept_url(store: Store, url: str, mime: str) -> str:
+    """Keep an attachment apart when it can be written again to the letter."""
+    head, comma, encoded = url.partition(",")
+    if comma and head == f"data:{mime};base64":
+        with suppress(binascii.Error, ValueError):
+            if base64.b64encode(base64.b64decode(encoded)).decode() == encoded:
+                return keep_attachment(store, url)
+    return url
+
+
+def said(message: Message) -> Iterator[Event]:
+    """Yield the records of a new message."""
+    yield MessageUpdated(info=message.info)
+    for part in message.parts:
+        yield PartUpdated(part=part)
+        if _cleared_at(part) is not None:
+            yield DecisionMade(decision=_clearing(part))
+
+
+def _cleared_at(part: Part | None) -> Any:
+    state = part.state if isinstance(part, ToolPart) else None
+    return getattr(state.time, "compacted", None) if isinstance(state, ToolCompleted) else None
+
+
+def _clearing(part: Part) -> Decision:
+    output = (
+        part.state.output
+        if isinstance(part, ToolPart) and isinstance(part.state, ToolCompleted)
+        else ""
+    )
+    placeholder = PrunePolicy().placeholder
+    return Decision(
+        id=f"dec_{hashlib.sha256(part.id.encode()).hexdigest()[:26]}",
+        action="clear",
+        rule=RULE,
+        message_id=part.message_id,
+        part_id=part.id,
+        numbers={"text": placeholder},
+        tokens_before=len(output) // CHARS_PER_TOKEN,
+        tokens_after=len(placeholder) // CHARS_PER_TOKEN,
+    )
+
+
+def changes(here: State, new: tuple[Message, ...]) -> Iterator[Event]:
+    """Yield what makes the messages here the new ones, in their order."""
+    old = here.messages()
+    same = 0
+    while same < min(len(old), len(new)) and old[same].id == new[same].id:
+        same += 1
+    for message in old[same:]:
+        yield MessageRemoved(message_id=message.id)
+    for before, after in zip(old[:same], new[:same], strict=True):
+        yield from _changed(before, after)
+    for message in new[same:]:
+        yield from said(message)
+
+
+def _changed(before: Message, after: Message) -> Iterator[Event]:
+    if before.info != after.info:
+        yield MessageUpdated(info=after.info)
+    known = {part.id: part for part in before.parts}
+    stay = {part.id for part in after.parts}
+    for part_id in known:
+        if part_id not in stay:
+            yield PartRemoved(message_id=before.id, part_id=part_id)
+    for part in after.parts:
+        if known.get(part.id) != part:
+            yield PartUpdated(part=part)
+            if _cleared_at(part) is not None and _cleared_at(known.get(part.id)) is None:
+                yield DecisionMade(decision=_clearing(part))

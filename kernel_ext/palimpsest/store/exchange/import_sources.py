@@ -1,0 +1,292 @@
+"""Read sessions from files that another agent, or an export, wrote: JSON in, plain values out.
+
+Border: opens files below the given path and nothing else; runs nothing and writes nothing. What
+cannot be read is named and passed over, so that one broken file costs one file.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from palimpsest.store.disk.regular_files import opened
+from palimpsest.store.interface import Problem
+from palimpsest.store.project_folder.layout import SAFE_NAME
+from palimpsest.transcript.errors import NotFound, UserError
+
+Json = dict[str, Any]
+
+OLD_FORMAT = (
+    "{name} is in OpenCode's older message format, which keeps the parts inside the messages; open it "
+    "once with OpenCode 0.6 or later, which rewrites it, and import it then."
+)
+DATABASE = (
+    "{name} is a database. Write the session as JSON with 'opencode export ID > session.json' and import "
+    "that file."
+)
+NOT_KNOWN = (
+    "{name} holds no sessions that can be imported: it is neither OpenCode's storage folder nor the JSON "
+    "of an exported session."
+)
+_ID_FIELD = slice(4, 16)
+_WRAP = 1 << 48
+_BEFORE = 1 << 46
+"""How far an id may lie before its message's own time; ids of clocks that were set back do."""
+_RANKS = {"step-start": -1, "step-finish": 1, "patch": 1}
+
+
+@dataclass(frozen=True, slots=True)
+class SourceSession:
+    """One session as its source holds it."""
+
+    name: str
+    """The file that holds it, relative to what was asked for."""
+    session: Json
+    messages: tuple[tuple[Json, tuple[Json, ...]], ...] = ()
+    """Info and parts, in order."""
+    todos: tuple[Json, ...] = ()
+    diff: tuple[Json, ...] = ()
+    project: Json | None = None
+    ours: Json | None = None
+    """What an export of ours adds: the log, and the long texts it names."""
+
+    @property
+    def id(self) -> str:
+        """The session's id in its source."""
+        return str(self.session["id"])
+
+
+@dataclass(slots=True)
+class ImportFindings:
+    """What reading met on its way."""
+
+    problems: list[Problem] = field(default_factory=list)
+    old: str | None = None
+    """The sentence about the older format, once met."""
+
+    def report(self, name: str, what: str) -> None:
+        """Note what could not be read."""
+        self.problems.append(Problem(name, what))
+
+
+def sessions_at(path: Path, found: ImportFindings) -> Iterator[SourceSession]:
+    """Yield the sessions of a storage folder or of one file; raises UserError for neither."""
+    if not path.exists():
+        raise NotFound(f"There is no {str(path)!r}.")
+    if path.is_file():
+        yield from _export(path, found)
+        return
+    root = path / "storage" if (path / "storage" / "session").is_dir() else path
+    if (root / "session" / "info").is_dir() or (root / "session" / "message").is_dir():
+        raise UserError(OLD_FORMAT.format(name=f"{path.name!r}"))
+    if not (root / "session").is_dir() and not (root / "message").is_dir():
+        raise UserError(NOT_KNOWN.format(name=f"{str(path)!r}"))
+    yield from _storage(root, found)
+
+
+def _export(path: Path, found: ImportFindings) -> Iterator[SourceSession]:
+    with opened(path, follow=True) as file:
+        if file.read(16).startswith(b"SQLite format 3"):
+            raise UserError(DATABASE.format(name=f"{path.name!r}"))
+    data = _read(path, path.name, found)
+    if data is None:
+        raise UserError(f"{path.name!r} cannot be read: {found.problems[-1].what}")
+    info, messages = data.get("info"), data.get("messages")
+    if isinstance(messages, list) and any(_is_old(one) for one in messages):
+        raise UserError(OLD_FORMAT.format(name=f"{path.name!r}"))
+    if not isinstance(info, dict) or not isinstance(messages, list) or "id" not in info:
+        raise UserError(NOT_KNOWN.format(name=f"{path.name!r}"))
+    ours = data.get("palimpsest")
+    given = SourceSession(
+        name=path.name,
+        session=info,
+        messages=tuple(_exported(messages, path.name, found)),
+        todos=_objects(data.get("todos"), path.name, found),
+        diff=_objects(data.get("diff"), path.name, found),
+        ours=ours if isinstance(ours, dict) else None,
+    )
+    if _is_safe(given.id, path.name, found):
+        yield given
+
+
+def _exported(
+    messages: list[Any], name: str, found: ImportFindings
+) -> Iterator[tuple[Json, tuple[Json, ...]]]:
+    for at, message in enumerate(messages):
+        info = message.get("info") if isinstance(message, dict) else None
+        if not isinstance(info, dict) or not isinstance(info.get("id"), str):
+            found.report(
+                f"{name}, message {at + 1}", "It is no message: it has no info with an id."
+            )
+            continue
+        yield info, _objects(message.get("parts"), f"{name}, {info['id']}", found)
+
+
+def _is_old(message: Any) -> bool:
+    return isinstance(message, dict) and "info" not in message and "metadata" in message
+
+
+def _objects(value: Any, name: str, found: ImportFindings) -> tuple[Json, ...]:
+    if value is None:
+        return ()
+    if not isinstance(value, list):
+        found.report(name, "A list was expected and something else is there.")
+        return ()
+    kept = tuple(one for one in value if isinstance(one, dict))
+    if len(kept) < len(value):
+        found.report(name, f"{len(value) - len(kept)} entries of a list are no objects.")
+    return kept
+
+
+def _storage(root: Path, found: ImportFindings) -> Iterator[SourceSession]:
+    projects = {path.stem: path for path in sorted((root / "project").glob("*.json"))}
+    seen: set[str] = set()
+    for path in sorted((root / "session").glob("*/*.json")):
+        name = path.relative_to(root).as_posix()
+        session = _read(path, name, found)
+        if session is None or not _is_safe(session.get("id"), name, found):
+            continue
+        seen.add(session["id"])
+        project = projects.get(path.parent.name)
+        given = _stored(root, name, session, found)
+        if given is None:
+            continue
+        yield SourceSession(
+            name=name,
+            session=session,
+            messages=given,
+            todos=_list(root / "todo" / f"{session['id']}.json", root, found),
+            diff=_list(root / "session_diff" / f"{session['id']}.json", root, found),
+            project=None if project is None else _read(project, f"project/{project.name}", found),
+        )
+    for folder in sorted((root / "message").glob("*/")):
+        if folder.name not in seen and any(folder.glob("*.json")):
+            known = any(
+                problem.where.endswith(f"/{folder.name}.json") for problem in found.problems
+            )
+            if not known:
+                found.report(f"message/{folder.name}", "The file of its session is missing.")
+
+
+def _stored(
+    root: Path, name: str, session: Json, found: ImportFindings
+) -> tuple[tuple[Json, tuple[Json, ...]], ...] | None:
+    """Return the messages of a session in order; None where they are of the older format."""
+    messages: list[tuple[Json, tuple[Json, ...]]] = []
+    for path in (root / "message" / session["id"]).glob("*.json"):
+        place = path.relative_to(root).as_posix()
+        info = _read(path, place, found)
+        if info is None:
+            continue
+        if _is_old(info) and "parts" in info:
+            found.old = OLD_FORMAT.format(name=repr(name))
+            found.report(name, found.old)
+            return None
+        if not isinstance(info.get("id"), str):
+            found.report(place, "It is no message: it has no id.")
+            continue
+        messages.append((info, _parts(root, info, found)))
+    return tuple(in_order(messages))
+
+
+def _parts(root: Path, info: Json, found: ImportFindings) -> tuple[Json, ...]:
+    if SAFE_NAME.fullmatch(info["id"]) is None:
+        return ()
+    parts = []
+    for path in (root / "part" / info["id"]).glob("*.json"):
+        part = _read(path, path.relative_to(root).as_posix(), found)
+        if part is not None:
+            parts.append(part)
+    created = _number(info.get("time"), "created")
+    return tuple(sorted(parts, key=lambda part: _place(part, created)))
+
+
+def in_order(
+    messages: list[tuple[Json, tuple[Json, ...]]],
+) -> list[tuple[Json, tuple[Json, ...]]]:
+    """Return messages by time, an answer after what it answers; ids wrap, so they only break ties."""
+    ids = {info["id"]: info for info, _ in messages}
+
+    def key(message: tuple[Json, tuple[Json, ...]]) -> tuple[int, int, int, str]:
+        info = message[0]
+        created = _number(info.get("time"), "created")
+        depth, at, seen = 0, info, {info["id"]}
+        while at.get("parentID") in ids and at["parentID"] not in seen:
+            at = ids[at["parentID"]]
+            if _number(at.get("time"), "created") < created:
+                break
+            seen.add(at["id"])
+            depth += 1
+        return created, depth, _since(info["id"], created), info["id"]
+
+    return sorted(messages, key=key)
+
+
+def _place(part: Json, created: int) -> tuple[int, int, int, str]:
+    """Say where a part stands in its message: by its id's time, counted from the message's own."""
+    name = str(part.get("id", ""))
+    began = _number(part.get("time"), "start") or _number(
+        (part.get("state") or {}).get("time") if isinstance(part.get("state"), dict) else None,
+        "start",
+    )
+    return _since(name, created), _RANKS.get(str(part.get("type")), 0), began, name
+
+
+def _since(identifier: str, created: int) -> int:
+    """Return how long after a moment an id was made, in its own 48-bit units."""
+    try:
+        number = int(identifier[_ID_FIELD], 16)
+    except ValueError:
+        return _BEFORE
+    return (number - created * 4096 + _BEFORE) % _WRAP
+
+
+def _number(fields: Any, name: str) -> int:
+    value = fields.get(name) if isinstance(fields, Mapping) else None
+    return int(value) if isinstance(value, int | float) and value == value else 0
+
+
+def _list(path: Path, root: Path, found: ImportFindings) -> tuple[Json, ...]:
+    if not path.is_file():
+        return ()
+    name = path.relative_to(root).as_posix()
+    try:
+        return _objects(json.loads(_content(path)), name, found)
+    except (OSError, ValueError, RecursionError) as error:
+        found.report(name, _why(error))
+        return ()
+
+
+def _read(path: Path, name: str, found: ImportFindings) -> Json | None:
+    try:
+        data = json.loads(_content(path))
+    except (OSError, ValueError, RecursionError) as error:
+        found.report(name, _why(error))
+        return None
+    if not isinstance(data, dict):
+        found.report(name, "It holds no JSON object.")
+        return None
+    return data
+
+
+def _content(path: Path) -> bytes:
+    with opened(path, follow=True) as file:
+        return file.read()
+
+
+def _why(error: Exception) -> str:
+    if isinstance(error, json.JSONDecodeError):
+        return f"It is no JSON: {error.msg.lower()} in line {error.lineno}, column {error.colno}."
+    if isinstance(error, UnicodeDecodeError):
+        return "It is no JSON: it is not text in UTF-8."
+    if isinstance(error, OSError):
+        return f"It cannot be opened: {error.strerror or error}."
+    return "It is no JSON that can be read: it is nested too deeply."
+
+
+def _is_safe(identifier: Any, name: str, found: ImportFindings) -> bool:
+    if isinstance(identifier, str) and SAFE_NAME.fullmatch(identifier):
+        return True
+    found.report(name, f"{identifier!r} is no id of a session: letters, digits, - and _ only.")
+    return False

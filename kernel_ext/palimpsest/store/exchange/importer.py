@@ -1,0 +1,482 @@
+"""Take sessions in from other places: from OpenCode's files, and from exports of ours.
+
+Border: what comes in is data. It is written into logs as records, and nothing of it takes force:
+no rule of an imported session allows anything here, and what was running stays as it was said to
+be until somebody opens the session. ``export`` gives them out again.
+"""
+
+import base64
+import binascii
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any, Literal
+from uuid import uuid4
+
+from pydantic import ValidationError
+
+from palimpsest.store.exchange.import_merge import changes, lightened, said
+from palimpsest.store.exchange.import_sources import ImportFindings, SourceSession, sessions_at
+from palimpsest.store.exchange.json_export import EXPORT_VERSION, imported, lasts
+from palimpsest.store.exchange.opencode_format import (
+    SHARED_FIELDS,
+    UNREAD,
+    Unfit,
+    is_unread,
+    read_info,
+    read_part,
+    read_session,
+)
+from palimpsest.store.format.record_lines import is_unknown
+from palimpsest.store.interface import Problem, Store, Writer
+from palimpsest.store.project_folder.lease import this_owner
+from palimpsest.store.session_state.live_window import live_window
+from palimpsest.store.session_state.state import State, fold
+from palimpsest.transcript.errors import NotFound, SessionHeld, UserError
+from palimpsest.transcript.events import (
+    Checkpoint,
+    Event,
+    MessageUpdated,
+    PartUpdated,
+    Record,
+    SessionCreated,
+    SessionDiff,
+    SessionUpdated,
+    TodoUpdated,
+    parse_record,
+)
+from palimpsest.transcript.messages import Message
+from palimpsest.transcript.parts import Part
+from palimpsest.transcript.scrub import scrub
+from palimpsest.transcript.secret_removal import cleaned_event
+from palimpsest.transcript.sessions import SessionInfo
+from palimpsest.transcript.values import Todo
+
+Json = dict[str, Any]
+Outcome = Literal["new", "same", "updated", "copy"]
+
+OPEN = (
+    "Session {id} is open in a kernel, so what changed at its source was not brought in; close that kernel "
+    "and import it again."
+)
+NEWER_RECORD = "It is a record of a newer version of Palimpsest, and was left out; update Palimpsest to bring it in."
+NEWER_PART = "It is of the type {type!r}, which this version does not know; it is kept for an export, and not shown."
+OURS_KEPT = frozenset({"policy", "policy_choice", "unpriced", "limits"})
+"""Of a session's own record: what an export of ours brings besides; nothing of it allows anything."""
+NO_WORK = frozenset({"session.checkpoint", "session.status", "session.error"})
+"""Records that come by only opening a session."""
+SETTLED = frozenset(
+    {"permission", "mode", "mode_own", "budget", "model", "claimed", "cost", "tokens"}
+    | {"unpriced", "below", "agent"}
+)
+"""What opening a session brings to what holds here."""
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """What became of one session of a source."""
+
+    id: str
+    """Its id here."""
+    title: str
+    outcome: Outcome
+    """``copy``: its id belongs to another session here, or it was gone on with."""
+    messages: int
+
+
+@dataclass(frozen=True, slots=True)
+class ImportReport:
+    """What an import brought, and what could not be read."""
+
+    sessions: tuple[Imported, ...]
+    problems: tuple[Problem, ...]
+
+
+def import_sessions(store: Store, path: Path, clock: Callable[[], int]) -> ImportReport:
+    """Bring the sessions at a path into a store; the same again brings nothing.
+
+    ``path`` is OpenCode's storage folder, or the JSON of an exported session. A session whose
+    source changed is brought up to date, unless it was gone on with here: then the changed one
+    comes as a copy. Raises UserError with one sentence when there is nothing to import.
+    """
+    found = ImportFindings()
+    taken: dict[str, str] = {}
+    brought = []
+    for given in sessions_at(path, found):
+        mark = fingerprint(given)
+        if taken.get(given.id) == mark:
+            continue
+        try:
+            first = given.id not in taken
+            brought.append(_Import(store, given, mark, clock, found).run(first=first))
+        except (Unfit, ValidationError) as error:
+            found.report(given.name, f"It is no session: {_reason(error)}.")
+        except SessionHeld:
+            found.report(given.name, OPEN.format(id=given.id))
+        else:
+            taken[given.id] = mark
+    if not brought and found.old is not None:
+        raise UserError(found.old)
+    return ImportReport(tuple(brought), tuple(found.problems))
+
+
+def fingerprint(given: SourceSession) -> str:
+    """Return what tells one version of a source's session from another."""
+    content = [given.session, given.messages, given.todos, given.diff, given.ours]
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+
+
+def _only_settled(before: SessionInfo | None, after: SessionInfo) -> bool:
+    """Tell whether a session's record changed only by what opening it does."""
+    if before is None:
+        return False
+    kept = dict.fromkeys(SETTLED)
+    return before.model_copy(update=kept) == after.model_copy(update=kept)
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, ValidationError):
+        first = error.errors()[0]
+        return f"{'.'.join(str(step) for step in first['loc']) or 'it'}: {first['msg'].lower()}"
+    return str(error)
+
+
+class _Import:
+    """Brings one session in."""
+
+    def __init__(
+        self,
+        store: Store,
+        given: SourceSession,
+        mark: str,
+        clock: Callable[[], int],
+        found: ImportFindings,
+    ) -> None:
+        self._store = store
+        self._given = given
+        self._mark = mark
+        self._now = clock()
+        self._found = found
+
+    def run(self, *, first: bool) -> Imported:
+        """Bring it in; ``first`` is false for a second session of that id in one source."""
+        given = self._given
+        here = self._state(given.id)
+        if here is None:
+            return self._begin(given.id, "new")
+        known = imported(here)
+        if known.get("fingerprint") == self._mark or self._is_ours(given.id):
+            return self._told(given.id, here, "same")
+        missing = self._missing(given.id, "new")
+        if missing:
+            return self._begin(given.id, "new", missing)
+        if first and given.ours is None and self._is_untouched(known):
+            return self._update(here)
+        copy_id = f"ses_{self._mark[:26]}"
+        copied = self._state(copy_id)
+        if copied is not None and imported(copied).get("fingerprint") == self._mark:
+            return self._told(copy_id, copied, "same")
+        return self._begin(copy_id, "copy", self._missing(copy_id, "copy") if copied else ())
+
+    def _state(self, session_id: str) -> State | None:
+        try:
+            state = self._store.load(session_id)
+        except NotFound:
+            return None
+        return state if state.session is not None else None
+
+    def _told(self, session_id: str, state: State, outcome: Outcome) -> Imported:
+        title = state.session.title if state.session is not None else ""
+        return Imported(session_id, title, outcome, len(state.slots()))
+
+    def _is_ours(self, session_id: str) -> bool:
+        """Tell whether the session here is the one that was exported, or what became of it."""
+        if self._given.ours is None:
+            return False
+        mine = (record.line() for record in self._store.read(session_id) if lasts(record))
+        theirs = (record.line() for record in self._records())
+        return all(next(mine, None) == line for line in theirs)
+
+    def _is_untouched(self, known: Mapping[str, Any]) -> bool:
+        """Tell whether a session came from this source and was only read since."""
+        if known.get("id") != self._given.id:
+            return False
+        seq = int(known.get("seq", 0))
+        brought: SessionInfo | None = None
+        for record in self._store.read(self._given.id):
+            event = record.event
+            after = event.session if isinstance(event, SessionCreated | SessionUpdated) else None
+            if record.seq <= seq or event.type in NO_WORK:
+                brought = after or brought
+            elif after is None or not _only_settled(brought, after):
+                return False
+        return True
+
+    def _begin(self, session_id: str, outcome: Outcome, missing: Sequence[Record] = ()) -> Imported:
+        writer = self._store.acquire(session_id, this_owner(f"import-{uuid4().hex}"), create=True)
+        try:
+            records = self._numbered(session_id, outcome)
+            state = fold(records)
+            writer.append(missing or records, sync=True)
+            self._close(writer, state)
+        finally:
+            writer.close()
+        return self._told(session_id, state, outcome)
+
+    def _close(self, writer: Writer, state: State) -> None:
+        """Write where opening begins, so that what a summary stands for is not read at each one."""
+        window = live_window(state)
+        segment, offset = writer.locate(window.seq)
+        event = Checkpoint(
+            state=state.summary() | window.extra,
+            window_seq=window.seq,
+            window_segment=segment,
+            window_offset=offset,
+        )
+        writer.append([Record(seq=state.seq + 1, ts=self._now, event=event)], sync=True)
+
+    def _missing(self, session_id: str, outcome: Outcome) -> Sequence[Record]:
+        """Return what an import that was killed did not bring any more.
+
+        Nothing where the log holds anything else than its beginning.
+        """
+        # What cannot be read is reported when it is brought, not when it is compared.
+        found, self._found = self._found, ImportFindings()
+        records = self._numbered(session_id, outcome)
+        self._found = found
+        there = list(islice(self._store.read(session_id), len(records)))
+        begun = [(one.seq, one.event) for one in there]
+        same = begun == [(one.seq, one.event) for one in records[: len(there)]]
+        return records[len(there) :] if same else ()
+
+    def _numbered(self, session_id: str, outcome: Outcome) -> list[Record]:
+        """Return all records of the session; the last one says that it is whole."""
+        if self._given.ours is not None:
+            self._take_blobs(self._given.ours.get("blobs"))
+            records = [_renamed(one, session_id, self._store.project_id) for one in self._records()]
+            state = fold(records)
+            session = state.session
+            if session is None:
+                raise Unfit("its log has no beginning")
+            seq = records[-1].seq
+            records += [self._record(seq + n, e) for n, e in enumerate(self._newer(state), start=1)]
+        else:
+            session = self._session(session_id)
+            events: list[Event] = [SessionCreated(session=session)]
+            for message in self._messages(session):
+                events += said(message)
+            events += self._rest(State())
+            records = [self._record(at, event) for at, event in enumerate(events, start=1)]
+        seq = (records[-1].seq if records else 0) + 1
+        marked = self._marked(session, outcome, seq)
+        return [*records, self._record(seq, SessionUpdated(session=marked))]
+
+    def _record(self, seq: int, event: Event) -> Record:
+        time = getattr(getattr(event, "info", None), "time", None)
+        ts = time.created if time is not None else self._now
+        return Record(seq=seq, ts=ts, event=cleaned_event(event, scrub))
+
+    def _marked(self, session: SessionInfo, outcome: Outcome, seq: int) -> SessionInfo:
+        given = self._given
+        title = f"{session.title} (imported again)" if outcome == "copy" else session.title
+        note: Json = {
+            "from": "opencode" if given.ours is None else "palimpsest",
+            "id": given.id,
+            "at": self._now,
+            "seq": seq,
+            "fingerprint": self._mark,
+        }
+        if given.project is not None:
+            note["project"] = given.project
+        metadata = {**(session.metadata or {}), "imported": note}
+        return session.model_copy(update={"metadata": metadata, "title": title})
+
+    def _session(self, session_id: str) -> SessionInfo:
+        source = dict(self._given.session)
+        times = [info.get("time") for info, _ in self._given.messages]
+        known = [time["created"] for time in times if isinstance(time, dict) and "created" in time]
+        if not isinstance(source.get("time"), dict):
+            source["time"] = {
+                "created": min(known, default=self._now),
+                "updated": max(known, default=self._now),
+            }
+        made = read_session(self._given.session | {"time": source["time"]}, self._store.project_id)
+        return made.model_copy(update={"id": session_id})
+
+    def _messages(self, session: SessionInfo) -> Iterator[Message]:
+        answers = _answers(self._given)
+        seen: set[str] = set()
+        for info, parts in self._given.messages:
+            where = f"{self._given.name}, {info['id']}"
+            if info["id"] in seen:
+                self._found.report(where, "Another message has this id; the first one was kept.")
+                continue
+            seen.add(info["id"])
+            try:
+                read = read_info(info, session.id, answers.get(info["id"]))
+            except Unfit as error:
+                self._found.report(where, f"It is no message: {error}.")
+                continue
+            unread: list[Json] = []
+            kept = tuple(self._parts(parts, session.id, read.id, where, unread))
+            if unread:
+                read = read.model_copy(update={UNREAD: unread})
+            yield Message(info=read, parts=kept)
+
+    def _parts(
+        self,
+        parts: Iterable[Json],
+        session_id: str,
+        message_id: str,
+        where: str,
+        unread: list[Json],
+    ) -> Iterator[Part]:
+        """Yield the parts that can be read; those of a type that nobody here knows go into ``unread``."""
+        seen: set[str] = set()
+        for at, given in enumerate(parts):
+            name = f"{where}, {given.get('id') or given.get('type')}"
+            if is_unread(given):
+                self._found.report(name, NEWER_PART.format(type=given["type"]))
+                unread.append({"at": at, "part": given})
+                continue
+            try:
+                part = read_part(given, session_id, message_id)
+            except Unfit as error:
+                self._found.report(name, f"It is no part: {error}.")
+                continue
+            if part.id in seen:
+                self._found.report(name, "Another part has this id; the first one was kept.")
+                continue
+            seen.add(part.id)
+            yield lightened(self._store, part)
+
+    def _rest(self, here: State) -> Iterator[Event]:
+        todos = []
+        for todo in self._given.todos:
+            try:
+                todos.append(Todo.model_validate(todo))
+            except ValidationError as error:
+                self._found.report(f"todo/{self._given.id}.json", f"{_reason(error)}.")
+        if tuple(todos) != here.todos:
+            yield TodoUpdated(todos=tuple(todos))
+        if self._given.diff != here.diff:
+            yield SessionDiff(diff=self._given.diff)
+
+    def _update(self, here: State) -> Imported:
+        """Bring a session up to date that was only read here."""
+        session = self._session(self._given.id)
+        new = tuple(self._messages(session))
+        events = [*changes(here, new), *self._rest(here)]
+        seq = here.seq + len(events) + 1
+        events.append(SessionUpdated(session=self._marked(session, "updated", seq)))
+        owner = this_owner(f"import-{uuid4().hex}")
+        writer = self._store.acquire(self._given.id, owner)
+        records = [self._record(here.seq + at, event) for at, event in enumerate(events, start=1)]
+        try:
+            writer.append(records, sync=True)
+            for record in records:
+                here.apply(record)
+            self._close(writer, here)
+        finally:
+            writer.close()
+        return Imported(session.id, session.title, "updated", len(new))
+
+    # An export of ours
+
+    def _records(self) -> Iterator[Record]:
+        ours = self._given.ours or {}
+        version = ours.get("v", 0)
+        if isinstance(version, int) and version > EXPORT_VERSION:
+            raise UserError(
+                f"{self._given.name!r} was exported by a newer Palimpsest; update Palimpsest to import it."
+            )
+        last = 0
+        for at, data in enumerate(ours.get("records") or ()):
+            try:
+                record = parse_record(data)
+            except (ValidationError, KeyError, TypeError) as error:
+                self._report_record(at, data, error)
+                continue
+            if record.seq > last and lasts(record):
+                last = record.seq
+                yield record.model_copy(update={"event": cleaned_event(record.event, scrub)})
+
+    def _report_record(self, at: int, data: Any, error: Exception) -> None:
+        where = f"{self._given.name}, record {at + 1}"
+        if not isinstance(error, ValidationError):
+            self._found.report(where, "It is no record of a session.")
+        elif not is_unknown(error):
+            self._found.report(where, f"It is no record of a session: {_reason(error)}.")
+        elif not isinstance(data.get("part"), dict):  # a part comes with its message: _newer
+            self._found.report(where, NEWER_RECORD)
+
+    def _newer(self, state: State) -> Iterator[Event]:
+        """Yield the messages that have parts of a type that this version does not know, with these."""
+        for given, parts in self._given.messages:
+            unread: list[Json] = [
+                {"at": at, "part": part} for at, part in enumerate(parts) if is_unread(part)
+            ]
+            message = state.message(str(given.get("id"))) if unread else None
+            if message is None or getattr(message.info, UNREAD, None) == unread:
+                continue
+            for one in unread:
+                part = one["part"]
+                where = f"{self._given.name}, {message.info.id}, {part['id']}"
+                self._found.report(where, NEWER_PART.format(type=part["type"]))
+            yield MessageUpdated(info=message.info.model_copy(update={UNREAD: unread}))
+
+    def _take_blobs(self, blobs: Any) -> None:
+        for name, content in (blobs if isinstance(blobs, dict) else {}).items():
+            try:
+                whole = base64.b64decode(content, validate=True)
+            except (binascii.Error, TypeError, ValueError):
+                whole = b""
+            if hashlib.sha256(whole).hexdigest() != name:
+                self._found.report(f"{self._given.name}, {name[:12]}", "A long text is damaged.")
+                continue
+            self._store.put_blob(whole)
+
+
+def _renamed(record: Record, session_id: str, project_id: str) -> Record:
+    """Return a record of another store's session as one of ours; its rules stay behind.
+
+    What a fork has of its parent is its own from here on.
+    """
+    event = record.event
+    if isinstance(event, MessageUpdated) and event.info.session_id != session_id:
+        info = event.info.model_copy(update={"session_id": session_id})
+        return record.model_copy(update={"event": event.model_copy(update={"info": info})})
+    if isinstance(event, PartUpdated) and event.part.session_id != session_id:
+        part = event.part.model_copy(update={"session_id": session_id})
+        return record.model_copy(update={"event": event.model_copy(update={"part": part})})
+    if not isinstance(event, SessionCreated | SessionUpdated):
+        return record
+    stays = SessionInfo.model_fields.keys() - SHARED_FIELDS - OURS_KEPT
+    changes: Json = {
+        name: SessionInfo.model_fields[name].get_default(call_default_factory=True)
+        for name in stays
+    }
+    changes |= {"id": session_id, "project_id": project_id}
+    if event.session.revert is not None:
+        kept = ("message_id", "part_id")
+        changes["revert"] = {n: event.session.revert[n] for n in kept if n in event.session.revert}
+    session = event.session.model_copy(update=changes)
+    return record.model_copy(update={"event": event.model_copy(update={"session": session})})
+
+
+def _answers(given: SourceSession) -> dict[str, tuple[str, Json]]:
+    """Return the agent and model that answered each prompt."""
+    found: dict[str, tuple[str, Json]] = {}
+    fallback: tuple[str, Json] | None = None
+    for info, _ in given.messages:
+        if info.get("role") == "assistant":
+            fields: Json = {name: info[name] for name in ("providerID", "modelID") if name in info}
+            said = (str(info.get("agent") or info.get("mode") or "build"), fields)
+            fallback = fallback or said
+            found.setdefault(str(info.get("parentID")), said)
+    if fallback is None:
+        return {}
+    return {str(info["id"]): found.get(str(info["id"]), fallback) for info, _ in given.messages}

@@ -1,0 +1,267 @@
+"""Give a session out as JSON: in OpenCode's form, and with all that only ours knows.
+
+Border: reads the store; the caller takes secrets out and says where it goes. One message is held
+at a time. What ``exchange`` brought in goes out to the letter.
+"""
+
+import base64
+import json
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from palimpsest.store.exchange.opencode_format import (
+    info_json,
+    part_json,
+    session_json,
+    with_unread,
+)
+from palimpsest.store.interface import Store
+from palimpsest.store.project_folder.layout import SAFE_NAME
+from palimpsest.store.session_state.state import State
+from palimpsest.transcript.errors import NotFound, UserError
+from palimpsest.transcript.events import Checkpoint, DecisionMade, Record
+from palimpsest.transcript.parts import Attachment, FilePart, Part, ToolCompleted, ToolPart
+from palimpsest.transcript.piles import Standing
+from palimpsest.transcript.sessions import SessionInfo
+
+Json = dict[str, Any]
+Clean = Callable[[Any], Any]
+"""Takes secrets out of JSON."""
+
+EXPORT_VERSION = 1
+
+
+def imported(state: State) -> Mapping[str, Any]:
+    """Return the note that says where a session was imported from; empty for one begun here."""
+    metadata = state.session.metadata if state.session is not None else None
+    note = (metadata or {}).get("imported")
+    return note if isinstance(note, dict) else {}
+
+
+def lasts(record: Record) -> bool:
+    """Tell whether a record means the same in another log; a checkpoint names bytes of its own."""
+    return not isinstance(record.event, Checkpoint)
+
+
+def messages_json(store: Store, session_id: str) -> Iterator[tuple[Json, list[Json]]]:
+    """Yield a session's messages as OpenCode's JSON, one at a time, whole.
+
+    Those that a revert hides are among them, as OpenCode keeps them until the next prompt.
+    """
+    state = store.load(session_id)
+    holding = Standing(state.decisions)
+    cleared = cleared_moments(store, session_id)
+    for slot in state.slots():
+        message = state.message(slot.id)
+        slot.built = None
+        slot.parts.clear()
+        if message is not None:
+            info = info_json(message.info)
+            known = [part_value(store, part, holding, cleared) for part in message.parts]
+            parts = with_unread(info, known)
+            if message.info.session_id != session_id:  # a fork's, which its parent's log holds
+                for one in (info, *parts):
+                    one["sessionID"] = session_id
+            yield info, parts
+
+
+def cleared_moments(store: Store, session_id: str) -> dict[str, int]:
+    """Return when each output was cleared, by the decision's id, in milliseconds since 1970."""
+    records = store.read(session_id, only=("decision",))
+    made = ((one.event.decision, one.ts) for one in records if isinstance(one.event, DecisionMade))
+    return {decision.id: ts for decision, ts in made if decision.action == "clear"}
+
+
+def part_value(store: Store, part: Part, holding: Standing, cleared: Mapping[str, int]) -> Json:
+    """Return a part as OpenCode's JSON, whole, and whether it was cleared for the model."""
+    made = part_json(whole(store, part))
+    if isinstance(part, ToolPart) and isinstance(part.state, ToolCompleted):
+        reduction = holding.reduction(part.id, part.message_id)
+        time = made["state"]["time"]
+        if reduction is None or reduction.action != "clear":
+            time.pop("compacted", None)
+        elif "compacted" not in time:
+            time["compacted"] = cleared.get(reduction.id, time.get("end", time["start"]))
+    return made
+
+
+def whole(store: Store, part: Part) -> Part:
+    """Return a part with its long texts read in; what is gone stays as the log keeps it."""
+    if isinstance(part, FilePart):
+        return part.model_copy(update={"url": whole_url(store, part)})
+    if not isinstance(part, ToolPart) or not isinstance(part.state, ToolCompleted):
+        return part
+    part = whole_output(store, part)
+    attachments = tuple(
+        one.model_copy(update={"url": whole_url(store, one)})
+        for one in getattr(part.state, "attachments", ())
+    )
+    state = part.state.model_copy(update={"attachments": attachments})
+    return part.model_copy(update={"state": state})
+
+
+def whole_output(store: Store, part: ToolPart) -> ToolPart:
+    """Return a call with its whole output; its attachments stay where they are."""
+    state = part.state
+    if not isinstance(state, ToolCompleted) or state.blob is None:
+        return part
+    try:
+        content = store.get_blob(state.blob.sha256).decode("utf-8", "surrogatepass")
+    except NotFound:
+        return part
+    read = state.model_copy(update={"output": content, "blob": None})
+    return part.model_copy(update={"state": read})
+
+
+def whole_url(store: Store, file: FilePart | Attachment) -> str:
+    """Return an attachment as a ``data:`` url where the store has it."""
+    if file.url.startswith("blob:"):
+        with suppress(NotFound):
+            content = store.get_blob(file.url.removeprefix("blob:"))
+            return f"data:{file.mime};base64,{base64.b64encode(content).decode()}"
+    return file.url
+
+
+def export_json(store: Store, session_id: str, clean: Clean) -> Iterator[str]:
+    """Yield the JSON of a session in pieces: OpenCode's form, and beside it all that is ours.
+
+    ``clean`` takes secrets out of JSON. ``palimpsest`` holds the log and the long texts it names,
+    so that importing it here gives back the same session.
+    """
+    state = store.load(session_id)
+    if state.session is None:
+        raise NotFound(f"Session {session_id!r} has no readable beginning.")
+    yield f'{{"info": {_dumps(clean(session_json(state.session)))},\n"messages": ['
+    comma = ""
+    for info, parts in messages_json(store, session_id):
+        yield f"{comma}\n{_dumps(clean({'info': info, 'parts': parts}))}"
+        comma = ","
+    todos = [todo.model_dump(mode="json", exclude_none=True) for todo in state.todos]
+    yield f'],\n"todos": {_dumps(clean(todos))},\n"diff": {_dumps(clean(list(state.diff)))},\n'
+    yield f'"palimpsest": {{"v": {EXPORT_VERSION}, "records": ['
+    comma = ""
+    names: dict[str, None] = {}
+    for record in store.read(session_id):
+        if lasts(record):
+            data = record.wire()
+            names |= dict.fromkeys(_blob_names(data))
+            yield f"{comma}\n{_dumps(clean(data))}"
+            comma = ","
+    yield '],\n"blobs": {'
+    comma = ""
+    for name in names:
+        content = _blob(store, name, clean)
+        if content is not None:
+            yield f"{comma}\n{_dumps(name)}: {_dumps(base64.b64encode(content).decode())}"
+            comma = ","
+    yield "}}}\n"
+
+
+def _blob(store: Store, name: str, clean: Clean) -> bytes | None:
+    """Return a long text; None for one that is gone, or that holds a secret."""
+    try:
+        content = store.get_blob(name)
+    except NotFound:
+        return None
+    text = content.decode("utf-8", "replace")
+    return content if clean(text) == text else None
+
+
+def _blob_names(value: Any) -> Iterator[str]:
+    """Yield the hashes that a record names, wherever in it."""
+    match value:
+        case dict():
+            for inner in value.values():
+                yield from _blob_names(inner)
+        case list():
+            for inner in value:
+                yield from _blob_names(inner)
+        case str() if value.startswith("blob:"):
+            yield value.removeprefix("blob:")
+        case str() if len(value) == 64:
+            yield value
+        case _:
+            pass
+
+
+def export_storage(store: Store, session_id: str, folder: Path, clean: Clean) -> Path:
+    """Write a session in the layout of OpenCode's storage; a file that is there is an error.
+
+    What cannot be finished is taken away again.
+    """
+    state = store.load(session_id)
+    session = state.session
+    if session is None:
+        raise NotFound(f"Session {session_id!r} has no readable beginning.")
+    info = session_json(session)
+    project_id = str(info.get("projectID") or store.project_id)
+    _check_names({"id": project_id})
+    path = folder / "session" / project_id / f"{session.id}.json"
+    if path.exists():
+        raise UserError(f"{str(path)!r} is there already; name another folder.")
+    files = _files(store, state, session, project_id, clean)
+    written: list[Path] = []
+    try:
+        for name, value in files:
+            made = folder / name
+            if name.startswith("project/") and made.exists():
+                continue
+            _write(made, value, written)
+        _write(path, clean(info), written)
+    except BaseException:
+        for made in reversed(written):
+            _take_away(made, folder)
+        raise
+    return path
+
+
+def _files(
+    store: Store, state: State, session: SessionInfo, project_id: str, clean: Clean
+) -> Iterator[tuple[str, Any]]:
+    """Yield the files of a session but its own, by their place in the folder."""
+    project = imported(state).get("project") or {
+        "id": project_id,
+        "worktree": session.directory,
+        "time": {"created": session.time.created},
+    }
+    yield f"project/{project_id}.json", clean(project)
+    for message, parts in messages_json(store, session.id):
+        _check_names(message, *parts)
+        yield f"message/{session.id}/{message['id']}.json", clean(message)
+        for part in parts:
+            yield f"part/{message['id']}/{part['id']}.json", clean(part)
+    todos = [todo.model_dump(mode="json", exclude_none=True) for todo in state.todos]
+    if todos:
+        yield f"todo/{session.id}.json", clean(todos)
+    yield f"session_diff/{session.id}.json", clean(list(state.diff))
+
+
+def _check_names(*values: Json) -> None:
+    """Raise UserError for an id that could not be the name of a file: the log may be anybody's."""
+    for value in values:
+        if SAFE_NAME.fullmatch(str(value.get("id"))) is None:
+            raise UserError(
+                f"The session has an id that cannot name a file, {value.get('id')!r:.80}; export it as json."
+            )
+
+
+def _write(path: Path, value: Any, written: list[Path]) -> None:
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with path.open("x", encoding="utf-8", errors="surrogatepass") as file:
+        written.append(path)
+        file.write(json.dumps(value, indent=2, ensure_ascii=False))
+
+
+def _take_away(path: Path, folder: Path) -> None:
+    """Take a file away, and the folders that are empty without it."""
+    path.unlink()
+    with suppress(OSError):
+        while path != folder:
+            path = path.parent
+            path.rmdir()
+
+
+def _dumps(value: Any) -> str:
+    return json.dumps(value)

@@ -1,0 +1,192 @@
+"""Turns a value that is written under a key into records of the session's log, or refuses it.
+
+Border: values in, records out; whoever asks appends them to the log of the session. OpenCode's JSON is
+read as an import reads it. What more is to be done than to write a record (a page, a snapshot, what is
+allowed) has a command of its own, which the refusal names.
+"""
+
+import json
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from palimpsest.store.exchange.import_merge import lightened
+from palimpsest.store.exchange.keyed_view import Key
+from palimpsest.store.exchange.opencode_format import Unfit, read_info, read_part
+from palimpsest.store.interface import Store
+from palimpsest.store.session_state.state import State
+from palimpsest.transcript.errors import NotFound, UserError
+from palimpsest.transcript.events import (
+    Event,
+    MessageRemoved,
+    MessageUpdated,
+    PartRemoved,
+    PartUpdated,
+)
+from palimpsest.transcript.messages import AssistantMessage
+from palimpsest.transcript.parts import ToolPart, ToolPending, ToolRunning
+
+Json = Any
+Change = Callable[[State], Sequence[Event]]
+"""What is to be appended to a session in this state; raises UserError."""
+
+SESSION_COMMANDS = {
+    "permission": "session.control, the settings, or palimpsest.new_session(permission=...) says what is allowed",
+    "share": "session.share() makes the page and session.unshare() deletes it",
+    "revert": "session.revert(), session.unrevert() and session.cleanup() take back files, too",
+    "parentID": "palimpsest.new_session(parent=...) begins a session below another",
+    "summary": "it is counted from what the session changed in files",
+    "model": "a prompt names its model: session.prompt(..., model=...)",
+    "agent": "a prompt names its agent: session.prompt(..., agent=...)",
+    "id": "session.fork() makes a session with another id",
+}
+REFUSED = "{name!r} of a session is not written by key: {why}."
+ITS_OWN = "the session writes it itself"
+DIFF = (
+    "What a session changed in files is not written by key, since it is compared from snapshots of the files: "
+    "session.diff() shows it, session.revert() takes it back."
+)
+SHARE = (
+    "A share is a page in a file, so it is not written by key: session.share() makes it, and remove() or "
+    "session.unshare() deletes it."
+)
+NO_SESSION = (
+    "There is no session {name!r} here, and a key begins none: palimpsest.new_session() does."
+)
+TAKEN_BACK = (
+    "Something is taken back in this session: undo that with session.unrevert(), or make it final with "
+    "session.cleanup(), and write then."
+)
+
+
+def plain(key: Key, value: Json) -> dict[str, Any]:
+    """Return a copy of a value, as JSON has it; raises UserError for what is none."""
+    if not isinstance(value, dict):
+        raise UserError(f"The value for {list(key)!r} is an object of JSON, not {value!r:.60}.")
+    try:
+        found: dict[str, Any] = json.loads(json.dumps(value))
+    except (TypeError, ValueError, RecursionError) as error:
+        raise UserError(f"The value for {list(key)!r} is no JSON: {error}.") from None
+    return found
+
+
+def changed_session(before: Json, value: Json) -> tuple[str | None, bool | None]:
+    """Return a session's new title and whether it is put away, each where it is changed.
+
+    What the value leaves out stays. Raises UserError for any other change.
+    """
+    title = archived = None
+    for name, new in value.items():
+        if new == before.get(name):
+            continue
+        if name == "title":
+            title = _title(new)
+        elif name == "time" and isinstance(new, dict) and _is_time(before["time"], new):
+            was, now = before["time"].get("archived"), new.get("archived")
+            archived = bool(now) if bool(was) is not bool(now) else None
+        else:
+            why = SESSION_COMMANDS.get(name, ITS_OWN)
+            raise UserError(REFUSED.format(name=name, why=why))
+    return title, archived
+
+
+def _title(new: Any) -> str:
+    if not isinstance(new, str):
+        raise UserError(f"A title is a text, not {new!r:.60}.")
+    return new
+
+
+def _is_time(before: Json, new: Json) -> bool:
+    """Tell whether only what a person may change differs: when it was changed last may be out of date."""
+    passing = {"archived", "updated", "compacting"}
+    return {k: v for k, v in before.items() if k not in passing} == {
+        k: v for k, v in new.items() if k not in passing
+    }
+
+
+def message_change(key: Key, value: dict[str, Any]) -> Change:
+    """Return how a message is added or replaced; its parts stay."""
+    _, session_id, message_id = key
+    _agrees(key, value, sessionID=session_id, id=message_id)
+    given = value | {"id": message_id, "sessionID": session_id}
+    if given.get("role") not in ("user", "assistant"):
+        raise UserError(f"The value for {list(key)!r} needs a role: 'user' or 'assistant'.")
+
+    def change(state: State) -> Sequence[Event]:
+        _nothing_taken_back(state)
+        before = state.message(message_id)
+        if before is not None and before.info.role != given["role"]:
+            raise UserError(
+                f"The message {message_id!r} has the role {before.info.role!r} for good."
+            )
+        try:
+            info = read_info(given, session_id, _asked(state))
+        except Unfit as error:
+            raise UserError(f"The value for {list(key)!r} does not fit: {error}.") from error
+        if isinstance(info, AssistantMessage):
+            if info.time.completed is None:
+                raise UserError(
+                    f"The answer at {list(key)!r} needs time.completed: nothing writes it."
+                )
+            if state.message(info.parent_id) is None:
+                raise UserError(f"parentID names no message of the session: {info.parent_id!r}.")
+        return [MessageUpdated(info=info)]
+
+    return change
+
+
+def part_change(store: Store, session_id: str, key: Key, value: dict[str, Any]) -> Change:
+    """Return how a part is added or replaced."""
+    _, message_id, part_id = key
+    _agrees(key, value, sessionID=session_id, messageID=message_id, id=part_id)
+    try:
+        part = read_part(value | {"id": part_id}, session_id, message_id)
+    except Unfit as error:
+        raise UserError(f"The value for {list(key)!r} does not fit: {error}.") from error
+    if isinstance(part, ToolPart) and isinstance(part.state, ToolPending | ToolRunning):
+        raise UserError(f"The call at {list(key)!r} is completed or failed: nothing runs it.")
+    part = lightened(store, part)
+
+    def change(state: State) -> Sequence[Event]:
+        _nothing_taken_back(state)
+        before = state.part(message_id, part_id)
+        if before is not None and before.type != part.type:
+            raise UserError(f"The part {part_id!r} has the type {before.type!r} for good.")
+        return [PartUpdated(part=part)]
+
+    return change
+
+
+def removal(key: Key) -> Change:
+    """Return how a message or a part is removed from the transcript; the log keeps its lines."""
+
+    def change(state: State) -> Sequence[Event]:
+        _nothing_taken_back(state)
+        match key:
+            case ("message", _, message_id):
+                return [MessageRemoved(message_id=message_id)]
+            case _:
+                return [PartRemoved(message_id=key[1], part_id=key[2])]
+
+    return change
+
+
+def _agrees(key: Key, value: dict[str, Any], **names: str) -> None:
+    """Raise UserError where a value names another place than its key."""
+    for name, said in names.items():
+        if value.get(name, said) != said:
+            raise UserError(f"The value for {list(key)!r} says {name} {value[name]!r:.80}.")
+
+
+def _nothing_taken_back(state: State) -> None:
+    if state.session is None:
+        raise NotFound("The session has no readable beginning.")
+    if state.session.revert is not None:
+        raise UserError(TAKEN_BACK)
+
+
+def _asked(state: State) -> tuple[str, dict[str, Any]] | None:
+    """Return agent and model of the newest prompt, for a value that names none."""
+    for message in reversed(state.messages()):
+        model = message.info.model
+        return message.info.agent, {"providerID": model.provider, "modelID": model.name}
+    return None

@@ -1,0 +1,229 @@
+"""See the sessions of a project as keys and values, as OpenCode's ``Storage`` has them.
+
+``session/{project}/{id}``, ``message/{session}/{id}``, ``part/{message}/{id}``, ``session_diff/{id}``
+and ``share/{id}``, each with the JSON that OpenCode keeps there, and that an export in its form writes.
+Border: reads. What is written has to go through a session's log: ``key_changes`` says as which records.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+from palimpsest.store.exchange.json_export import cleared_moments, part_value
+from palimpsest.store.exchange.opencode_format import info_json, session_json, with_unread
+from palimpsest.store.interface import Store
+from palimpsest.store.log.journal import Journal
+from palimpsest.store.session_state.state import State
+from palimpsest.transcript.errors import NotFound, UserError
+from palimpsest.transcript.messages import Message
+from palimpsest.transcript.parts import Part
+from palimpsest.transcript.piles import Standing
+from palimpsest.transcript.sessions import SessionInfo
+
+Key = tuple[str, ...]
+Json = Any
+T = TypeVar("T")
+
+FORMS = {
+    "session": "['session', project, session]",
+    "message": "['message', session, message]",
+    "part": "['part', message, part]",
+    "session_diff": "['session_diff', session]",
+    "share": "['share', session]",
+}
+LENGTHS = {kind: form.count(",") + 1 for kind, form in FORMS.items()}
+NO_KEY = "{key} is no key. Keys are {forms}."
+NO_PREFIX = "There are no keys below {key}. Keys are {forms}."
+REVERT_NAMES = {"message_id": "messageID", "part_id": "partID"}
+
+
+class Keys:
+    """Reads a store by key.
+
+    ``journal_of`` returns the open journal of a session that this kernel writes, or None: what is not
+    written yet is read from it.
+    """
+
+    def __init__(
+        self, store: Store, journal_of: Callable[[str], Journal | None] = lambda _session_id: None
+    ) -> None:
+        self._store = store
+        self._journal_of = journal_of
+        self._holders: dict[str, str] = {}
+
+    @property
+    def project_id(self) -> str:
+        """The project that keys of sessions name."""
+        return self._store.project_id
+
+    def read(self, key: Sequence[str]) -> Json:
+        """Return the value of a key; raises NotFound, and UserError for what is no key."""
+        match checked(key):
+            case ("session", project, session_id) if project == self.project_id:
+                return _session_value(self._session(session_id), project)
+            case ("message", session_id, message_id):
+                message = self._look(session_id, lambda state: state.message(message_id))
+                if message is not None:
+                    return _message_value(message, session_id)
+            case ("part", message_id, part_id):
+                session_id = self.holder(message_id)
+                message = self._message(session_id, message_id)
+                parts = message.parts if message is not None else ()
+                part = next((one for one in parts if one.id == part_id), None)
+                if part is not None:
+                    return self._part_value(session_id, part)
+            case ("session_diff", session_id):
+                return list(self._look(session_id, lambda state: state.diff) or ())
+            case ("share", session_id):
+                session = self._session(session_id)
+                if session.shared:
+                    return dict(session.share or {})
+            case _:
+                pass
+        raise NotFound(f"There is nothing at {_shown(key)}.")
+
+    def list(self, prefix: Sequence[str] = ()) -> Sequence[Key]:
+        """Return the keys below a prefix, sorted; raises UserError where there can be none."""
+        prefix = _texts(prefix, NO_PREFIX)
+        kind = prefix[0] if prefix else ""
+        if kind and (kind not in LENGTHS or len(prefix) > LENGTHS[kind]):
+            raise UserError(NO_PREFIX.format(key=_shown(prefix), forms=_forms()))
+        kinds = [kind] if kind else list(LENGTHS)
+        keys = (key for name in kinds for key in self._keys(name, prefix))
+        return sorted({key for key in keys if key[: len(prefix)] == prefix})
+
+    def holder(self, message_id: str, preferred: str | None = None) -> str:
+        """Return the session that a message belongs to: a fork's messages are its parent's.
+
+        ``preferred`` is asked first: a fork's own version of a message has the same key.
+        """
+        for one in (preferred, self._holders.get(message_id)):
+            if one and self._message(one, message_id) is not None:
+                return one
+        said = [one.id for one in self._store.list() if self._says(one.id, message_id)]
+        found = {one: message for one in said if (message := self._message(one, message_id))}
+        if not found:
+            raise NotFound(f"There is no message {message_id!r} in this project.")
+        owners = [one for one, message in found.items() if message.info.session_id == one]
+        self._holders[message_id] = (owners or list(found))[0]
+        return self._holders[message_id]
+
+    def _keys(self, kind: str, prefix: Key) -> Sequence[Key]:
+        summaries = self._store.list()
+        if kind == "session":
+            return [("session", self.project_id, summary.id) for summary in summaries]
+        only = prefix[1] if len(prefix) > 1 else None
+        if kind == "part" and only is not None:
+            summaries = [one for one in summaries if self._says(one.id, only)]
+        found: list[Key] = []
+        for summary in summaries:
+            if kind == "part" or only in {None, summary.id}:
+                found += self._whole(summary.id, lambda state: _keys_of(kind, state)) or ()
+        return found
+
+    def _says(self, session_id: str, name: str) -> bool:
+        """Tell quickly that a session does not have a message; True also where that is not known."""
+        says: Callable[..., bool] | None = getattr(self._store, "says", None)
+        journal = self._journal_of(session_id)
+        if journal is not None:
+            journal.flush_sync()
+        try:
+            return says is None or says(session_id, name.encode())
+        except NotFound:
+            return False
+
+    def _message(self, session_id: str, message_id: str) -> Message | None:
+        try:
+            return self._look(session_id, lambda state: state.message(message_id))
+        except NotFound:
+            return None
+
+    def _session(self, session_id: str) -> SessionInfo:
+        session = self._look(session_id, lambda state: None if state.deleted else state.session)
+        if session is None:
+            raise NotFound(f"There is no session {session_id!r} in this project.")
+        return session
+
+    def _look(self, session_id: str, read: Callable[[State], T | None]) -> T | None:
+        """Return what a session's state gives; what a running one holds in memory suffices mostly."""
+        journal = self._journal_of(session_id)
+        if journal is not None:
+            partial, found = journal.read_state(lambda state: (state.partial, read(state)))
+            if found is not None or not partial:
+                return found
+        return self._whole(session_id, read)
+
+    def _whole(self, session_id: str, read: Callable[[State], T]) -> T:
+        """Return what a session's whole state gives."""
+        journal = self._journal_of(session_id)
+        if journal is not None:
+            partial, found = journal.read_state(
+                lambda state: (True, None) if state.partial else (False, read(state))
+            )
+            if not partial:
+                return found  # type: ignore[return-value]  # it was read, as partial says
+            journal.flush_sync()
+        return read(self._store.load(session_id))
+
+    def _part_value(self, session_id: str, part: Part) -> Json:
+        decisions = self._look(session_id, lambda state: state.decisions) or ()
+        moments = cleared_moments(self._store, session_id) if decisions else {}
+        return part_value(self._store, part, Standing(decisions), moments)
+
+
+def checked(key: Sequence[str]) -> Key:
+    """Return a key; raises UserError for what can be none."""
+    found = _texts(key, NO_KEY)
+    if not found or len(found) != LENGTHS.get(found[0]):
+        raise UserError(NO_KEY.format(key=_shown(found), forms=_forms()))
+    return found
+
+
+def _texts(key: Any, sentence: str) -> Key:
+    is_list = isinstance(key, list | tuple)
+    if not is_list or not all(isinstance(one, str) for one in key):
+        raise UserError(sentence.format(key=repr(key)[:80], forms=_forms()))
+    return tuple(key)
+
+
+def _forms() -> str:
+    *forms, last = FORMS.values()
+    return f"{', '.join(forms)} and {last}"
+
+
+def _shown(key: Sequence[str]) -> str:
+    return repr(list(key))[:200]
+
+
+def _session_value(session: SessionInfo, project_id: str) -> Json:
+    """Return a session's record with what an export leaves out, since it holds only here."""
+    made = session_json(session) | {"projectID": project_id}
+    if session.permission:
+        made["permission"] = [rule.model_dump(exclude_none=True) for rule in session.permission]
+    if session.shared:
+        made["share"] = dict(session.share or {})
+    if session.revert is not None:
+        made["revert"] = {
+            REVERT_NAMES.get(name, name): value for name, value in session.revert.items()
+        }
+    return made
+
+
+def _message_value(message: Message, session_id: str) -> Json:
+    made = info_json(message.info) | {"sessionID": session_id}
+    with_unread(made, [])
+    return made
+
+
+def _keys_of(kind: str, state: State) -> Sequence[Key]:
+    session = state.session
+    if session is None:
+        return []
+    match kind:
+        case "message":
+            return [("message", session.id, slot.id) for slot in state.slots()]
+        case "part":
+            return [("part", slot.id, name) for slot in state.slots() for name in slot.parts]
+        case "session_diff":
+            return [("session_diff", session.id)] if state.diff else []
+        case _:
+            return [("share", session.id)] if session.shared else []

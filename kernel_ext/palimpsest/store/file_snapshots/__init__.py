@@ -1,0 +1,1 @@
+"""The project's files as they were: trees, differences, putting back."""

@@ -1,0 +1,258 @@
+"""Bring files back to what a snapshot holds, one by one, and never over somebody else's work.
+
+Each file is written beside its place and renamed into it. What differs from how the agent left it
+is a conflict: it is named and left alone unless a person says to overwrite it.
+"""
+
+import os
+from collections.abc import Collection, Iterable
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from palimpsest.store.disk.file_writing import scratch_file
+from palimpsest.store.file_snapshots.snapshots import Snapshots, is_work, reason
+from palimpsest.store.file_snapshots.trees import Tree, TreeEntry
+from palimpsest.transcript.errors import NotFound
+from palimpsest.transcript.relative_paths import problem_of
+
+Action = Literal["write", "delete", "nothing", "conflict", "impossible"]
+
+CHANGED_SINCE = "changed since the agent left it"
+CHANGED_BETWEEN = "somebody else changed it too, between two steps of the agent"
+FOLDER_WITH_FILES = "a folder with other files stands in its place"
+BELOW_LINK = "its folder is a link now"
+NOT_KEPT = "{reason}, so it could not be brought back again"
+LEFT_OUT = "it was left out of the snapshot by an ignore rule"
+PERMISSION_BITS = 0o777
+"""A file that runs as its owner is made by nobody here."""
+LEADS_OUT = "nothing is done with it: {problem}"
+PROTECTED = "it holds keys or says what runs, and another kernel kept it; name it to bring it back"
+FOLDER_IS_FILE = "a file stands where its folder was"
+
+
+@dataclass(frozen=True, slots=True)
+class WantedFile:
+    """How one file is to become, and how the agent left it."""
+
+    path: str
+    entry: TreeEntry | None
+    """None: it is not to be there."""
+    left: TreeEntry | None
+    disturbed: bool = False
+    """Somebody else changed it between two steps."""
+    unknown: bool = False
+    """A rule left it out of the snapshot."""
+    floor: str = ""
+    """The folder that was there already; emptied ones below it go with the file."""
+    snapshot: str = ""
+    """Which snapshot says how it is to become."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileRestore:
+    """What would be done with one file."""
+
+    path: str
+    action: Action
+    wanted: TreeEntry | None
+    now: TreeEntry | None
+    reason: str = ""
+    """Why it is left alone."""
+    floor: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """What was done."""
+
+    files: tuple[str, ...] = ()
+    kept: tuple[str, ...] = ()
+    """Left alone, since somebody else changed them."""
+    failed: tuple[tuple[str, str], ...] = ()
+    """Path and what hindered it."""
+
+
+def wanted(path: str, tree: Tree, left: TreeEntry | None, *, disturbed: bool = False) -> WantedFile:
+    """Return how a file was in a snapshot."""
+    entry = tree.get(path)
+    unknown = entry is None and tree.left_out(path)
+    folders = (parent.as_posix() for parent in Path(path).parents)
+    floor = next((one for one in folders if tree.get(one) is not None), "")
+    return WantedFile(path, entry, left, disturbed, unknown, floor, tree.id)
+
+
+def plan_moves(snapshots: Snapshots, files: Iterable[WantedFile]) -> tuple[FileRestore, ...]:
+    """Say what would be done with each file; changes nothing."""
+    ordered = sorted(files, key=lambda one: one.path)
+    leaving = {one.path for one in ordered if one.entry is None or one.entry.kind == "folder"}
+    return tuple(_move(snapshots, one, leaving) for one in ordered)
+
+
+def _move(snapshots: Snapshots, one: WantedFile, leaving: Collection[str]) -> FileRestore:
+    problem = problem_of(one.path, snapshots.never)
+    if problem:
+        return FileRestore(
+            one.path, "impossible", one.entry, None, LEADS_OUT.format(problem=problem)
+        )
+    now = None if _below_link(snapshots.root, one.path) else snapshots.look(one.path)
+    is_folder = now is not None and now.kind == "folder"
+    here = None if is_folder and one.entry is None else now
+    if _same(here, one.entry):
+        return FileRestore(one.path, "nothing", one.entry, now)
+    hindrance = _impossible(snapshots, one, leaving)
+    if hindrance:
+        return FileRestore(one.path, "impossible", one.entry, now, hindrance)
+    conflict = _conflict(snapshots, one, now, leaving)
+    if conflict:
+        return FileRestore(one.path, "conflict", one.entry, now, conflict, one.floor)
+    action: Action = "delete" if one.entry is None else "write"
+    return FileRestore(one.path, action, one.entry, now, floor=one.floor)
+
+
+def _impossible(snapshots: Snapshots, one: WantedFile, leaving: Collection[str]) -> str:
+    if one.unknown:
+        return LEFT_OUT
+    if one.entry is not None and one.entry.kind == "unkept":
+        return reason(one.entry)
+    if one.entry is not None and one.entry.kind == "file":
+        try:
+            snapshots.content(one.entry.key)
+        except NotFound as problem:
+            return str(problem)
+    return BELOW_LINK if _below_link(snapshots.root, one.path, leaving) else ""
+
+
+def _conflict(
+    snapshots: Snapshots, one: WantedFile, now: TreeEntry | None, leaving: Collection[str]
+) -> str:
+    if one.disturbed:
+        return CHANGED_BETWEEN
+    if snapshots.asks(one.path, one.snapshot):
+        return PROTECTED
+    if now is not None and now.kind == "unkept" and is_work(now):
+        return NOT_KEPT.format(reason=reason(now))
+    if now is not None and now.kind == "folder":
+        left_folder = one.left is None or one.left.kind == "folder"
+        others = _others(snapshots.root, one.path, leaving)
+        return "" if left_folder and not others else FOLDER_WITH_FILES
+    if _same(now, one.left):
+        return ""
+    if one.left is not None and one.left.kind == "folder" and now is None:
+        return ""
+    return CHANGED_SINCE
+
+
+def perform(
+    snapshots: Snapshots, moves: Iterable[FileRestore], overwrite: Collection[str] = ()
+) -> Done:
+    """Do what was planned; conflicts only where ``overwrite`` names the file."""
+    done: list[str] = []
+    failed: list[tuple[str, str]] = []
+    kept: list[str] = []
+    chosen: list[FileRestore] = []
+    for move in moves:
+        if move.action == "conflict" and move.path not in overwrite:
+            kept.append(move.path)
+        elif move.action == "impossible":
+            failed.append((move.path, move.reason))
+        elif move.action != "nothing":
+            chosen.append(move)
+    # What goes makes room for what comes: a folder may stand where a file was.
+    deletions = [move for move in reversed(chosen) if move.wanted is None]
+    for move in deletions + [move for move in chosen if move.wanted is not None]:
+        try:
+            _perform(snapshots, move)
+            done.append(move.path)
+        except (OSError, NotFound) as problem:
+            words = getattr(problem, "strerror", None) or str(problem)
+            failed.append((move.path, words))
+    return Done(tuple(sorted(done)), tuple(kept), tuple(sorted(failed)))
+
+
+def _perform(snapshots: Snapshots, move: FileRestore) -> None:
+    place = snapshots.root / move.path
+    problem = problem_of(move.path, snapshots.never)
+    if problem:
+        raise OSError(0, LEADS_OUT.format(problem=problem))
+    if _below_link(snapshots.root, move.path):
+        raise OSError(0, BELOW_LINK)
+    wanted = move.wanted
+    if wanted is None:
+        if place.is_dir() and not place.is_symlink():
+            return  # what the agent made is gone; a folder of somebody else is not ours
+        place.unlink(missing_ok=True)
+        _prune_folders(snapshots.root / move.floor, place.parent)
+        return
+    if wanted.kind == "folder":
+        if place.is_symlink() or place.is_file():
+            place.unlink()
+        place.mkdir(parents=True, exist_ok=True)
+        return
+    if place.is_dir() and not place.is_symlink():
+        _remove_empty(place)
+    place.parent.mkdir(parents=True, exist_ok=True)
+    if wanted.kind == "link":
+        _link(place, wanted.key)
+        return
+    scratch = scratch_file(place.parent, snapshots.content(wanted.key))
+    try:
+        scratch.chmod(wanted.mode & PERMISSION_BITS)
+        scratch.replace(place)
+    except OSError:
+        scratch.unlink(missing_ok=True)
+        raise
+
+
+def _link(place: Path, target: str) -> None:
+    """Make a link in one go: beside its place, then renamed into it."""
+    scratch = scratch_file(place.parent, b"")
+    scratch.unlink()
+    scratch.symlink_to(target)
+    try:
+        scratch.replace(place)
+    except OSError:
+        scratch.unlink(missing_ok=True)
+        raise
+
+
+def _remove_empty(folder: Path) -> None:
+    """Remove a folder that holds nothing but empty folders."""
+    for inner in sorted(folder.rglob("*"), reverse=True):
+        inner.rmdir()
+    folder.rmdir()
+
+
+def _prune_folders(root: Path, folder: Path) -> None:
+    """Remove folders that were left empty, up to the one that was there already."""
+    with suppress(OSError):
+        while folder != root and root in folder.parents:
+            folder.rmdir()
+            folder = folder.parent
+
+
+def _below_link(root: Path, path: str, leaving: Collection[str] = ()) -> bool:
+    """Tell whether a folder above a path is a link, so that writing there leaves the project.
+
+    A link that is itself about to go is none.
+    """
+    above = [parent.as_posix() for parent in Path(path).parents][:-1]
+    return any((root / one).is_symlink() and one not in leaving for one in above)
+
+
+def _others(root: Path, path: str, leaving: Collection[str]) -> bool:
+    """Tell whether a folder holds anything that would stay."""
+    for folder, _, names in os.walk(root / path):
+        below = Path(folder).relative_to(root).as_posix()
+        if any(f"{below}/{name}" not in leaving for name in names):
+            return True
+    return False
+
+
+def _same(one: TreeEntry | None, other: TreeEntry | None) -> bool:
+    if one is None or other is None:
+        return one is other
+    if one.kind == other.kind == "folder":
+        return True
+    return (one.kind, one.mode, one.key) == (other.kind, other.mode, other.key)

@@ -1,0 +1,418 @@
+"""Take snapshots of the project's files without git, so that python's and bash's work counts too.
+
+Looks at every file and reads only those whose size, times or inode changed since it looked last.
+What is not kept (too large, unreadable, no file at all) still has its place in the snapshot with a
+stamp, so that absence always means absence. Where a project is too large altogether, no snapshot is
+taken and one sentence says so: a part of it would look like deleted files.
+
+Border: follows no links, and never touches git: a repository's index is none of its business.
+"""
+
+import hashlib
+import os
+import stat
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+from palimpsest.store.blobs.packs import Objects
+from palimpsest.store.file_snapshots.trees import Tree, TreeEntry, encode, encode_root, read_tree
+from palimpsest.transcript.errors import StorageFailed, UserError
+
+FILE_BYTES = 2 << 20
+"""Larger files are data more often than work; snapshots of them fill disks."""
+TOTAL_BYTES = 256 << 20
+MOST_FILES = 20_000
+"""Looking at more takes longer than a quarter of a second, at every step."""
+MOST_IGNORED = 1_000
+"""Names of ignored files that a snapshot lists."""
+LOOK_AGAIN_SECONDS = 600.0
+"""A project that is too large is looked at again after this, or as soon as its .gitignore is another."""
+RACY_NS = 50_000_000
+"""A file that changed so shortly before it was read may change again with the same time stamp: the
+clock of a file system ticks every 4 to 10 ms."""
+COARSE_NS = 2_000_000_000
+"""The same where a file system counts whole seconds."""
+TREES_KEPT = 8
+"""Snapshots that are kept read: those of the newest steps."""
+
+OF_PROGRAMS = frozenset(
+    {".ipython", ".jupyter", ".local", ".config", ".conda", ".npm", ".ssh", ".gnupg", ".aws"}
+)
+"""Folders of programs and of keys, where the project is a home directory: they change by themselves,
+IPython's history with every cell, and keys are not to be copied."""
+
+Stamp = tuple[int, ...]
+
+
+class Rules(Protocol):
+    """Contract: says what is left out of a folder; pure but for reading the rules' own files."""
+
+    def below(self, folder: Path) -> "Rules":
+        """Return the rules that hold in a folder inside this one."""
+        ...
+
+    def covers(self, path: Path, *, is_dir: bool) -> bool:
+        """Tell whether a path is left out."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class SnapshotLimits:
+    """How much a snapshot may hold."""
+
+    file_bytes: int = FILE_BYTES
+    total_bytes: int = TOTAL_BYTES
+    files: int = MOST_FILES
+
+
+class SnapshotsOff(UserError):
+    """No snapshot can be taken here; the message says why."""
+
+
+@dataclass(slots=True)
+class _Folder:
+    """What is remembered of a folder's rules: they hold while their files are the same."""
+
+    stamp: tuple[object, ...]
+    rules: Rules
+    verdicts: dict[tuple[str, bool], bool] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class _ProjectScan:
+    """One look at the project."""
+
+    leave_out: frozenset[str]
+    began_ns: int
+    counts_only: bool = False
+    """Nothing is read or kept yet: it is seen whether the project is too large."""
+    count: int = 0
+    bytes: int = 0
+    ignored: list[str] = field(default_factory=list)
+    cut: bool = False
+
+
+class Snapshots:
+    """Takes and reads snapshots of one project; from any thread, one at a time."""
+
+    def __init__(
+        self,
+        root: Path,
+        folder: Path,
+        *,
+        rules: Callable[[Path], Rules],
+        never: frozenset[str],
+        limits: SnapshotLimits | None = None,
+        protection: Callable[[str], str | None] = lambda _path: None,
+    ) -> None:
+        self.root = root
+        self.objects = Objects(folder)
+        self._rules = rules
+        self.never = never | OF_PROGRAMS
+        """Names that no snapshot holds."""
+        self._protection = protection
+        self._own: set[str] = set()
+        """Snapshots that were taken here: nobody else can have put anything into them."""
+        self._limits = limits or SnapshotLimits()
+        self._lock = threading.Lock()
+        self._hashes: dict[str, tuple[Stamp, str]] = {}
+        self._folders: dict[str, _Folder] = {}
+        self._trees: dict[str, Tree] = {}
+        self._fits = False
+        """The newest look found a project of which snapshots are taken."""
+        self._refused: tuple[float, Stamp | None, str] | None = None
+        """When the project was found too large, under which rules, and what was said."""
+
+    def take(self, leave_out: frozenset[str] = frozenset()) -> str:
+        """Take a snapshot and return its name; ``leave_out`` paths are passed over.
+
+        Raises SnapshotsOff where the project is too large, and StorageFailed when the disk refuses.
+        """
+        with self._lock:
+            self._look_before(leave_out)
+            walk = _ProjectScan(leave_out, time.time_ns())
+            try:
+                self.objects.begin()
+                tree = self._scan(walk, "", None)
+                root = encode_root(tree, sorted(walk.ignored), cut=walk.cut)
+                name = self.objects.put(root)
+                self.objects.commit()
+                self._own.add(name)
+            except SnapshotsOff as problem:
+                self._refuse(problem)
+                raise
+            except OSError as problem:
+                raise StorageFailed(
+                    f"The files could not be kept: {problem.strerror or problem}. What the agent does "
+                    "to them now cannot be taken back."
+                ) from None
+            return name
+
+    def read(self, snapshot: str) -> Tree:
+        """Return a snapshot; raises NotFound."""
+        with self._lock:
+            known = self._trees.pop(snapshot, None) or read_tree(self.objects, snapshot, self.never)
+            self._trees[snapshot] = known
+            while len(self._trees) > TREES_KEPT:
+                del self._trees[next(iter(self._trees))]
+            return known
+
+    def asks(self, path: str, snapshot: str) -> bool:
+        """Tell whether bringing a file back from a snapshot needs a person who names it."""
+        return snapshot not in self._own and self._protection(path) is not None
+
+    def hides(self, path: str) -> bool:
+        """Tell whether a file usually holds keys, so that its lines are shown to nobody."""
+        return self._protection(path) == "key"
+
+    def changed(self, before: str, after: str) -> tuple[str, ...]:
+        """Return the files that differ between two snapshots, in order, and empty folders that went.
+
+        Other folders are not named: they go and come with what is in them.
+        """
+        if before == after:
+            return ()
+        one, other = self.read(before), self.read(after)
+        paths = one.entries.keys() | other.entries.keys()
+        found = []
+        for path in paths:
+            was, now = one.get(path), other.get(path)
+            kinds = {entry.kind for entry in (was, now) if entry is not None}
+            if was == now or (kinds == {"folder"} and (now is not None or path in one.filled)):
+                continue
+            if not _is_unknown(path, one, other):
+                found.append(path)
+        return tuple(sorted(found))
+
+    def content(self, sha256: str) -> bytes:
+        """Return a file's content; raises NotFound."""
+        with self._lock:
+            return self.objects.get(sha256)
+
+    def keep(self, path: str) -> TreeEntry | None:
+        """Return what stands at a path now, with its content kept in memory to be compared."""
+        place = self.root / path
+        try:
+            found = place.lstat()
+            with self._lock:
+                if stat.S_ISDIR(found.st_mode):
+                    return None
+                return self._entry(str(place), path, found, time.time_ns(), keep=True)
+        except OSError:
+            return None
+
+    def look(self, path: str) -> TreeEntry | None:
+        """Return what stands at a path now; None for nothing."""
+        place = self.root / path
+        try:
+            found = place.lstat()
+        except OSError:
+            return None
+        with self._lock:
+            if stat.S_ISDIR(found.st_mode):
+                return TreeEntry("folder", 0, "")
+            return self._entry(str(place), path, found, time.time_ns(), keep=False)
+
+    # With the lock held
+
+    def _look_before(self, leave_out: frozenset[str]) -> None:
+        """Raise SnapshotsOff before anything is read, where the project is or was found too large."""
+        if self._refused is not None:
+            at, rules, words = self._refused
+            if time.monotonic() - at < LOOK_AGAIN_SECONDS and rules == self._rules_stamp():
+                raise SnapshotsOff(words)
+        if self._fits:
+            return
+        try:
+            self._scan(_ProjectScan(leave_out, time.time_ns(), counts_only=True), "", None)
+        except SnapshotsOff as problem:
+            self._refuse(problem)
+            raise
+        self._fits, self._refused = True, None
+
+    def _refuse(self, problem: SnapshotsOff) -> None:
+        """Remember that the project is too large, and nothing of it."""
+        self._refused = time.monotonic(), self._rules_stamp(), str(problem)
+        self._fits = False
+        self.objects.drop()
+        self._hashes.clear()
+        self._folders.clear()
+
+    def _rules_stamp(self) -> Stamp | None:
+        try:
+            return _stamp((self.root / ".gitignore").lstat())
+        except OSError:
+            return None
+
+    def _scan(self, walk: _ProjectScan, prefix: str, parent: _Folder | None) -> str:
+        """Look at one folder and keep it; returns the name of its tree."""
+        here = self.root / prefix if prefix else self.root
+        try:
+            with os.scandir(here) as found:
+                listed = sorted(found, key=lambda one: one.name)
+        except OSError:
+            listed = []
+        folder = self._folder(prefix, listed, parent)
+        entries: dict[str, TreeEntry] = {}
+        for one in listed:
+            if one.name in self.never or f"{prefix}{one.name}" in walk.leave_out:
+                continue
+            if not _is_text(one.name):  # a log holds only text, so no record could name it
+                continue
+            try:
+                entry = self._met(walk, one, prefix, folder)
+            except FileNotFoundError:  # it went while we looked
+                continue
+            if entry is not None:
+                entries[one.name] = entry
+        return "" if walk.counts_only else self.objects.put(encode(entries))
+
+    def _met(
+        self, walk: _ProjectScan, one: "os.DirEntry[str]", prefix: str, folder: _Folder
+    ) -> TreeEntry | None:
+        """Return what stands at one entry of a folder; None when a rule leaves it out."""
+        path = f"{prefix}{one.name}"
+        is_dir = one.is_dir(follow_symlinks=False)
+        key = (one.name, is_dir)
+        left_out = folder.verdicts.get(key)
+        if left_out is None:
+            left_out = folder.rules.covers(self.root / path, is_dir=is_dir)
+            folder.verdicts[key] = left_out
+        if left_out:
+            walk.cut = walk.cut or len(walk.ignored) >= MOST_IGNORED
+            if not walk.cut:
+                walk.ignored.append(path)
+            return None
+        walk.count += 1
+        if walk.count > self._limits.files:
+            raise SnapshotsOff(
+                f"Changes of files are not kept here: the project has more than {self._limits.files:,} files. "
+                "Name what does not belong to the work in a .gitignore."
+            )
+        if is_dir:
+            return TreeEntry("folder", 0, self._scan(walk, f"{path}/", folder))
+        found = one.stat(follow_symlinks=False)
+        if walk.counts_only:
+            small = stat.S_ISREG(found.st_mode) and found.st_size <= self._limits.file_bytes
+            entry = TreeEntry("file" if small else "unkept", 0, "", found.st_size)
+        else:
+            entry = self._entry(one.path, path, found, walk.began_ns, keep=True)
+        walk.bytes += entry.size if entry.kind == "file" else 0
+        if walk.bytes > self._limits.total_bytes:
+            raise SnapshotsOff(
+                f"Changes of files are not kept here: the project has more than "
+                f"{self._limits.total_bytes >> 20:,} MiB of small files. Name what does not belong to the "
+                "work in a .gitignore."
+            )
+        return entry
+
+    def _folder(
+        self, prefix: str, listed: "list[os.DirEntry[str]]", parent: _Folder | None
+    ) -> _Folder:
+        """Return the rules that hold in a folder, as remembered while no rule file changed."""
+        own: tuple[int, ...] | None = None
+        for one in listed:
+            if one.name == ".gitignore":
+                own = _stamp(one.stat(follow_symlinks=False))
+        above = parent.stamp if parent is not None else ()
+        stamp = (above, prefix, own) if own is not None else above
+        known = self._folders.get(prefix)
+        is_fresh = own is not None and _is_racy(own, time.time_ns())
+        if known is not None and known.stamp == stamp and not is_fresh:
+            return known
+        if parent is None:
+            rules = self._rules(self.root)
+        else:
+            rules = parent.rules.below(self.root / prefix) if own is not None else parent.rules
+        made = self._folders[prefix] = _Folder(stamp, rules)
+        return made
+
+    def _entry(
+        self, place: str, path: str, found: os.stat_result, now_ns: int, *, keep: bool
+    ) -> TreeEntry:
+        """Return what a file, link or other thing is; with ``keep`` its content is kept."""
+        mode = stat.S_IMODE(found.st_mode)
+        if stat.S_ISLNK(found.st_mode):
+            return TreeEntry("link", 0, str(Path(place).readlink()))
+        if not stat.S_ISREG(found.st_mode):
+            return TreeEntry("unkept", mode, "special")
+        if found.st_size > self._limits.file_bytes:
+            return TreeEntry("unkept", mode, f"large:{found.st_size}:{found.st_mtime_ns}")
+        stamp = _stamp(found)
+        known = self._hashes.get(path)
+        if known is not None and known[0] == stamp and (not keep or self.objects.has(known[1])):
+            return TreeEntry("file", mode, known[1], found.st_size)
+        try:
+            content = _content(place)
+        except FileNotFoundError:
+            raise
+        except OSError:
+            return TreeEntry("unkept", mode, f"unreadable:{found.st_size}:{found.st_mtime_ns}")
+        sha256 = self.objects.put(content) if keep else hashlib.sha256(content).hexdigest()
+        if not _is_racy(stamp, now_ns) and len(content) == found.st_size:
+            self._hashes[path] = (stamp, sha256)
+        else:
+            self._hashes.pop(path, None)
+        return TreeEntry("file", mode, sha256, len(content))
+
+
+def reason(entry: TreeEntry) -> str:
+    """Say why something is not kept."""
+    match entry.key.partition(":")[0]:
+        case "large":
+            return f"larger than {FILE_BYTES >> 20} MiB"
+        case "unreadable":
+            return "it cannot be read"
+        case _:
+            return "it is no file"
+
+
+def is_work(entry: TreeEntry) -> bool:
+    """Tell whether what is not kept holds something that would be lost with it."""
+    return entry.key.partition(":")[0] in ("large", "unreadable")
+
+
+def _is_unknown(path: str, one: Tree, other: Tree) -> bool:
+    """Tell whether a rule left the path out on one side, so that nothing is known of it there."""
+    if one.ignored == other.ignored and not one.ignored_cut:
+        return False
+    return (one.get(path) is None and (one.ignored_cut or one.left_out(path))) or (
+        other.get(path) is None and (other.ignored_cut or other.left_out(path))
+    )
+
+
+def _stamp(found: os.stat_result) -> Stamp:
+    return (
+        found.st_ino,
+        found.st_dev,
+        found.st_size,
+        found.st_mtime_ns,
+        found.st_ctime_ns,
+        found.st_mode,
+    )
+
+
+def _is_racy(stamp: Stamp, now_ns: int) -> bool:
+    """Tell whether the file could change once more and keep its stamp."""
+    modified, changed = stamp[3], stamp[4]
+    tick = COARSE_NS if modified % 1_000_000 == 0 else RACY_NS
+    return max(modified, changed) + tick > now_ns
+
+
+def _is_text(name: str) -> bool:
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _content(place: str) -> bytes:
+    """Read a file whole, following no link that came in its place."""
+    fd = os.open(place, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    with open(fd, "rb") as file:  # noqa: PTH123  a descriptor has no path
+        return file.read()

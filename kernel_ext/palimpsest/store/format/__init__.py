@@ -1,0 +1,1 @@
+"""How one record is a line of the log: read without parsing, numbered, shortened, redacted."""

@@ -1,0 +1,441 @@
+"""Append, then tell: the only writer of a session and the only bus.
+
+Events are applied to the state at once, so that the engine sees its own doing; a writer thread
+gathers them for a tick, writes them, and then tells the subscribers, so that nobody hears of
+what could still be lost, and a slow disk never stalls the loop. A write that does not return is
+told at once by another thread (``write_watch``), and ``stall`` says so until it does. Words of a streaming answer cost
+one list append each; the tick makes one record of them per part and field. What has the form of
+a secret, or is one that this kernel knows, is taken out before anything is applied.
+"""
+
+import asyncio
+import logging
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TypeVar
+
+from palimpsest.store.disk.write_watch import Stall
+from palimpsest.store.format.redaction import Known, Redaction, nothing_known
+from palimpsest.store.interface import TakenOver, WriteFailed, Writer
+from palimpsest.store.log.takeover import shifted
+from palimpsest.store.session_state.live_window import live_window, narrow
+from palimpsest.store.session_state.state import State
+from palimpsest.transcript.errors import StorageFailed, UnknownError, UserError
+from palimpsest.transcript.events import (
+    Checkpoint,
+    Event,
+    PartDelta,
+    Record,
+    SessionCompacted,
+    SessionError,
+)
+
+Subscriber = Callable[[Sequence[Record]], None]
+T = TypeVar("T")
+
+TICK_SECONDS = 0.04
+"""A reader sees 25 updates a second as flowing text, and 200 deltas a second become 25 lines."""
+
+WIDEN_TRIES = 3
+
+RETRY_SECONDS = 1.0
+"""How often a full or vanished disk is tried again while nothing else is written."""
+
+LOG = logging.getLogger(__name__)
+
+
+@dataclass(slots=True)
+class _Waiter:
+    seq: int
+    sync: bool
+    done: Callable[[bool], None]
+
+
+class Journal:
+    """One session's log while it is written.
+
+    ``append`` and ``delta`` may be called from any thread. ``state`` is the fold of everything
+    appended so far; other threads read it through ``read_state``.
+    """
+
+    def __init__(
+        self,
+        writer: Writer,
+        state: State,
+        *,
+        clock: Callable[[], int],
+        tick_seconds: float = TICK_SECONDS,
+        secrets: Known = nothing_known,
+    ) -> None:
+        self.state = state
+        self.lock = threading.RLock()
+        """Protects ``state`` and the order of records."""
+        self.failed: str | None = None
+        """One sentence while what is appended cannot be kept as it should be."""
+        self.stall = Stall(lambda: self.session_id)
+        """Says what is wrong while a write does not return; nobody is told of records meanwhile."""
+        self._writer = writer
+        self._clock = clock
+        self._tick_seconds = tick_seconds
+        self._redaction = Redaction(secrets)
+        self._wake = threading.Condition(self.lock)
+        self._deltas: deque[tuple[str, str, str, str]] = deque()
+        self._queue: list[Record] = []
+        self._unwritten: list[Record] = []
+        self._untold: list[Record] = []
+        self._opened_seq = state.seq
+        self._written_seq = state.seq
+        self._synced_seq = state.seq
+        self._sync_seq = 0
+        self._waiters: list[_Waiter] = []
+        self._subscribers: list[Subscriber] = []
+        self._checkpoints: list[str | None] = []
+        self._since: list[Record] | None = None
+        self._looking = False
+        self._moved: str | None = None
+        self._urgent = False
+        self._sleeping = False
+        self._closing = False
+        self._closed = False
+        self._thread = threading.Thread(
+            target=self._run, name=f"palimpsest-journal-{writer.session_id[-6:]}", daemon=True
+        )
+        self._thread.start()
+
+    @property
+    def session_id(self) -> str:
+        """The session whose log is written; a fork's after another kernel took over."""
+        return self._writer.session_id
+
+    # Appending
+
+    def append(self, *events: Event, sync: bool = False) -> int:
+        """Append events in order and return the last one's sequence number.
+
+        With ``sync`` they are written without waiting for the tick and put on the disk; await
+        ``flush`` to know that they are.
+        """
+        with self._wake:
+            if self._closed or self._closing:
+                raise StorageFailed("This session's journal is closed; open the session again.")
+            self._take_deltas()
+            for event in events:
+                self._number(self._redaction.event(event, self.state.part))
+                if isinstance(event, SessionCompacted):
+                    self._checkpoints.append(None)
+            if sync:
+                self._sync_seq = self.state.seq
+                self._urgent = True
+            self._wake.notify()
+            return self.state.seq
+
+    def delta(self, message_id: str, part_id: str, field: str, text: str) -> None:
+        """Append words to a string of a part; ``field`` is a dotted path to it."""
+        self._deltas.append((message_id, part_id, field, text))
+        if self._sleeping:
+            with self._wake:
+                self._wake.notify()
+
+    def _number(self, event: Event) -> None:
+        record = Record(seq=self.state.seq + 1, ts=self._clock(), event=event)
+        self.state.apply(record)
+        self._queue.append(record)
+        if self._since is not None:
+            self._since.append(record)
+
+    def _take_deltas(self) -> None:
+        """Make records of the words that arrived, one per part and field."""
+        words: dict[tuple[str, str, str], list[str]] = {}
+        while self._deltas:
+            message_id, part_id, field, text = self._deltas.popleft()
+            words.setdefault((message_id, part_id, field), []).append(text)
+        for (message_id, part_id, field), texts in words.items():
+            delta = self._redaction.piece(message_id, part_id, field, "".join(texts))
+            if delta:
+                self._number(
+                    PartDelta(message_id=message_id, part_id=part_id, field=field, delta=delta)
+                )
+
+    # Reading and listening
+
+    def read_state(self, read: Callable[[State], T]) -> T:
+        """Return what ``read`` makes of the state, which holds everything appended so far."""
+        with self._wake:
+            if not self._closed:
+                self._take_deltas()
+            return read(self.state)
+
+    def widen(self, load: Callable[[], State]) -> None:
+        """Go on with the whole session instead of its live window; not on the engine's thread.
+
+        ``load`` reads it from the store; what is appended meanwhile is taken in as well.
+        """
+        try:
+            for _ in range(WIDEN_TRIES):
+                if self._widened(load):
+                    return
+        finally:
+            self._since = None
+        raise StorageFailed(
+            f"Session {self.session_id!r} could not be read whole, since other kernels keep taking it over."
+        )
+
+    def _widened(self, load: Callable[[], State]) -> bool:
+        """Read the session and go on with it; False when another kernel took it over meanwhile."""
+        with self._wake:
+            self._take_deltas()
+            since = self._since = []
+            session_id = self.session_id
+        self._written_or_refused()
+        whole = load()
+        with self._wake:
+            # Who took over may have written already, and that was read as this kernel's own.
+            self._looking = True
+        self._written_or_refused()
+        with self._wake:
+            self._take_deltas()
+            if self.session_id != session_id:
+                return False
+            for record in since:
+                whole.apply(record)
+            self.state = whole
+            return True
+
+    def _written_or_refused(self) -> None:
+        if not self.flush_sync():
+            raise StorageFailed(
+                "The session cannot be read whole while the disk refuses to write; make room on it."
+            )
+
+    def subscribe(self, callback: Subscriber) -> Callable[[], None]:
+        """Call back on the writer thread with records that were written; returns the way out.
+
+        A subscriber that raises is reported to the log and hurts nobody else.
+        """
+        with self.lock:
+            self._subscribers = [*self._subscribers, callback]
+
+        def unsubscribe() -> None:
+            with self.lock:
+                self._subscribers = [held for held in self._subscribers if held is not callback]
+
+        return unsubscribe
+
+    # Waiting
+
+    async def flush(self, *, sync: bool = False) -> bool:
+        """Wait until everything so far is written, with ``sync`` until it is on the disk.
+
+        False means that the disk refused: everything is in memory and will be tried again.
+        """
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[bool] = loop.create_future()
+
+        def done(kept: bool) -> None:  # noqa: FBT001
+            loop.call_soon_threadsafe(_settle, future, kept)
+
+        self._await(sync, done)
+        return await future
+
+    def flush_sync(self, timeout: float = 10.0, *, sync: bool = False) -> bool:
+        """Do the same for a thread; False also when the time is over, or a listener waits for itself."""
+        if threading.current_thread() is self._thread:
+            return not self._unwritten and not self._queue
+        event = threading.Event()
+        answers: list[bool] = []
+
+        def done(kept: bool) -> None:  # noqa: FBT001
+            answers.append(kept)
+            event.set()
+
+        self._await(sync, done)
+        return event.wait(timeout) and answers[0]
+
+    def _await(self, sync: bool, done: Callable[[bool], None]) -> None:  # noqa: FBT001
+        with self._wake:
+            if self._closed:
+                done(self.failed is None)
+                return
+            self._take_deltas()
+            self._waiters.append(_Waiter(self.state.seq, sync, done))
+            self._urgent = True
+            self._wake.notify()
+
+    # Ending
+
+    def checkpoint(self, first_message_id: str | None = None) -> None:
+        """Write a checkpoint with the next records; the live window begins at the message.
+
+        Without a message it begins where the last compaction lets it.
+        """
+        with self._wake:
+            self._checkpoints.append(first_message_id)
+            self._urgent = True
+            self._wake.notify()
+
+    def close(self, timeout: float = 10.0) -> None:
+        """Write what is left and, when anything was appended, a checkpoint; give the session back."""
+        with self._wake:
+            if self._closing:
+                return
+            self._take_deltas()
+            for end in self._redaction.ends():
+                self._number(end)
+            if self.state.seq > self._opened_seq:
+                self._checkpoints.append(None)
+            self._closing = True
+            self._wake.notify()
+        self._thread.join(timeout)
+
+    # The writer thread
+
+    def _run(self) -> None:
+        while True:
+            with self._wake:
+                self._rest()
+                self._gather()
+                closing, self._urgent = self._closing, False
+                batch, self._queue = self._queue, []
+                waiters, self._waiters = self._waiters, []
+                self._sync_seq = max([self._sync_seq, *(w.seq for w in waiters if w.sync)])
+            with self.stall.watched():
+                self._write(batch, sync=self._sync_seq > self._synced_seq)
+            self._answer(waiters)
+            if closing:
+                self._end()
+                return
+
+    def _gather(self) -> None:
+        try:
+            self._take_deltas()
+            self._queue_checkpoint()
+        except Exception:
+            # Such as words that are no text: their sender's mistake must not end the thread.
+            LOG.exception("What was to be journaled is no record.")
+
+    def _rest(self) -> None:
+        """Sleep while nothing is pending, then gather for a tick unless somebody waits."""
+        self._sleeping = True
+        while not self._pending():
+            owes = bool(self._unwritten) or self._sync_seq > self._synced_seq
+            if not self._wake.wait(RETRY_SECONDS if owes else None) and owes:
+                break
+        self._sleeping = False
+        until = time.monotonic() + self._tick_seconds
+        while not (self._urgent or self._closing):
+            left = until - time.monotonic()
+            if left <= 0:
+                break
+            self._wake.wait(left)
+
+    def _pending(self) -> bool:
+        return bool(self._queue or self._deltas or self._waiters or self._urgent or self._closing)
+
+    def _write(self, batch: Sequence[Record], *, sync: bool) -> None:
+        self._unwritten.extend(batch)
+        self._untold.extend(batch)
+        looking, self._looking = self._looking, False
+        if self._unwritten or sync or looking:
+            self._try_to_write(sync=sync)
+        self._tell()
+
+    def _try_to_write(self, *, sync: bool) -> None:
+        last = self._unwritten[-1].seq if self._unwritten else self._written_seq
+        try:
+            self._writer.append(self._unwritten, sync=sync)
+        except TakenOver as taken:
+            self._go_on_in(taken)
+        except WriteFailed as refused:
+            for record in self._unwritten[: refused.written]:
+                self._written_seq = record.seq
+            del self._unwritten[: refused.written]
+            self._fail(str(refused))
+        except (UserError, OSError) as refused:
+            self._fail(str(refused))
+        except Exception as error:
+            # Whatever it is, the thread must live: everything stays in memory and is tried again.
+            LOG.exception("Records could not be written.")
+            self._fail(f"Records could not be written: {error}.")
+        else:
+            self._unwritten.clear()
+            self._written_seq = last
+            self._synced_seq = last if sync else self._synced_seq
+            self.failed = self._moved
+
+    def _go_on_in(self, taken: TakenOver) -> None:
+        with self.lock:
+            self._moved = str(taken)
+            self._writer = taken.writer
+            self.state.move(taken.fork, taken.shift)
+            self._queue = shifted(self._queue, taken.shift, taken.fork)
+            self._untold = shifted(self._untold, taken.shift, taken.fork)
+            last = self._unwritten[-1].seq if self._unwritten else self._written_seq
+            self._written_seq = self._synced_seq = last + taken.shift
+            self._unwritten.clear()
+            self.failed = None
+        self._fail(str(taken))
+
+    def _fail(self, sentence: str) -> None:
+        if self.failed in {None, self._moved} and sentence != self.failed:
+            with self.lock:
+                self.failed = sentence
+                self._number(SessionError(error=UnknownError(message=sentence)))
+
+    def _tell(self) -> None:
+        told, self._untold = self._untold, []
+        if not told:
+            return
+        self.stall.telling = True
+        for subscriber in self._subscribers:
+            try:
+                subscriber(told)
+            except Exception:
+                LOG.exception("A listener of the journal failed; the others go on.")
+        self.stall.telling = False
+
+    def _answer(self, waiters: Sequence[_Waiter]) -> None:
+        kept = not self._unwritten
+        for waiter in waiters:
+            with suppress(RuntimeError):  # its event loop was closed: nobody waits any more
+                waiter.done(kept and (not waiter.sync or waiter.seq <= self._synced_seq))
+
+    def _queue_checkpoint(self) -> None:
+        """Put a checkpoint behind what is queued, when one was asked for."""
+        if not self._checkpoints or self._unwritten:
+            return
+        asked, self._checkpoints = self._checkpoints[-1], []
+        if self.state.session is None:
+            return
+        window = live_window(self.state, asked)
+        try:
+            written = window.seq <= self._written_seq
+            segment, offset = (
+                self._writer.locate(window.seq) if written else self._writer.position()
+            )
+        except StorageFailed:
+            return
+        self._number(
+            Checkpoint(
+                state=self.state.summary() | window.extra,
+                window_seq=window.seq,
+                window_segment=segment,
+                window_offset=offset,
+            )
+        )
+        narrow(self.state, window)
+
+    def _end(self) -> None:
+        with self._wake:
+            self._closed = True
+            waiters, self._waiters = self._waiters, []
+        self._answer(waiters)
+        self._writer.close()
+
+
+def _settle(future: asyncio.Future[bool], kept: bool) -> None:  # noqa: FBT001
+    if not future.done():
+        future.set_result(kept)

@@ -1,0 +1,480 @@
+"""Keep sessions as logs of JSON lines below the project's directory.
+
+One append-only log per session is the only truth: it survives kill -9, network home directories
+and a curious person with an editor. Everything else in the folder is derived from it.
+"""
+
+import logging
+import os
+import shutil
+import threading
+import time
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import chain
+from pathlib import Path
+from uuid import uuid4
+
+from palimpsest.store.blobs.blob_folder import BlobFolder
+from palimpsest.store.blobs.blob_sweep import note_unneeded
+from palimpsest.store.disk.disk_errors import guarded, reason
+from palimpsest.store.disk.file_writing import write_fully
+from palimpsest.store.format.record_lines import (
+    UnreadableLine,
+    is_intact,
+    record_of,
+    seq_of,
+    type_of,
+)
+from palimpsest.store.format.record_numbers import Numbered
+from palimpsest.store.format.request_shorthand import Longhand
+from palimpsest.store.interface import Owner, Problem, SessionSummary, TakenOver
+from palimpsest.store.log.late_records import refused_records
+from palimpsest.store.log.segment_start import POLL_SECONDS, begin
+from palimpsest.store.log.segment_writer import JsonlWriter, encode
+from palimpsest.store.log.segments import (
+    SegmentRange,
+    Segments,
+    backward,
+    epochs,
+    forward,
+    header_line,
+    locate,
+    longhand,
+    segment_name,
+    unfinished,
+)
+from palimpsest.store.log.session_index import Index
+from palimpsest.store.log.state_loader import live_state, whole_state
+from palimpsest.store.log.takeover import fork_of, forked_session, refusal, shifted
+from palimpsest.store.project_folder.layout import Layout, LayoutWatch
+from palimpsest.store.project_folder.lease import (
+    HEARTBEAT_SECONDS,
+    PATIENCE,
+    WATCH_SECONDS,
+    Heartbeat,
+    Lease,
+    LeaseFile,
+    is_dead,
+    is_running,
+    started,
+    this_owner,
+)
+from palimpsest.store.session_state.state import State
+from palimpsest.transcript.errors import NotFound, SessionHeld, StorageFailed
+from palimpsest.transcript.events import Checkpoint, Record, SessionCreated, SessionDeleted
+from palimpsest.transcript.sessions import ForkedFrom, SessionInfo
+from palimpsest.transcript.values import BlobRef
+
+LOG = logging.getLogger(__name__)
+
+PUT_BACK_SECONDS = 1.0
+"""How long who deletes a session may take to find a fork of it, and to put it back."""
+
+
+class JsonlStore:
+    """Sessions and blobs in one ``.palimpsest`` folder."""
+
+    def __init__(
+        self,
+        layout: Layout,
+        *,
+        heartbeat_seconds: float = HEARTBEAT_SECONDS,
+        watch_seconds: float = WATCH_SECONDS,
+    ) -> None:
+        self.layout = layout
+        self.project_id = layout.project_id
+        self.segments = Segments(layout)
+        self._layout_watch = LayoutWatch(layout)
+        self._index = Index(layout, self.segments)
+        self._blobs = BlobFolder(layout.blobs)
+        self._heartbeat = Heartbeat(heartbeat_seconds)
+        self._watch_seconds = watch_seconds
+        self._lock = threading.RLock()
+        self._held: dict[JsonlWriter, tuple[LeaseFile, Lease]] = {}
+        self._lister: threading.Thread | None = None
+
+    # Writing
+
+    def acquire(
+        self, session_id: str, owner: Owner, *, create: bool = False, steal: bool = False
+    ) -> JsonlWriter:
+        """Become the writer of a session.
+
+        May watch another kernel's lease for a few seconds before it takes a session over.
+        """
+        with guarded(self.layout.session(session_id)):
+            return self._acquire(session_id, owner, create=create, steal=steal)
+
+    def _acquire(self, session_id: str, owner: Owner, *, create: bool, steal: bool) -> JsonlWriter:
+        directory = self.layout.session(session_id)
+        if create:
+            directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        epoch = max(epochs(directory), default=0) + 1
+        lease = Lease(owner.host, owner.pid, owner.kernel_id, epoch, started(owner.pid))
+        file = LeaseFile(directory)
+        polite = self._take_lease(file, lease, steal=steal)
+        if not file.lock() and polite:
+            raise _held(session_id, file.read())
+        path: Path | None = None
+        try:
+            # After the lease: who brings the folder to another layout says so, and then looks at leases.
+            self._layout_watch.check()
+            path = begin(self.segments, directory, epoch, owner)
+        finally:
+            if path is None:
+                file.remove(lease)
+                file.unlock()
+        if path is None:
+            raise _held(session_id, file.read())
+        self._heartbeat.add(file, lease)
+        writer = JsonlWriter(
+            session_id,
+            epoch,
+            path,
+            self.segments,
+            refuse=lambda writer, cut, records: self._fork_refused(writer, owner, cut, records),
+            release=self._release,
+            lost=lambda: self._heartbeat.lost(file),
+            allowed=self._layout_watch.check,
+        )
+        with self._lock:
+            self._held[writer] = file, lease
+        return writer
+
+    def _take_lease(self, file: LeaseFile, lease: Lease, *, steal: bool) -> bool:
+        """Write our lease; True when nobody held the session before."""
+        held = file.read()
+        if held is None and not file.path.exists():
+            if file.create(lease):
+                return True
+            held = file.read()
+        if held is not None and not steal and held.kernel_id != lease.kernel_id:
+            self._watch(file, held)
+        file.write(lease)
+        return False
+
+    def _watch(self, file: LeaseFile, held: Lease) -> None:
+        """Raise SessionHeld unless the holder is gone, or silent for as long as we watch."""
+        seconds = self._watch_seconds * (PATIENCE if is_running(held) else 1)
+        if not is_dead(held) and file.is_fresh(seconds):
+            raise _held(file.path.parent.name, held)
+
+    def _release(self, writer: JsonlWriter) -> None:
+        with self._lock:
+            file, lease = self._held.pop(writer, (None, None))
+        if file is not None and lease is not None:
+            self._heartbeat.remove(file)
+            file.remove(lease)
+            file.unlock()
+
+    def _fork_refused(
+        self, writer: JsonlWriter, owner: Owner, cut: int, records: Sequence[Record]
+    ) -> TakenOver:
+        """Keep what a writer wrote after the cut, and what it still holds, in a fork."""
+        place, session, late = refused_records(self.segments, writer, cut, records)
+        if session is None:
+            raise _held(writer.session_id, None)
+        fork = fork_of(session)
+        kept: JsonlWriter | None = None
+        try:
+            begun = self._begin_fork(fork, place)
+            kept = self.acquire(begun.id, owner)
+            kept.append(shifted(late, 1, begun), sync=True)
+        except (OSError, StorageFailed) as refused:
+            # Half a fork would be read as one: nothing is left of it, and all is tried again later.
+            if kept is not None:
+                kept.close()
+            shutil.rmtree(self.layout.session(fork.id), ignore_errors=True)
+            why = reason(refused) if isinstance(refused, OSError) else str(refused)
+            raise StorageFailed(why) from refused
+        return TakenOver(refusal(writer.session_id, begun), fork=begun, writer=kept, shift=1)
+
+    def fork(self, parent_id: str, session: SessionInfo, *, seq: int | None = None) -> SessionInfo:
+        """Begin a session with everything of the parent up to ``seq``, by reference."""
+        with guarded(self.layout.session(session.id)):
+            self._layout_watch.check()
+            return self._begin_fork(session, self._place(parent_id, seq))
+
+    def _place(self, parent_id: str, seq: int | None) -> ForkedFrom:
+        pieces = self.segments.pieces(parent_id)
+        if not pieces:
+            raise NotFound(f"There is no session {parent_id!r} in this project.")
+        stop: tuple[SegmentRange, int] | None = None
+        if seq is not None:
+            stop = locate(pieces, seq + 1)
+        if stop is None:
+            stop = pieces[-1], pieces[-1].size()
+        last_piece, end = stop
+        until = pieces[: pieces.index(last_piece)]
+        cut = SegmentRange(
+            last_piece.session_id, last_piece.segment, last_piece.path, last_piece.start, end
+        )
+        for piece in reversed([*until, cut]):
+            for offset, line in backward(piece):
+                number = seq_of(line)
+                if number is not None:
+                    foreign = piece.session_id != parent_id
+                    name = f"{piece.session_id}/{piece.segment}" if foreign else piece.segment
+                    return ForkedFrom(
+                        session_id=parent_id,
+                        seq=number,
+                        segment=name,
+                        offset=offset + len(line) + 1,
+                    )
+        raise NotFound(f"Session {parent_id!r} has no record to fork from.")
+
+    def _begin_fork(self, session: SessionInfo, place: ForkedFrom) -> SessionInfo:
+        begun = forked_session(session, place.session_id, place.seq, place.segment, place.offset)
+        directory = self.layout.session(session.id)
+        directory.mkdir(mode=0o700, parents=True)
+        owner = this_owner("fork")
+        created = SessionCreated(session=begun)
+        record = Record(seq=place.seq + 1, ts=begun.time.created, event=created)
+        header = header_line(
+            session.id, 1, None, None, {"host": owner.host, "pid": owner.pid, "kernel_id": ""}
+        )
+        fd = os.open(
+            directory / segment_name(1), os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o600
+        )
+        try:
+            write_fully(fd, header + encode(record))
+        finally:
+            os.close(fd)
+        self._look_for_parent(session.id, place.session_id)
+        return begun
+
+    def _look_for_parent(self, session_id: str, parent_id: str) -> None:
+        """Raise NotFound and leave no fork when its parent was deleted in the same moment.
+
+        Who deletes takes the parent away, looks for forks, and puts it back when it finds one.
+        """
+        until = time.monotonic() + PUT_BACK_SECONDS
+        while not self.layout.session(parent_id).exists():
+            if time.monotonic() > until:
+                shutil.rmtree(self.layout.session(session_id), ignore_errors=True)
+                raise NotFound(f"Session {parent_id!r} was deleted a moment ago.")
+            time.sleep(POLL_SECONDS)
+
+    def delete(self, session_id: str) -> None:
+        """Delete a session and its children; a parent that a fork needs is hidden instead.
+
+        Raises SessionHeld while another kernel writes it.
+        """
+        self.segments.own(session_id)
+        for child in self._index.summaries().values():
+            if child.parent_id == session_id and not child.deleted:
+                self.delete(child.id)
+        writer = self._writer_for_deleting(session_id)
+        state = self.open_live(session_id)
+        if not state.deleted:
+            self._hide(writer, state.session)
+        else:
+            writer.close()
+        if not self._needed(session_id):
+            self._remove(session_id)
+
+    def _writer_for_deleting(self, session_id: str) -> JsonlWriter:
+        with self._lock:
+            held = [writer for writer in self._held if writer.session_id == session_id]
+            owners = [self._held[writer][1] for writer in held]
+        for writer in held:
+            writer.close()
+        kernel_id = owners[0].kernel_id if owners else f"delete-{uuid4().hex[:8]}"
+        return self.acquire(session_id, this_owner(kernel_id))
+
+    def _hide(self, writer: JsonlWriter, session: SessionInfo | None) -> None:
+        last = self._last_seq(writer.session_id)
+        deleted = SessionDeleted(session_id=writer.session_id, session=session)
+        try:
+            ts = writer.path.stat().st_mtime_ns // 1_000_000
+            writer.append([Record(seq=last + 1, ts=ts, event=deleted)], sync=True)
+        finally:
+            writer.close()
+
+    def _last_seq(self, session_id: str) -> int:
+        for piece in reversed(self.segments.pieces(session_id)):
+            for _, line in backward(piece):
+                seq = seq_of(line)
+                if seq is not None:
+                    return seq
+        return 0
+
+    def _needed(self, session_id: str) -> bool:
+        places = (summary.forked_from for summary in self._index.summaries().values())
+        return any(
+            session_id in {place.session_id, place.segment.rpartition("/")[0]}
+            for place in places
+            if place is not None
+        )
+
+    def _remove(self, session_id: str) -> None:
+        directory = self.layout.session(session_id)
+        place = self.segments.forked_from(session_id, self.segments.own(session_id))
+        note_unneeded(self.layout, directory, time.time())
+        grave = directory.with_name(f".{session_id}.{uuid4().hex[:8]}")
+        directory.rename(grave)
+        if self._needed(session_id):  # somebody forked it in this moment
+            grave.rename(directory)
+            return
+        shutil.rmtree(grave, ignore_errors=True)
+        self.segments.forget(session_id)
+        if place is not None:
+            self._remove_unneeded(place.session_id)
+
+    def _remove_unneeded(self, session_id: str) -> None:
+        """Remove a hidden parent once its last fork is gone."""
+        summary = self._index.summaries().get(session_id)
+        if summary is not None and summary.deleted and not self._needed(session_id):
+            self._remove(session_id)
+
+    # Reading
+
+    def read(self, session_id: str, after: int = 0, only: Collection[str] = ()) -> Iterator[Record]:
+        """Yield the records after a sequence number."""
+        pieces = self.segments.pieces(session_id)
+        found = locate(pieces, after + 1) if after > 0 else None
+        if after > 0 and found is None:
+            return iter(())
+        start: int | None = None
+        if found is not None:
+            pieces, start = pieces[pieces.index(found[0]) :], found[1]
+        return _records(pieces, start, after, only)
+
+    def stream(self, session_id: str) -> Iterator[Record]:
+        """Yield the records newest first, reading no more than asked for."""
+        pieces = self.segments.pieces(session_id)
+        return chain.from_iterable(_backward(piece) for piece in reversed(pieces))
+
+    def load(self, session_id: str) -> State:
+        """Fold the whole session."""
+        return whole_state(self.segments.pieces(session_id))
+
+    def open_live(self, session_id: str) -> State:
+        """Fold the live window: the last checkpoint and what follows."""
+        return live_state(self.segments.pieces(session_id))
+
+    def says(self, session_id: str, *words: bytes) -> bool:
+        """Tell whether any of these bytes stand in any line of a session, its fork's parents included."""
+        return any(
+            word in line
+            for piece in self.segments.pieces(session_id)
+            for _, line in forward(piece)
+            for word in words
+        )
+
+    def list(self) -> Sequence[SessionSummary]:
+        """List the sessions, newest first."""
+        return _listed(self._index.summaries())
+
+    def recent(self, count: int) -> tuple[Sequence[SessionSummary], int]:
+        """List the newest sessions at least; the others are read meanwhile, on a thread."""
+        found, missing = self._index.recent(count)
+        with self._lock:
+            if missing and (self._lister is None or not self._lister.is_alive()):
+                self._lister = threading.Thread(
+                    target=self._list_the_rest, name="palimpsest-list", daemon=True
+                )
+                self._lister.start()
+        return _listed(found), missing
+
+    def _list_the_rest(self) -> None:
+        try:
+            self._index.summaries()
+        except Exception:
+            LOG.exception("The list of sessions could not be made.")
+
+    def problems(self, session_id: str) -> Sequence[Problem]:
+        """Read every record of a session and return what is unreadable in its log."""
+        found = []
+        pieces = self.segments.pieces(session_id)
+        numbers = Numbered()
+        for piece in pieces:
+            where = f"{piece.session_id}/{piece.segment}"
+            header = self.segments.header(piece.path)
+            if header is not None and header.damaged:
+                found.append(Problem(f"{where}, byte 0", "The first line is no header."))
+            whole = longhand(piece)
+            for offset, line in forward(piece):
+                what = _what_is_wrong(line, whole, numbers)
+                if what is not None:
+                    found.append(Problem(f"{where}, byte {offset}", what))
+            torn = unfinished(piece)
+            if torn is not None and not self._is_written(piece):
+                found.append(Problem(f"{where}, byte {torn}", "The last line was never finished."))
+        return found
+
+    def _is_written(self, piece: SegmentRange) -> bool:
+        return piece.end is None and LeaseFile(piece.path.parent).read() is not None
+
+    # Blobs
+
+    def put_blob(self, content: bytes, mime: str = "text/plain") -> BlobRef:
+        """Keep content under its hash."""
+        with guarded(self.layout.blobs):
+            return self._blobs.put(content, mime)
+
+    def get_blob(self, sha256: str) -> bytes:
+        """Return the content of a blob."""
+        return self._blobs.get(sha256)
+
+
+def _listed(summaries: Mapping[str, SessionSummary]) -> Sequence[SessionSummary]:
+    """Return what a person may see of a list, newest first."""
+    found = [summary for summary in summaries.values() if not summary.deleted]
+    return sorted(found, key=lambda summary: summary.updated, reverse=True)
+
+
+def _held(session_id: str, lease: Lease | None) -> SessionHeld:
+    by = "" if lease is None else f" (process {lease.pid} on {lease.host.partition(':')[0]})"
+    return SessionHeld(
+        f"Another kernel{by} writes session {session_id!r}. Here it can be read, followed and forked;"
+        " to go on with it, close that kernel; to begin another, use %agent --new."
+    )
+
+
+def _readable(line: bytes, whole: Longhand) -> Record | None:
+    try:
+        return record_of(line, whole.fill)
+    except UnreadableLine:
+        return None
+
+
+def _what_is_wrong(line: bytes, whole: Longhand, numbers: Numbered) -> str | None:
+    """Return why a line is not read, in one sentence."""
+    try:
+        record = record_of(line, whole.fill)
+    except UnreadableLine as problem:
+        return str(problem)
+    if record is None:
+        numbers.is_new(seq_of(line) or 0)
+        return None
+    if not numbers.is_new(record.seq):
+        return f"Its number, {record.seq}, is a wrong one or was said before, so it is passed over."
+    if isinstance(record.event, Checkpoint) and not is_intact(line):
+        return "The checkpoint is not as it was written, so an older one or the whole log is read."
+    return None
+
+
+def _backward(piece: SegmentRange) -> Iterator[Record]:
+    whole = longhand(piece)
+    for _, line in backward(piece):
+        record = _readable(line, whole)
+        if record is not None:
+            yield record
+
+
+def _records(
+    pieces: Sequence[SegmentRange], start: int | None, after: int, only: Collection[str] = ()
+) -> Iterator[Record]:
+    numbers = Numbered(after)
+    wanted = frozenset(only)
+    for piece in pieces:
+        whole = longhand(piece)
+        for _, line in forward(piece, start):
+            if wanted and type_of(line) not in wanted:
+                numbers.is_new(seq_of(line) or 0)
+                continue
+            record = _readable(line, whole)
+            if record is not None and numbers.is_new(record.seq):
+                yield record
+        start = None

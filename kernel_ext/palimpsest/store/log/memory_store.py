@@ -1,0 +1,234 @@
+"""Keep sessions in memory: for tests, and for a kernel that finds no writable directory.
+
+Promises what every store promises, and forgets everything when the process ends.
+"""
+
+import hashlib
+import threading
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, field
+from uuid import uuid4
+
+from palimpsest.store.interface import ABOUT_CHARS, Owner, Problem, SessionSummary, TakenOver
+from palimpsest.store.log.takeover import fork_of, forked_session, refusal, shifted
+from palimpsest.store.session_state.state import State, fold
+from palimpsest.transcript.errors import NotFound, SessionHeld
+from palimpsest.transcript.events import Record, SessionCreated, SessionDeleted
+from palimpsest.transcript.sessions import ForkedFrom, SessionInfo
+from palimpsest.transcript.values import BlobRef
+
+SEGMENT = "memory"
+
+
+@dataclass(slots=True)
+class MemoryLog:
+    """One session's records, and who may add to them."""
+
+    parent: ForkedFrom | None = None
+    records: list[Record] = field(default_factory=list)
+    epoch: int = 0
+    owner: Owner | None = None
+    hidden: bool = False
+
+
+class MemoryWriter:
+    """The right to append to one session in memory."""
+
+    def __init__(self, store: "MemoryStore", session_id: str, log: MemoryLog) -> None:
+        self.session_id = session_id
+        self.epoch = log.epoch
+        self._store = store
+        self._log = log
+
+    def append(self, records: Sequence[Record], *, sync: bool = False) -> None:  # noqa: ARG002
+        """Append records in order; memory has nothing to sync."""
+        with self._store.lock:
+            if self._log.epoch == self.epoch:
+                self._log.records.extend(records)
+                return
+            raise self._store.fork_refused(self.session_id, self._log, records)
+
+    def position(self) -> tuple[str, int]:
+        """Return the one segment and the number of records in it."""
+        return SEGMENT, len(self._log.records)
+
+    def locate(self, seq: int) -> tuple[str, int]:
+        """Return the index of the record with this number."""
+        older = sum(1 for record in self._log.records if record.seq < seq)
+        return SEGMENT, older
+
+    def close(self) -> None:
+        """Give the session back."""
+        if self._log.epoch == self.epoch:
+            self._log.owner = None
+
+
+class MemoryStore:
+    """Sessions and blobs in dictionaries."""
+
+    def __init__(self, project_id: str | None = None) -> None:
+        self.project_id = project_id or uuid4().hex
+        self.lock = threading.RLock()
+        self._logs: dict[str, MemoryLog] = {}
+        self._blobs: dict[str, bytes] = {}
+
+    def acquire(
+        self, session_id: str, owner: Owner, *, create: bool = False, steal: bool = False
+    ) -> MemoryWriter:
+        """Become the writer of a session."""
+        with self.lock:
+            if create and session_id not in self._logs:
+                self._logs[session_id] = MemoryLog()
+            log = self._log(session_id)
+            held = log.owner is not None and log.owner.kernel_id != owner.kernel_id
+            if held and not steal:
+                raise SessionHeld(
+                    f"Another kernel writes session {session_id!r}. It can be read and forked."
+                )
+            log.owner, log.epoch = owner, log.epoch + 1
+            return MemoryWriter(self, session_id, log)
+
+    def read(self, session_id: str, after: int = 0, only: Collection[str] = ()) -> Iterator[Record]:
+        """Yield the records after a sequence number, those of the fork's parent first."""
+        with self.lock:
+            records = self._records(session_id)
+        return iter(
+            [one for one in records if one.seq > after and (not only or one.event.type in only)]
+        )
+
+    def stream(self, session_id: str) -> Iterator[Record]:
+        """Yield the records newest first."""
+        with self.lock:
+            return reversed(self._records(session_id))
+
+    def load(self, session_id: str) -> State:
+        """Fold the whole session."""
+        return fold(self.read(session_id))
+
+    def open_live(self, session_id: str) -> State:
+        """Fold the whole session, since nothing is gained by less."""
+        return self.load(session_id)
+
+    def list(self) -> Sequence[SessionSummary]:
+        """List the sessions, newest first."""
+        with self.lock:
+            found = [
+                _summary(session_id, self.load(session_id))
+                for session_id, log in self._logs.items()
+                if not log.hidden
+            ]
+        listed = [summary for summary in found if summary is not None and not summary.deleted]
+        return sorted(listed, key=lambda summary: summary.updated, reverse=True)
+
+    def recent(self, count: int) -> tuple[Sequence[SessionSummary], int]:  # noqa: ARG002
+        """List all: nothing is gained by less."""
+        return self.list(), 0
+
+    def fork(self, parent_id: str, session: SessionInfo, *, seq: int | None = None) -> SessionInfo:
+        """Begin a session with everything of the parent up to ``seq``."""
+        with self.lock:
+            records = self._records(parent_id)
+            kept = [record for record in records if seq is None or record.seq <= seq]
+            last = kept[-1].seq if kept else 0
+            begun = forked_session(session, parent_id, last, SEGMENT, len(kept))
+            log = MemoryLog(parent=begun.forked_from)
+            created = SessionCreated(session=begun)
+            log.records.append(Record(seq=last + 1, ts=begun.time.created, event=created))
+            self._logs[session.id] = log
+            return begun
+
+    def fork_refused(self, session_id: str, log: MemoryLog, records: Sequence[Record]) -> TakenOver:
+        """Keep records that came too late in a fork, and say so."""
+        first = records[0].seq if records else 0
+        state = fold(record for record in self._records(session_id) if record.seq < first)
+        if state.session is None:
+            raise SessionHeld(f"Another kernel writes session {session_id!r} now.")
+        begun = self.fork(session_id, fork_of(state.session), seq=state.seq)
+        owner = log.owner or Owner(host="", pid=0, kernel_id=begun.id)
+        writer = self.acquire(begun.id, owner)
+        shift = state.seq + 2 - first
+        writer.append(shifted(records, shift, begun))
+        return TakenOver(refusal(session_id, begun), fork=begun, writer=writer, shift=shift)
+
+    def delete(self, session_id: str) -> None:
+        """Delete a session and its children; a parent that a fork needs is hidden."""
+        with self.lock:
+            log = self._log(session_id)
+            children = [child.id for child in self.list() if child.parent_id == session_id]
+            for child_id in children:
+                self.delete(child_id)
+            if self._needed(session_id):
+                last = log.records[-1] if log.records else None
+                seq, ts = (1, 0) if last is None else (last.seq + 1, last.ts)
+                if last is None or not isinstance(last.event, SessionDeleted):
+                    session = self.load(session_id).session
+                    deleted = SessionDeleted(session_id=session_id, session=session)
+                    log.records.append(Record(seq=seq, ts=ts, event=deleted))
+                log.hidden = True
+            else:
+                self._remove(session_id, log)
+
+    def _remove(self, session_id: str, log: MemoryLog) -> None:
+        del self._logs[session_id]
+        parent_id = None if log.parent is None else log.parent.session_id
+        parent = None if parent_id is None else self._logs.get(parent_id)
+        hidden = parent is not None and parent.hidden
+        if parent_id is not None and parent is not None and hidden and not self._needed(parent_id):
+            self._remove(parent_id, parent)
+
+    def problems(self, session_id: str) -> Sequence[Problem]:
+        """Return nothing: memory has no unreadable lines."""
+        self._log(session_id)
+        return ()
+
+    def put_blob(self, content: bytes, mime: str = "text/plain") -> BlobRef:
+        """Keep content under its hash."""
+        sha256 = hashlib.sha256(content).hexdigest()
+        self._blobs.setdefault(sha256, content)
+        return BlobRef(sha256=sha256, bytes=len(content), mime=mime)
+
+    def get_blob(self, sha256: str) -> bytes:
+        """Return the content of a blob."""
+        try:
+            return self._blobs[sha256]
+        except KeyError:
+            raise NotFound(f"There is no blob {sha256!r} in this store.") from None
+
+    def _log(self, session_id: str) -> MemoryLog:
+        try:
+            return self._logs[session_id]
+        except KeyError:
+            raise NotFound(f"There is no session {session_id!r} in this store.") from None
+
+    def _needed(self, session_id: str) -> bool:
+        parents = (log.parent for log in self._logs.values())
+        return any(parent is not None and parent.session_id == session_id for parent in parents)
+
+    def _records(self, session_id: str) -> tuple[Record, ...]:
+        log = self._log(session_id)
+        if log.parent is None:
+            return tuple(log.records)
+        parent = log.parent
+        inherited = (r for r in self._records(parent.session_id) if r.seq <= parent.seq)
+        return (*inherited, *log.records)
+
+
+def _summary(session_id: str, state: State) -> SessionSummary | None:
+    """Return the session's line in a list, or None when it never got a record of its own."""
+    session = state.session
+    if session is None:
+        return None
+    return SessionSummary(
+        id=session_id,
+        title=session.title,
+        notebook=session.notebook,
+        created=session.time.created,
+        updated=session.time.updated,
+        parent_id=session.parent_id,
+        forked_from=session.forked_from,
+        messages=state.older + len(state.slots()),
+        deleted=state.deleted,
+        archived=session.time.archived,
+        shared=session.shared,
+        about=session.about[:ABOUT_CHARS],
+    )

@@ -1,0 +1,246 @@
+"""Append records to one segment, and stop when another kernel took the session over.
+
+Each record is one line and one ``os.write`` on a file opened for appending, so a killed process
+leaves at most one unfinished line. A higher segment in the directory means that the session has a
+new writer: its header says up to which byte our segment counts. What we wrote after that byte,
+and what we still hold, goes on in a fork.
+"""
+
+import json
+import os
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from pydantic_core import PydanticSerializationError
+
+from palimpsest.store.disk.disk_errors import reason
+from palimpsest.store.disk.file_writing import write_fully
+from palimpsest.store.disk.regular_files import NOFOLLOW
+from palimpsest.store.format.record_lines import checked, load_line
+from palimpsest.store.format.request_shorthand import REFRESH, shortened
+from palimpsest.store.interface import TakenOver, WriteFailed
+from palimpsest.store.log.segment_start import HEADER_WAIT_SECONDS, POLL_SECONDS, settle
+from palimpsest.store.log.segments import SegmentRange, Segments, locate, segment_name
+from palimpsest.transcript.decisions import BESIDE
+from palimpsest.transcript.errors import NotFound, StorageFailed
+from palimpsest.transcript.events import Checkpoint, Record, StepRequested
+from palimpsest.transcript.whole_characters import whole
+
+Refuse = Callable[["JsonlWriter", int, Sequence[Record]], TakenOver]
+
+
+def encode(record: Record) -> bytes:
+    """Return a record as a line; what JSON cannot hold is written as text rather than lost."""
+    try:
+        return record.line().encode() + b"\n"
+    except (PydanticSerializationError, UnicodeEncodeError):
+        data = {"v": record.v, "seq": record.seq, "ts": record.ts}
+        data |= record.event.model_dump(exclude_none=True)
+        return json.dumps(_plain(data), separators=(",", ":")).encode() + b"\n"
+
+
+def _plain(value: Any) -> Any:
+    match value:
+        case dict():
+            return {str(key): _plain(inner) for key, inner in value.items()}
+        case list() | tuple() | set():
+            return [_plain(inner) for inner in value]
+        case str():
+            return whole(value)
+        case bool() | int() | float() | None:
+            return value
+        case _:
+            return repr(value)
+
+
+@dataclass(frozen=True, slots=True)
+class _Base:
+    """A request that was written in full."""
+
+    seq: int
+    request: dict[str, Any]
+    uses: int = 0
+
+
+class JsonlWriter:
+    """The right to append to one session's log."""
+
+    def __init__(
+        self,
+        session_id: str,
+        epoch: int,
+        path: Path,
+        segments: Segments,
+        *,
+        refuse: Refuse,
+        release: Callable[["JsonlWriter"], None],
+        lost: Callable[[], bool],
+        allowed: Callable[[], None],
+    ) -> None:
+        self.session_id = session_id
+        self.epoch = epoch
+        self.path = path
+        self.closed = False
+        self._segments = segments
+        self._next = path.parent / segment_name(epoch + 1)
+        self._refuse = refuse
+        self._release = release
+        self._lost = lost
+        self._allowed = allowed
+        """Raises UserError where the folder is of another layout by now."""
+        self._fd = os.open(path, os.O_WRONLY | os.O_APPEND | NOFOLLOW)
+        self._size = os.fstat(self._fd).st_size
+        self._torn = False
+        self._folder_synced = False
+        self._base: _Base | None = None
+        """The request that later ones of this segment may be like."""
+
+    def append(self, records: Sequence[Record], *, sync: bool = False) -> None:
+        """Append records in order; with ``sync`` they are on the disk afterwards."""
+        if self.closed:
+            raise StorageFailed(f"The log of session {self.session_id!r} was closed.")
+        self._allowed()
+        if self._next.exists() or self._lost():
+            raise self._stop(records)
+        self._check_place()
+        for index, record in enumerate(records):
+            line, base = self._short(record)
+            self._write(line, written=index)
+            self._base = base
+        if sync:
+            self._sync(written=len(records))
+        if self._next.exists() and self._cut() < os.fstat(self._fd).st_size:
+            raise self._stop(())
+
+    def position(self) -> tuple[str, int]:
+        """Return the current segment's name and its length in bytes."""
+        return self.path.name, self._size
+
+    def locate(self, seq: int) -> tuple[str, int]:
+        """Return segment and offset of the first record numbered ``seq`` or more."""
+        try:
+            found = locate(self._segments.pieces(self.session_id), seq)
+        except OSError as error:
+            raise StorageFailed(self._sentence(error)) from error
+        if found is None:
+            return self.position()
+        piece, offset = found
+        foreign = piece.session_id != self.session_id
+        return (f"{piece.session_id}/{piece.segment}" if foreign else piece.segment), offset
+
+    def close(self) -> None:
+        """Give the session back."""
+        if not self.closed:
+            self.closed = True
+            with suppress(OSError):
+                os.fsync(self._fd)
+            with suppress(OSError):  # a network disk may refuse even this
+                os.close(self._fd)
+            self._release(self)
+
+    def piece(self, end: int | None = None) -> SegmentRange:
+        """Return this writer's own segment, up to a byte."""
+        header = self._segments.header(self.path)
+        start = 0 if header is None else header.length
+        return SegmentRange(self.session_id, self.path.name, self.path, start, end)
+
+    def _short(self, record: Record) -> tuple[bytes, "_Base | None"]:
+        """Return a record's line, a request's short where it can be, and what the next may be like.
+
+        After a checkpoint one is written in full, since a reader may begin there.
+        """
+        base = self._base
+        if isinstance(record.event, Checkpoint):
+            return checked(encode(record)[:-1]) + b"\n", None
+        if not isinstance(record.event, StepRequested):
+            return encode(record), base
+        whole = load_line(encode(record)) or {}
+        request = whole.get("request", {})
+        if record.event.request.purpose in BESIDE:
+            return encode(record), base  # it stands beside the chain of requests, and is like none
+        if base is not None and base.uses < REFRESH:
+            short = shortened(request, base.request, base.seq)
+            if short is not None:
+                data = {**whole, "request": short}
+                line = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
+                return line.encode() + b"\n", replace(base, uses=base.uses + 1)
+        return encode(record), _Base(record.seq, request)
+
+    def _write(self, line: bytes, *, written: int) -> None:
+        # A space before the newline: what was torn can never look like a line in our own form.
+        content = (b" \n" if self._torn else b"") + line
+        try:
+            write_fully(self._fd, content)
+        except OSError as error:
+            with suppress(OSError):
+                size = os.fstat(self._fd).st_size
+                self._torn = self._torn or size != self._size
+                self._size = size
+            raise WriteFailed(self._sentence(error), written=written) from error
+        self._torn = False
+        self._size += len(content)
+
+    def _sync(self, *, written: int) -> None:
+        try:
+            getattr(os, "fdatasync", os.fsync)(self._fd)
+            if not self._folder_synced:
+                folder = os.open(self.path.parent, os.O_RDONLY)
+                try:
+                    os.fsync(folder)
+                finally:
+                    os.close(folder)
+                self._folder_synced = True
+        except OSError as error:
+            raise WriteFailed(self._sentence(error), written=written) from error
+
+    def _check_place(self) -> None:
+        """Raise WriteFailed when the file was taken away under us; find it when it is back."""
+        if os.fstat(self._fd).st_nlink > 0:
+            return
+        try:
+            fd = os.open(self.path, os.O_WRONLY | os.O_APPEND | NOFOLLOW)
+        except OSError as error:
+            raise WriteFailed(self._sentence(error), written=0) from error
+        if os.fstat(fd).st_size != self._size:
+            os.close(fd)
+            raise WriteFailed(
+                f"Another file lies where the log of session {self.session_id!r} was"
+                f" ({str(self.path)!r}); what happens now is kept in memory only.",
+                written=0,
+            )
+        os.close(self._fd)
+        self._fd = fd
+
+    def _cut(self) -> int:
+        """Return the byte up to which our segment counts; waits for the new writer to say it."""
+        until = time.monotonic() + HEADER_WAIT_SECONDS
+        while not self._next.exists():  # a lease was lost, and its new holder is about to begin
+            if time.monotonic() > until:
+                return self._size
+            time.sleep(POLL_SECONDS)
+        with suppress(NotFound):
+            settle(self._segments, self.path.parent)
+            pieces = self._segments.own(self.session_id)
+            end = {piece.segment: piece.end for piece in pieces}.get(self.path.name, 0)
+            if end is not None:
+                return end
+        return self._size
+
+    def _stop(self, records: Sequence[Record]) -> TakenOver:
+        """Let the session go, once what came too late is kept; until then this can be tried again."""
+        taken = self._refuse(self, self._cut(), records)
+        self.closed = True
+        with suppress(OSError):
+            os.close(self._fd)
+        self._release(self)
+        return taken
+
+    def _sentence(self, error: OSError) -> str:
+        return (
+            f"{reason(error)}: {str(self.path.parent)!r} cannot be written. Everything is kept in memory"
+            " and will be written as soon as it can."
+        )

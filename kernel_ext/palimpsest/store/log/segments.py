@@ -1,0 +1,477 @@
+"""Read the segments that make up a session's log.
+
+A segment is written by one writer and begins with a header that names the segment before it and
+the byte at which it cuts that one: what an old writer appended after the cut is not part of the
+session. A fork's log begins where its first record says, in its parent's segments. Reading never
+changes a file.
+"""
+
+import json
+import re
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from palimpsest.store.disk.regular_files import is_regular, opened
+from palimpsest.store.format.record_lines import HEAD, checked, is_intact, load_line, seq_of
+from palimpsest.store.format.request_shorthand import Longhand
+from palimpsest.store.project_folder.layout import Layout
+from palimpsest.transcript.errors import NotFound
+from palimpsest.transcript.sessions import ForkedFrom
+
+SEGMENT_NAME = re.compile(r"log-(\d+)\.jsonl")
+CHUNK = 1 << 20
+"""Bytes read at once; more is slower, since it no longer fits the processor's cache."""
+
+HEAD_BYTES = 512
+"""A header is shorter, and says which kernel wrote it."""
+
+NARROW = 64 << 10
+"""Below this many bytes a linear scan is faster than another bisection."""
+
+PROBES = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """The first line of a segment."""
+
+    session_id: str
+    epoch: int
+    previous: str | None
+    cut: int | None
+    length: int
+    """Bytes of the header line, its newline included."""
+    damaged: bool = False
+    """It could not be read, and the names of the files say what it must have said."""
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentRange:
+    """A stretch of one segment that belongs to a session."""
+
+    session_id: str
+    segment: str
+    path: Path
+    start: int
+    end: int | None
+    """None: the newest segment, which may still grow."""
+
+    def size(self) -> int:
+        """Return where the piece ends now; its start when the file is gone."""
+        if self.end is not None:
+            return self.end
+        try:
+            return self.path.lstat().st_size
+        except FileNotFoundError:
+            return self.start
+
+
+def segment_name(epoch: int) -> str:
+    """Return the file name of an epoch's segment."""
+    return f"log-{epoch}.jsonl"
+
+
+def epochs(directory: Path) -> list[int]:
+    """Return the epochs of a session, highest first; raises NotFound without a directory."""
+    try:
+        found = (SEGMENT_NAME.fullmatch(path.name) for path in directory.iterdir())
+        return sorted((int(match[1]) for match in found if match), reverse=True)
+    except FileNotFoundError:
+        raise NotFound(f"There is no session {directory.name!r} in this project.") from None
+
+
+def header_line(
+    session_id: str, epoch: int, previous: str | None, cut: int | None, writer: dict[str, Any]
+) -> bytes:
+    """Return the first line of a new segment."""
+    header = {
+        "v": 1,
+        "type": "segment",
+        "session_id": session_id,
+        "epoch": epoch,
+        "previous": previous,
+        "cut": cut,
+        "writer": writer,
+    }
+    return checked(json.dumps(header, separators=(",", ":")).encode()) + b"\n"
+
+
+class Segments:
+    """Find and read the pieces of sessions; headers and fork points are remembered."""
+
+    def __init__(self, layout: Layout) -> None:
+        self._layout = layout
+        self._headers: dict[str, dict[Path, Header]] = {}
+        """By the name of the session's folder."""
+        self._forks: dict[str, ForkedFrom | None] = {}
+        self._first: dict[str, bytes] = {}
+        """How each session's first segment begins: an import may give the id of a deleted one again."""
+
+    def header(self, path: Path) -> Header | None:
+        """Return a segment's header; None while it is not wholly written."""
+        headers = self._headers.setdefault(path.parent.name, {})
+        if path in headers:
+            return headers[path]
+        try:
+            line = read_line(path, 0, path.lstat().st_size)
+        except FileNotFoundError:
+            return None
+        if line is None:
+            return None
+        data = load_line(line)
+        if data is None or data.get("type") != "segment" or not is_intact(line):
+            return _guessed(path, 0 if data is not None and "seq" in data else len(line) + 1)
+        with suppress(KeyError, TypeError, ValueError, OverflowError):
+            previous, cut = data.get("previous"), data.get("cut")
+            header = Header(
+                session_id=str(data["session_id"]),
+                epoch=int(data["epoch"]),
+                previous=None if previous is None else str(previous),
+                cut=None if cut is None else int(cut),
+                length=len(line) + 1,
+            )
+            header = _checked_cut(path, header)
+            headers[path] = header
+            return header
+        return _guessed(path, len(line) + 1)
+
+    def forget(self, session_id: str) -> None:
+        """Forget what is remembered of a session that was deleted."""
+        self._headers.pop(session_id, None)
+        self._forks.pop(session_id, None)
+
+    def _recognise(self, session_id: str, directory: Path) -> None:
+        """Forget what is remembered of a session whose folder is another one by now."""
+        with suppress(OSError), opened(directory / segment_name(1)) as file:
+            first = file.read(HEAD_BYTES).partition(b"\n")[0]
+            if self._first.get(session_id) != first:
+                self.forget(session_id)
+                self._first[session_id] = first
+
+    def own(self, session_id: str, *, below: int | None = None) -> list[SegmentRange]:
+        """Return the pieces in the session's own directory, oldest first.
+
+        ``below`` leaves away the segments from an epoch on.
+        """
+        directory = self._layout.session(session_id)
+        self._recognise(session_id, directory)
+        for epoch in epochs(directory):
+            name = segment_name(epoch)
+            if below is not None and epoch >= below:
+                continue
+            if self.header(directory / name) is not None:
+                return self._back(session_id, name, None)
+        return []
+
+    def pieces(self, session_id: str) -> list[SegmentRange]:
+        """Return all pieces of a session, its fork parents' first."""
+        own = self.own(session_id)
+        place = self.forked_from(session_id, own)
+        if place is None:
+            return own
+        return [*self.until(place, seen={session_id}), *own]
+
+    def forked_from(self, session_id: str, own: Sequence[SegmentRange]) -> ForkedFrom | None:
+        """Return where a session leaves its parent, as its first record says."""
+        if session_id not in self._forks:
+            if not own:
+                return None
+            line = read_line(own[0].path, own[0].start, own[0].size())
+            if line is None:
+                return None
+            self._forks[session_id] = _fork_place(line)
+        return self._forks[session_id]
+
+    def until(self, place: ForkedFrom, seen: Collection[str] = ()) -> list[SegmentRange]:
+        """Return what a fork that begins at a place has of its parents, oldest first.
+
+        ``seen`` are sessions that are not gone through again.
+        """
+        if place.session_id in seen:
+            return []
+        seen = {*seen, place.session_id}
+        holder, _, name = place.segment.rpartition("/")
+        parent_id = holder or place.session_id
+        with suppress(NotFound):
+            path = self._layout.session(parent_id) / name
+            parents = self._back(parent_id, name, noted_place(path, place.offset, place.seq + 1))
+            above = self.forked_from(parent_id, parents)
+            return parents if above is None else [*self.until(above, seen), *parents]
+        return []
+
+    def _back(self, session_id: str, name: str, end: int | None) -> list[SegmentRange]:
+        """Return the pieces up to a segment, following the headers backwards."""
+        directory = self._layout.session(session_id)
+        found: list[SegmentRange] = []
+        current: str | None = name
+        while current is not None and SEGMENT_NAME.fullmatch(current):
+            header = self.header(directory / current)
+            if header is None or any(piece.segment == current for piece in found):
+                break
+            start = header.length
+            stop = None if end is None else max(end, start)
+            found.append(SegmentRange(session_id, current, directory / current, start, stop))
+            current, end = header.previous, header.cut
+        return found[::-1]
+
+
+def locate(pieces: Sequence[SegmentRange], seq: int) -> tuple[SegmentRange, int] | None:
+    """Return the piece and offset of the first record numbered ``seq`` or more."""
+    best: tuple[SegmentRange, int] | None = None
+    for piece in reversed(pieces):
+        offset = bisect(piece, seq)
+        if offset is not None:
+            best = piece, offset
+        first = next(_numbered(piece, piece.start, None), None)
+        if first is not None and first[1] <= seq:
+            break
+    return best
+
+
+def longhand(piece: SegmentRange) -> Longhand:
+    """Return what gives the whole of the requests that are written short in a piece."""
+    segment = SegmentRange(piece.session_id, piece.segment, piece.path, piece.start, None)
+
+    def find(seq: int) -> dict[str, Any] | None:
+        offset = bisect(segment, seq)
+        line = None if offset is None else read_line(piece.path, offset, segment.size())
+        data = None if line is None else load_line(line)
+        return data if data is not None and data.get("seq") == seq else None
+
+    return Longhand(find)
+
+
+def _fork_place(line: bytes) -> ForkedFrom | None:
+    data = load_line(line)
+    session = None if data is None else data.get("session")
+    place = session.get("forked_from") if isinstance(session, dict) else None
+    try:
+        return None if place is None else ForkedFrom.model_validate(place)
+    except ValueError:
+        return None
+
+
+def _guessed(path: Path, length: int) -> Header | None:
+    """Return what the header of a segment must have said, when the line is damaged.
+
+    It cut the segment before it where the numbers of its own records begin.
+    """
+    match = SEGMENT_NAME.fullmatch(path.name)
+    if match is None:
+        return None
+    epoch = int(match[1])
+    below = (path.parent / segment_name(one) for one in epochs(path.parent) if one < epoch)
+    previous = next((one for one in below if is_regular(one)), None)
+    cut = (
+        None
+        if previous is None
+        else _cut_of(previous, SegmentRange("", path.name, path, length, None))
+    )
+    name = None if previous is None else previous.name
+    return Header(path.parent.name, epoch, name, cut, length, damaged=True)
+
+
+def _cut_of(previous: Path, own: SegmentRange) -> int:
+    """Return the byte at which a segment's numbers reach those of the one that follows it."""
+    first = next(_numbered(own, own.start, None), None)
+    whole = SegmentRange("", previous.name, previous, 0, None)
+    found = None if first is None else bisect(whole, first[1])
+    return whole.size() if found is None else found
+
+
+def _checked_cut(path: Path, header: Header) -> Header:
+    """Return a header whose cut is right, also where bytes came or went in the segment before."""
+    if header.cut is None or header.previous is None:
+        return header
+    first = _number_at(path, header.length)
+    if first is None or SEGMENT_NAME.fullmatch(header.previous) is None:
+        return header
+    return replace(header, cut=noted_place(path.parent / header.previous, header.cut, first))
+
+
+def noted_place(path: Path, offset: int, seq: int) -> int:
+    """Return the byte from which a segment's records are numbered ``seq`` or more.
+
+    It is the one that was noted; where that is no beginning of such a line any more, since bytes before it
+    came or went, it is looked for.
+    """
+    size = SegmentRange("", path.name, path, 0, None).size()
+    if not size or (offset == size and _begins_line(path, offset)):
+        return offset
+    if offset < size and _begins_line(path, offset):
+        number = _number_at(path, offset)
+        if number is None or number >= seq:
+            return offset
+    found = bisect(SegmentRange("", path.name, path, 0, None), seq)
+    return size if found is None else found
+
+
+def _begins_line(path: Path, offset: int) -> bool:
+    try:
+        with opened(path) as file:
+            file.seek(max(0, offset - 1))
+            return offset == 0 or file.read(1) == b"\n"
+    except OSError:
+        return True  # it is gone, and nothing better can be known
+
+
+def _number_at(path: Path, offset: int) -> int | None:
+    """Return the number of the record that begins at a byte, where its line is in our own form."""
+    try:
+        with opened(path) as file:
+            file.seek(offset)
+            found = HEAD.match(file.read(HEAD_BYTES))
+    except OSError:
+        return None
+    return None if found is None else int(found[1])
+
+
+def read_line(path: Path, start: int, end: int) -> bytes | None:
+    """Return the line that begins at ``start``, without its newline; None while unfinished."""
+    found = bytearray()
+    with opened(path) as file:
+        file.seek(start)
+        while start + len(found) < end:
+            block = file.read(min(NARROW, end - start - len(found)))
+            if not block:
+                return None
+            stop = block.find(b"\n")
+            if stop >= 0:
+                return bytes(found + block[:stop])
+            found += block
+    return None
+
+
+def blocks(piece: SegmentRange, start: int | None = None) -> Iterator[list[bytes]]:
+    """Yield the finished lines in large lists, oldest first; the fast way to read everything.
+
+    Empty lines are among them, so that offsets can be counted.
+    """
+    position = piece.start if start is None else start
+    end = piece.size()
+    rest: list[bytes] = []
+    """The line that is not finished yet: joined once, since it may be of 100 MB."""
+    try:
+        file = opened(piece.path)
+    except FileNotFoundError:
+        return
+    with file:
+        file.seek(position)
+        while position < end:
+            chunk = file.read(min(CHUNK, end - position))
+            if not chunk:
+                break
+            position += len(chunk)
+            lines = chunk.split(b"\n")
+            if len(lines) > 1 and rest:
+                lines[0] = b"".join([*rest, lines[0]])
+                rest = []
+            rest.append(lines.pop())
+            yield lines
+
+
+def forward(piece: SegmentRange, start: int | None = None) -> Iterator[tuple[int, bytes]]:
+    """Yield offset and content of the finished lines, oldest first."""
+    offset = piece.start if start is None else start
+    for lines in blocks(piece, start):
+        for line in lines:
+            if line:
+                yield offset, line
+            offset += len(line) + 1
+
+
+def unfinished(piece: SegmentRange) -> int | None:
+    """Return the offset of a last line without a newline, or None."""
+    end = piece.size()
+    position, kept = end, 0
+    if not piece.path.exists():
+        return None
+    with opened(piece.path) as file:
+        while position > piece.start:
+            size = min(NARROW, position - piece.start)
+            position -= size
+            file.seek(position)
+            newline = file.read(size).rfind(b"\n")
+            if newline >= 0:
+                kept = position + newline + 1
+                return None if kept == end else kept
+    return None if end <= piece.start else piece.start
+
+
+def backward(piece: SegmentRange) -> Iterator[tuple[int, bytes]]:
+    """Yield offset and content of the finished lines, newest first, reading no more than asked."""
+    try:
+        file = opened(piece.path)
+    except FileNotFoundError:
+        return
+    with file:
+        position, block = piece.size(), NARROW
+        carry: list[bytes] = []
+        """The ends of the line whose beginning was not read yet, last one first."""
+        while position > piece.start:
+            size = min(block, position - piece.start)
+            position, block = position - size, min(block * 2, CHUNK)
+            file.seek(position)
+            data = file.read(size)
+            if b"\n" not in data and position > piece.start:
+                carry.append(data)
+                continue
+            *lines, _unfinished = b"".join([data, *reversed(carry)]).split(b"\n")
+            offset = position
+            if position > piece.start:
+                # The first line may lack its beginning: it comes with the next block.
+                carry = [lines.pop(0) + b"\n"]
+                offset += len(carry[0])
+            yield from reversed([entry for entry in _placed(offset, lines) if entry[1]])
+
+
+def _placed(offset: int, lines: Sequence[bytes]) -> Iterator[tuple[int, bytes]]:
+    for line in lines:
+        yield offset, line
+        offset += len(line) + 1
+
+
+def bisect(piece: SegmentRange, seq: int) -> int | None:
+    """Return the offset of the first record numbered ``seq`` or more, or None.
+
+    One number that is wrong leads nowhere else: what is looked at is the middle one of three.
+    """
+    low, high = piece.start, piece.size()
+    while high - low > NARROW:
+        middle = (low + high) // 2
+        probes = list(islice(_numbered(piece, middle, high), PROBES))
+        if not probes or sorted(number for _, number in probes)[len(probes) // 2] >= seq:
+            high = middle
+        else:
+            low = probes[0][0]
+    found: int | None = None
+    for offset, number in _numbered(piece, low, None):
+        if number < seq:
+            found = None
+        elif found is not None:
+            return found
+        else:
+            found = offset
+    return found
+
+
+def _numbered(piece: SegmentRange, start: int, end: int | None) -> Iterator[tuple[int, int]]:
+    """Yield offset and number of the records that begin at or after a byte."""
+    position, stop = start, piece.size()
+    if start > piece.start:
+        line = read_line(piece.path, start - 1, stop)
+        if line is None:
+            return
+        position = start - 1 + len(line) + 1
+    while position < (stop if end is None else end):
+        line = read_line(piece.path, position, stop)
+        if line is None:
+            return
+        seq = seq_of(line)
+        if seq is not None:
+            yield position, seq
+        position += len(line) + 1

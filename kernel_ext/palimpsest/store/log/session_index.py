@@ -1,0 +1,320 @@
+"""Keep the session list at hand, derived from the logs and rebuilt whenever in doubt.
+
+An entry is good while the newest segment of its session has the name, size and time that it had
+when the entry was made; otherwise the head and the tail of the log are read again. Where much is to
+be read, the newest sessions come first, and what was read is kept pass by pass: a kernel that is
+killed half-way leaves the next one the rest.
+"""
+
+import json
+import os
+import threading
+import time
+import zlib
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import TypeAdapter
+
+from palimpsest.store.disk.file_writing import write_atomically
+from palimpsest.store.disk.regular_files import read_small
+from palimpsest.store.format.record_lines import INFO, OTHER, head_of, is_intact, load_line
+from palimpsest.store.interface import ABOUT_CHARS, SessionSummary
+from palimpsest.store.log.segments import (
+    SEGMENT_NAME,
+    SegmentRange,
+    Segments,
+    backward,
+    forward,
+    segment_name,
+)
+from palimpsest.store.project_folder.layout import SAFE_NAME, Layout
+from palimpsest.transcript.errors import NotFound
+from palimpsest.transcript.sessions import SessionInfo
+
+INDEX_VERSION = 4
+TAIL_BYTES = 4 << 20
+"""As far back as a session's newest record of itself is looked for; beyond, its first one serves."""
+
+PASS_SECONDS = 1.0
+"""How often what was read so far is written, while many sessions are read."""
+
+LARGEST_BYTES = 256 << 20
+"""A larger list than one of half a million sessions is none of ours, and is made again."""
+
+LAST_MS = 253_402_300_799_000
+"""The end of the year 9999: no later time can be shown."""
+
+Stamp = tuple[str, int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class IndexEntry:
+    """What is known of a session, and what its folder looked like then."""
+
+    stamp: Stamp
+    summary: SessionSummary | None
+
+
+_ENTRIES: TypeAdapter[dict[str, IndexEntry]] = TypeAdapter(dict[str, IndexEntry])
+_MARK = b',"sessions":'
+
+
+class Index:
+    """The session list of one folder."""
+
+    def __init__(self, layout: Layout, segments: Segments) -> None:
+        self._layout = layout
+        self._segments = segments
+        self._entries: dict[str, IndexEntry] = {}
+        self._changed = False
+        self._file: tuple[int, int, int] | None = None
+        """What told the file apart when it was last read or written."""
+        self._building = threading.Lock()
+        self._filing = threading.Lock()
+
+    def summaries(self) -> dict[str, SessionSummary]:
+        """Return the line of every session, deleted ones that a fork needs included."""
+        with self._building:
+            self._load()
+            stamps = self._stamps()
+            self._fill(stamps)
+            self._drop(stamps)
+            self._save()
+            return self._told(stamps)
+
+    def recent(self, count: int) -> tuple[dict[str, SessionSummary], int]:
+        """Return the lines that are known and those of the newest sessions, and how many are missing.
+
+        Does not wait for who reads the rest.
+        """
+        self._load()
+        stamps = self._stamps()
+        self._fill(stamps[:count])
+        if not self._building.locked():
+            self._save()
+        return self._told(stamps), sum(1 for one in stamps if not self._is_known(*one))
+
+    def _fill(self, stamps: Sequence[tuple[str, Stamp]]) -> None:
+        """Read what is not known yet, and keep it from time to time."""
+        kept = time.monotonic()
+        for session_id, stamp in stamps:
+            if self._is_known(session_id, stamp):
+                continue
+            with suppress(NotFound, OSError):  # it was deleted while we looked
+                self._entries[session_id] = IndexEntry(stamp, self._summarise(session_id))
+                self._changed = True
+            if time.monotonic() - kept > PASS_SECONDS:
+                self._save()
+                kept = time.monotonic()
+
+    def _is_known(self, session_id: str, stamp: Stamp) -> bool:
+        entry = self._entries.get(session_id)
+        return entry is not None and entry.stamp == stamp
+
+    def _told(self, stamps: Sequence[tuple[str, Stamp]]) -> dict[str, SessionSummary]:
+        found = ((name, self._entries.get(name), stamp) for name, stamp in stamps)
+        return {
+            name: entry.summary
+            for name, entry, stamp in found
+            if entry is not None and entry.stamp == stamp and entry.summary is not None
+        }
+
+    def _drop(self, stamps: Sequence[tuple[str, Stamp]]) -> None:
+        """Forget sessions that are gone."""
+        there = {name for name, _ in stamps}
+        for name in self._entries.keys() - there:
+            del self._entries[name]
+            self._changed = True
+
+    # The file
+
+    def _load(self) -> None:
+        """Take in what another kernel wrote; nothing of a file that is damaged, which is made again."""
+        with self._filing:
+            now = self._stat()
+            if now is not None and now == self._file:
+                return
+            self._file = now
+            try:
+                found = _entries(read_small(self._layout.index, LARGEST_BYTES))
+            except (OSError, ValueError, RecursionError):
+                self._changed = True
+                return
+            for name, entry in found.items():
+                if entry.summary is None or _is_possible(name, entry.summary):
+                    self._entries.setdefault(name, entry)
+
+    def _save(self) -> None:
+        with self._filing:
+            if not self._changed:
+                return
+            self._changed = False
+            entries = dict(self._entries)  # which others go on filling
+            sessions = {
+                name: {"stamp": entry.stamp, "summary": _fields(entry.summary)}
+                for name, entry in entries.items()
+            }
+            rest = _MARK + json.dumps(sessions).encode() + b"}"
+            head = json.dumps({"version": INDEX_VERSION, "check": zlib.crc32(rest)}).encode()
+            with suppress(OSError):
+                write_atomically(self._layout.index, head[:-1] + rest)
+                self._file = self._stat()
+
+    def _stat(self) -> tuple[int, int, int] | None:
+        try:
+            stat = self._layout.index.lstat()
+        except OSError:
+            return None
+        return stat.st_ino, stat.st_size, stat.st_mtime_ns
+
+    # The logs
+
+    def _stamps(self) -> list[tuple[str, Stamp]]:
+        """Return the sessions with what tells whether they are as they were, newest first."""
+        # Not with Path: a thousand of them take longer than all the rest.
+        found: list[tuple[str, Stamp]] = []
+        with suppress(OSError), os.scandir(self._layout.sessions) as directories:
+            for directory in directories:
+                if SAFE_NAME.fullmatch(directory.name) and not directory.is_symlink():
+                    with suppress(OSError, ValueError):
+                        found.append((directory.name, _stamp(directory.path)))
+        return sorted(found, key=_time, reverse=True)
+
+    def _summarise(self, session_id: str) -> SessionSummary | None:
+        own = self._segments.own(session_id)
+        tail = _Tail()
+        left = tail.read(own, TAIL_BYTES)
+        session, deleted = tail.session or _first_session(own), tail.deleted
+        if session is None:
+            return None
+        if session.forked_from is not None and not tail.done:
+            tail.read(self._segments.until(session.forked_from, {session_id}), left)
+        return SessionSummary(
+            id=session_id,
+            title=session.title,
+            notebook=session.notebook,
+            created=_moment(session.time.created),
+            updated=_moment(session.time.updated),
+            parent_id=session.parent_id,
+            forked_from=session.forked_from,
+            messages=tail.messages + len(tail.seen),
+            deleted=deleted,
+            archived=None if session.time.archived is None else _moment(session.time.archived),
+            shared=session.shared,
+            about=session.about[:ABOUT_CHARS],
+        )
+
+
+def _entries(content: bytes) -> dict[str, IndexEntry]:
+    """Read the file; raises ValueError when it is not as it was written."""
+    head, mark, sessions = content.partition(_MARK)
+    if json.loads(head + b"}") != {"version": INDEX_VERSION, "check": zlib.crc32(mark + sessions)}:
+        raise ValueError("It is not as it was written.")
+    return _ENTRIES.validate_json(sessions[:-1])
+
+
+def _moment(milliseconds: int) -> int:
+    """Return a time that can be shown, whatever the log says."""
+    return min(max(milliseconds, 0), LAST_MS)
+
+
+def _is_possible(name: str, summary: SessionSummary) -> bool:
+    moments = (summary.created, summary.updated, summary.archived or 0)
+    return summary.id == name and all(one == _moment(one) for one in moments)
+
+
+def _fields(summary: SessionSummary | None) -> dict[str, Any] | None:
+    if summary is None:
+        return None
+    place = summary.forked_from
+    fields = {name: getattr(summary, name) for name in summary.__slots__}
+    return fields | {"forked_from": None if place is None else place.model_dump(mode="json")}
+
+
+def _time(one: tuple[str, Stamp]) -> tuple[int, str]:
+    return one[1][2], one[0]
+
+
+class _Tail:
+    """What the newest records say of a session, read backwards to its last checkpoint."""
+
+    def __init__(self) -> None:
+        self.session: SessionInfo | None = None
+        self.deleted = False
+        self.messages = 0
+        self.seen: set[bytes] = set()
+        self.done = False
+        self._removed: set[bytes] = set()
+        self._written: set[bytes] = set()
+        """Messages that were removed, and those of them that were written after the checkpoint."""
+
+    def read(self, pieces: Sequence[SegmentRange], budget: int) -> int:
+        """Take in lines from the newest back, as far as need and budget go; return what is left of it."""
+        for piece in reversed(pieces):
+            if self.done or budget < 0:
+                break
+            for _, line in backward(piece):
+                budget -= len(line)
+                if self.take(line) or budget < 0:
+                    break
+        return budget
+
+    def take(self, line: bytes) -> bool:
+        """Take in one line; True when nothing older matters."""
+        head = head_of(line)
+        kind = b"" if head is None else head[OTHER]
+        if head is not None and head.lastindex == INFO:
+            (self._written if head[INFO] in self._removed else self.seen).add(head[INFO])
+        elif kind == b"message.removed":
+            gone = str((load_line(line) or {}).get("message_id")).encode()
+            self._removed |= {gone} - self.seen
+        elif kind == b"session.deleted":
+            self.deleted = True
+        elif kind in {b"session.updated", b"session.created"} and self.session is None:
+            self.session = _session((load_line(line) or {}).get("session"))
+        elif kind == b"session.checkpoint" and is_intact(line):
+            self._checkpoint(line)
+        return self.done
+
+    def _checkpoint(self, line: bytes) -> None:
+        state = (load_line(line) or {}).get("state")
+        if isinstance(state, dict):
+            self.session = self.session or _session(state.get("session"))
+            self.deleted = self.deleted or state.get("deleted") is True
+            self.messages = int(state.get("messages") or 0)
+            window = state.get("window") or {}
+            known = {str(name).encode() for name in window.get("ids") or ()}
+            self.seen -= known
+            self.messages -= len(self._removed & known | self._removed - self._written)
+            self.done = True
+
+
+def _stamp(directory: str) -> Stamp:
+    """Return what tells whether a session's newest segment is as it was; ValueError without one."""
+    with os.scandir(directory) as files:
+        regular = (one for one in files if one.is_file(follow_symlinks=False))
+        matched = ((SEGMENT_NAME.fullmatch(one.name), one) for one in regular)
+        epoch, newest = max(((int(match[1]), one) for match, one in matched if match), key=_first)
+    stat = newest.stat()
+    return segment_name(epoch), stat.st_size, stat.st_mtime_ns
+
+
+def _first(pair: tuple[int, Any]) -> int:
+    return pair[0]
+
+
+def _first_session(own: list[SegmentRange]) -> SessionInfo | None:
+    for piece in own[:1]:
+        for _, line in forward(piece):
+            return _session((load_line(line) or {}).get("session"))
+    return None
+
+
+def _session(data: Any) -> SessionInfo | None:
+    try:
+        return None if data is None else SessionInfo.model_validate(data)
+    except ValueError:
+        return None

@@ -1,0 +1,154 @@
+"""Open the live window of a session: its last checkpoint and what follows.
+
+Reads the log backwards to the last checkpoint, so that opening costs what the window is long,
+not what the session is. Messages before the window stay in the log; an old message that changed
+lately is told from a new one by its time, and where clocks leave a doubt by looking for it.
+"""
+
+import gc
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+
+from pydantic import ValidationError
+
+from palimpsest.store.format.record_lines import INFO, OTHER, head_of, is_intact, load_line, seq_of
+from palimpsest.store.log.segments import SegmentRange, backward, blocks, noted_place
+from palimpsest.store.session_state.live_window import is_too_short
+from palimpsest.store.session_state.state import State
+from palimpsest.store.session_state.state_values import Summary
+from palimpsest.transcript.events import Checkpoint
+
+Place = tuple[int, int]
+"""Index of a piece and a byte offset in it."""
+
+_PAUSE = threading.Lock()
+_paused_by = 0
+
+
+@contextmanager
+def _collector_paused() -> Iterator[None]:
+    """Pause the garbage collector unless somebody switched it off; several threads may do so at once.
+
+    Folding makes hundreds of thousands of objects that all stay alive; looking through them again
+    and again for garbage took a fifth of the time (tests/bench/bench_store.py).
+    """
+    global _paused_by
+    with _PAUSE:
+        paused = gc.isenabled() or _paused_by > 0
+        if paused:
+            _paused_by += 1
+            gc.disable()
+    try:
+        yield
+    finally:
+        if paused:
+            with _PAUSE:
+                _paused_by -= 1
+                if _paused_by == 0:
+                    gc.enable()
+
+
+@_collector_paused()
+def live_state(pieces: Sequence[SegmentRange]) -> State:
+    """Fold the last checkpoint's window and what follows; everything when there is none."""
+    later: list[bytes] = []
+    for index in range(len(pieces) - 1, -1, -1):
+        for offset, line in backward(pieces[index]):
+            head = head_of(line)
+            if head is not None and head[OTHER] == b"session.checkpoint" and is_intact(line):
+                state = _open(pieces, (index, offset), line, later[::-1])
+                if state is not None:
+                    return whole_state(pieces) if is_too_short(state) else state
+            later.append(line)
+    return _folded(reversed(later))
+
+
+@_collector_paused()
+def whole_state(pieces: Sequence[SegmentRange]) -> State:
+    """Fold everything, from the first record on."""
+    state = State()
+    for piece in pieces:
+        for lines in blocks(piece):
+            state.apply_lines(lines)
+    return state
+
+
+def _folded(lines: Iterable[bytes]) -> State:
+    state = State()
+    for line in lines:
+        state.apply_line(line)
+    return state
+
+
+def _open(
+    pieces: Sequence[SegmentRange], place: Place, line: bytes, later: Sequence[bytes]
+) -> State | None:
+    """Build the state at a checkpoint and apply what follows; None when it cannot be used."""
+    try:
+        data = load_line(line) or {}
+        checkpoint = Checkpoint.model_validate({**data, "type": "session.checkpoint"})
+        summary = Summary.model_validate(checkpoint.state)
+    except ValidationError:
+        return None
+    begin = _begin(pieces, checkpoint, pieces[place[0]].session_id)
+    if begin is None:
+        return None
+    state = State()
+    state.restore(summary)
+    state.seq = max(summary.seq, seq_of(line) or 0)
+    _read_window(state, pieces, begin, place, checkpoint.window_seq)
+    window = summary.window
+    inside = {slot.id for slot in state.slots()}
+    if window is not None:
+        known = {*window.ids, *(message.id for message in window.kept)}
+        state.drop(inside - known)
+        inside = known
+    for entry in later:
+        state.apply_line(entry)
+    if window is not None:
+        new = [slot.id for slot in state.slots() if slot.id not in inside]
+        state.drop(_older(state, new, pieces, begin))
+    return state
+
+
+def _begin(pieces: Sequence[SegmentRange], checkpoint: Checkpoint, session_id: str) -> Place | None:
+    holder, _, segment = checkpoint.window_segment.rpartition("/")
+    wanted = (holder or session_id, segment)
+    for index, piece in enumerate(pieces):
+        if (piece.session_id, piece.segment) == wanted:
+            noted = noted_place(piece.path, checkpoint.window_offset, checkpoint.window_seq)
+            return index, max(noted, piece.start)
+    return None
+
+
+def _read_window(
+    state: State, pieces: Sequence[SegmentRange], begin: Place, end: Place, window_seq: int
+) -> None:
+    for index in range(begin[0], end[0] + 1):
+        piece = pieces[index]
+        if index == end[0]:
+            piece = replace(piece, end=end[1])
+        for lines in blocks(piece, begin[1] if index == begin[0] else None):
+            for line in lines:
+                head = head_of(line)
+                if head is not None and int(head[1]) >= window_seq:
+                    state.apply_window_line(line, head)
+
+
+def _older(
+    state: State, message_ids: Iterable[str], pieces: Sequence[SegmentRange], begin: Place
+) -> set[str]:
+    """Return which of the messages appeared before the window; looks only when times leave a doubt."""
+    newest = state.older_created or 0
+    read = (state.message(name) for name in message_ids)
+    doubtful = {m.id for m in read if m is not None and m.info.time.created <= newest}
+    found: set[str] = set()
+    for index, piece in enumerate(pieces[: begin[0] + 1]):
+        stretch = replace(piece, end=begin[1]) if index == begin[0] else piece
+        for lines in blocks(stretch) if doubtful else ():
+            heads = (head_of(line) for line in lines)
+            known = {head[INFO].decode() for head in heads if head and head.lastindex == INFO}
+            found |= doubtful & known
+    return found

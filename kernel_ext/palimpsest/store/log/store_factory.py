@@ -1,0 +1,37 @@
+"""Open the store of a project, or a store in memory with one sentence that says why."""
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from palimpsest.store.interface import Store
+from palimpsest.store.log.jsonl_store import JsonlStore
+from palimpsest.store.log.memory_store import MemoryStore
+from palimpsest.store.project_folder.layout import (
+    ForeignFolder,
+    LayoutNotReady,
+    find_project,
+    prepare,
+)
+from palimpsest.store.project_folder.migrations import STEPS, LayoutStep
+
+__all__ = ["find_project", "open_store"]
+
+IN_MEMORY = "this kernel keeps its sessions in memory only, and they end with it."
+
+
+def open_store(
+    project: Path, steps: Sequence[LayoutStep] | None = None
+) -> tuple[Store, str | None]:
+    """Open the project's store; the sentence is for a person when it had to be in memory.
+
+    A folder of an older layout is brought to the newest one, which the store's layout says in its
+    ``notice``. Raises LayoutTooNew when a newer version wrote the folder.
+    """
+    try:
+        return JsonlStore(prepare(project, STEPS if steps is None else steps)), None
+    except (ForeignFolder, LayoutNotReady) as problem:
+        return MemoryStore(), f"{problem}; {IN_MEMORY}"
+    except OSError as error:
+        why = os.strerror(error.errno) if error.errno else str(error)
+        return MemoryStore(), (f"{str(project)!r} cannot be written ({why}); {IN_MEMORY}")

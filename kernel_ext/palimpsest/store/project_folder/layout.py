@@ -1,0 +1,236 @@
+"""Know the folder: its paths, its version, its project.
+
+``.palimpsest`` lies in the project's directory, is the user's alone, and keeps itself out of
+git, since the log holds tool output verbatim. A folder of a newer version is refused rather than
+guessed at.
+"""
+
+import os
+import re
+import stat
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from palimpsest.store.disk.file_writing import scratch_file
+from palimpsest.store.project_folder.layout_file import (
+    FILE,
+    LayoutFile,
+    layout_content,
+    read_layout,
+    write_layout,
+)
+from palimpsest.store.project_folder.migration_run import (
+    LayoutNotReady,
+    being_migrated,
+    bring,
+    refuse_newer,
+)
+from palimpsest.store.project_folder.migrations import STEPS, LayoutStep, is_older, newest
+from palimpsest.store.project_folder.project_id import new_project_id
+from palimpsest.transcript.errors import NotFound, StorageFailed
+
+__all__ = [
+    "FOLDER",
+    "LAYOUT_VERSION",
+    "SAFE_NAME",
+    "ForeignFolder",
+    "Layout",
+    "LayoutNotReady",
+    "LayoutWatch",
+    "find_project",
+    "foreign",
+    "prepare",
+]
+
+FOLDER = ".palimpsest"
+FOLDERS = ("sessions", "blobs", "snapshots", "share")
+LAYOUT_VERSION = newest(STEPS)
+
+SAFE_NAME = re.compile(r"[A-Za-z0-9_-]{1,128}")
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """The paths below one ``.palimpsest`` folder."""
+
+    root: Path
+    project_id: str
+    version: int = LAYOUT_VERSION
+    notice: str = ""
+    """What a person is told of how the folder came to this layout; empty where it had it."""
+
+    @property
+    def sessions(self) -> Path:
+        """Where the logs are."""
+        return self.root / "sessions"
+
+    @property
+    def blobs(self) -> Path:
+        """Where large content is, by hash."""
+        return self.root / "blobs"
+
+    @property
+    def snapshots(self) -> Path:
+        """Where the project's files are kept as they were."""
+        return self.root / "snapshots"
+
+    @property
+    def index(self) -> Path:
+        """The derived session list."""
+        return self.root / "index.json"
+
+    def session(self, session_id: str) -> Path:
+        """Return a session's directory; an id that could leave the folder is refused."""
+        if SAFE_NAME.fullmatch(session_id) is None:
+            raise NotFound(f"{session_id!r} is not the id of a session.")
+        directory = self.sessions / session_id
+        if directory.is_symlink():
+            raise NotFound(f"The folder of session {session_id!r} is a link, so it is not opened.")
+        return directory
+
+
+def find_project(start: Path) -> Path:
+    """Return the nearest directory upwards that holds sessions already, else ``start``.
+
+    The search ends at the root of a git repository and below the home directory, so that one
+    notebook opened there does not make everything under it one project.
+    """
+    start = start.resolve()
+    for directory in (start, *start.parents):
+        if directory != start and directory in {Path.home(), Path(directory.anchor)}:
+            break
+        if (directory / FOLDER).is_dir() and (directory == start or not foreign(directory)):
+            return directory
+        if (directory / ".git").exists():
+            break
+    return start
+
+
+def prepare(project: Path, steps: Sequence[LayoutStep] = STEPS) -> Layout:
+    """Open the project's folder, making it when it is not there, and bringing it to the newest layout.
+
+    Raises LayoutTooNew, LayoutNotReady, ForeignFolder, or OSError when the directory cannot be written.
+    """
+    root = project / FOLDER
+    if problem := foreign(project):
+        raise ForeignFolder(problem)
+    version = newest(steps)
+    found = refuse_newer(root, version)
+    notice = ""
+    if found == LayoutFile() and not _holds_sessions(root):
+        _make(root, version)
+    elif is_older(root, steps):
+        notice = bring(root, steps)
+        _make_folders(root)
+        if problem := foreign(project):
+            raise ForeignFolder(problem)
+    _probe(root)
+    return Layout(root, read_layout(root).project_id, version, notice)
+
+
+class LayoutWatch:
+    """Tells a kernel that has a folder open when a newer version brought it to another layout meanwhile.
+
+    A kernel that was only stopped would else go on writing in the old form.
+    """
+
+    def __init__(self, layout: Layout) -> None:
+        self._layout = layout
+        self._seen: tuple[int, int, int] | None = None
+
+    def check(self) -> None:
+        """Raise LayoutTooNew, or StorageFailed while another kernel is at it; quick where nothing changed."""
+        stamp = self._stamp()
+        if stamp is None or stamp == self._seen:
+            return
+        refuse_newer(self._layout.root, self._layout.version)
+        if problem := being_migrated(self._layout.root):
+            raise StorageFailed(f"{problem}.")
+        self._seen = stamp
+
+    def _stamp(self) -> tuple[int, int, int] | None:
+        try:
+            found = (self._layout.root / FILE).lstat()
+        except OSError:  # a folder that is gone, or a file that the next opening makes again
+            return None
+        return found.st_ino, found.st_size, found.st_mtime_ns
+
+
+class ForeignFolder(OSError):
+    """The folder is not this user's own; the message says why."""
+
+
+def foreign(project: Path) -> str | None:
+    """Say why a project's folder is not to be written: it is a link, or somebody else's.
+
+    A project can be sent with anything in it, and what a link leads to is not the project's.
+    """
+    root = project / FOLDER
+    for path in (root, *(root / name for name in FOLDERS)):
+        try:
+            found = path.lstat()
+        except FileNotFoundError:
+            continue
+        if stat.S_ISLNK(found.st_mode):
+            return f"{str(path)!r} is a link; put a folder in its place to keep sessions there"
+        if not stat.S_ISDIR(found.st_mode):
+            return f"{str(path)!r} is no folder; put it away to keep sessions there"
+        if path == root and not _is_own(found.st_uid, project):
+            return f"{str(path)!r} belongs to another user"
+    return None
+
+
+def _is_own(owner: int, project: Path) -> bool:
+    """Tell whether files of this owner are ours: by the number, or since ours get the same one there."""
+    if not hasattr(os, "getuid") or os.getuid() in (0, owner):
+        return True
+    try:  # a mounted disk may give every file to one owner
+        scratch = scratch_file(project, b"")
+        made = scratch.lstat().st_uid
+        scratch.unlink()
+    except OSError:
+        return False
+    return made == owner
+
+
+def _holds_sessions(root: Path) -> bool:
+    with suppress(OSError), os.scandir(root / "sessions") as found:
+        return any(one.is_dir(follow_symlinks=False) for one in found)
+    return False
+
+
+def _make_folders(root: Path) -> None:
+    root.mkdir(mode=0o700, exist_ok=True)
+    root.chmod(0o700)
+    for name in ("sessions", "blobs"):
+        (root / name).mkdir(mode=0o700, exist_ok=True)
+    with suppress(FileExistsError):  # a link that leads nowhere is there, too
+        fd = os.open(root / ".gitignore", os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+        with open(fd, "wb") as file:  # noqa: PTH123  a descriptor has no path
+            file.write(b"*\n")
+
+
+def _make(root: Path, version: int) -> None:
+    """Make a folder without sessions; of two kernels that do it at once, both find the same file."""
+    _make_folders(root)
+    made = LayoutFile(version, new_project_id(root.parent))
+    target = root / FILE
+    if os.path.lexists(target):  # it is damaged
+        write_layout(root, made)
+        return
+    scratch = scratch_file(root, layout_content(made))
+    try:
+        with suppress(FileExistsError):
+            os.link(scratch, target)
+    except OSError:  # a file system without hard links
+        scratch.replace(target)
+    scratch.unlink(missing_ok=True)
+
+
+def _probe(root: Path) -> None:
+    """Raise OSError unless a file can be made in the folder."""
+    for name in ("sessions", "blobs"):
+        (root / name).mkdir(mode=0o700, exist_ok=True)
+    scratch_file(root, b"").unlink()

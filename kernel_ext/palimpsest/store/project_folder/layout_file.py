@@ -1,0 +1,106 @@
+"""Read and write the file ``layout``: which layout a folder has, whose it is, how far a migration came.
+
+What stands in it may be somebody else's word, as the whole folder may: a migration that it names is
+gone on with by names that stay in the folder, and by none other.
+"""
+
+import json
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal
+
+from palimpsest.store.disk.file_writing import write_atomically
+from palimpsest.store.disk.regular_files import NoFile, TooLarge, read_json
+
+FILE = "layout"
+LAYOUT_BYTES = 64 << 10
+"""A larger one is none of ours."""
+COPY = "before-layout-"
+"""How the folder's name begins that keeps what a migration changed."""
+_COPY_NAME = re.compile(rf"{COPY}\d+(-\d+)?")
+_ENTRY_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}")
+_OWN = frozenset({FILE, "lock", "lease.json"})
+"""What a migration itself stands on; no step changes it."""
+
+Stage = Literal["copying", "moving out", "moving in"]
+STAGES: tuple[Stage, ...] = ("copying", "moving out", "moving in")
+
+
+@dataclass(frozen=True, slots=True)
+class MigrationProgress:
+    """How far a migration came that has not ended."""
+
+    to: int
+    stage: Stage
+    """*copying*: nothing was changed yet. *moving out*: the old goes into the copy. *moving in*: the new
+    takes its place."""
+    copy: str
+    """The folder that keeps what was there before."""
+    entries: tuple[str, ...] = ()
+    """What is changed: names of files and folders of the folder."""
+
+
+@dataclass(frozen=True, slots=True)
+class LayoutFile:
+    """What the file says."""
+
+    version: int = 0
+    project_id: str = ""
+    migration: MigrationProgress | None = None
+
+
+def read_layout(root: Path) -> LayoutFile:
+    """Read a folder's layout; version 0 where there is no file, or none that can be read."""
+    try:
+        data = read_json(root / FILE, LAYOUT_BYTES)
+        version = int(data["version"])
+        project_id = data.get("project_id")
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError, TooLarge, NoFile):
+        return LayoutFile()
+    except FileNotFoundError:
+        return LayoutFile()
+    named = project_id if isinstance(project_id, str) else ""
+    return LayoutFile(max(version, 0), named, _progress(data.get("migration")))
+
+
+def write_layout(root: Path, layout: LayoutFile) -> None:
+    """Write it, for good; raises OSError."""
+    write_atomically(root / FILE, layout_content(layout), durable=True)
+
+
+def layout_content(layout: LayoutFile) -> bytes:
+    """Return the file's content."""
+    data: dict[str, Any] = {"version": layout.version, "project_id": layout.project_id}
+    if layout.migration is not None:
+        going = layout.migration
+        data["migration"] = {
+            "to": going.to,
+            "stage": going.stage,
+            "copy": going.copy,
+            "entries": list(going.entries),
+        }
+    return json.dumps(data).encode() + b"\n"
+
+
+def ended(layout: LayoutFile) -> LayoutFile:
+    """Return the same without the migration."""
+    return replace(layout, migration=None)
+
+
+def entry_names(names: Iterable[Any]) -> tuple[str, ...]:
+    """Return the names, each once, that may be changed: plain ones, directly in the folder."""
+    plain = (name for name in names if isinstance(name, str) and _ENTRY_NAME.fullmatch(name))
+    return tuple(dict.fromkeys(name for name in plain if name not in _OWN and COPY not in name))
+
+
+def _progress(data: Any) -> MigrationProgress | None:
+    if not isinstance(data, dict):
+        return None
+    to, stage, copy, entries = (data.get(name) for name in ("to", "stage", "copy", "entries"))
+    stages = [one for one in STAGES if one == stage]
+    known = isinstance(copy, str) and _COPY_NAME.fullmatch(copy) is not None
+    if type(to) is not int or not stages or not known or not isinstance(entries, list):
+        return None
+    return MigrationProgress(to, stages[0], str(copy), entry_names(entries))

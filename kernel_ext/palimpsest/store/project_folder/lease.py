@@ -1,0 +1,255 @@
+"""Hold a session for one kernel, and notice when the holder is gone.
+
+A lease is fresh when its counter changed while somebody watched it: never a clock, which two
+hosts do not share, and never a bare process id, which is used again. The lease keeps polite
+kernels apart; what keeps the log whole are the segments (writer.py), since a kernel that was only
+stopped wakes up without knowing that its lease is gone.
+"""
+
+import errno
+import fcntl
+import json
+import os
+import socket
+import threading
+import time
+from contextlib import suppress
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+
+from palimpsest.store.disk.file_writing import scratch_file, write_atomically
+from palimpsest.store.disk.regular_files import NOFOLLOW, read_json
+from palimpsest.store.interface import Owner
+
+HEARTBEAT_SECONDS = 1.0
+WATCH_SECONDS = 3.5
+"""Three missed heartbeats and a half: a kernel that a garbage collection stalls is not robbed."""
+
+PATIENCE = 4
+"""How many times longer the lease of a process is watched that runs on this host: its beats wait
+when the disk is busy, and it is there for certain."""
+
+POLL_SECONDS = 0.05
+
+LEASE_BYTES = 64 << 10
+"""A larger one is none of ours."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lease:
+    """Who writes a session."""
+
+    host: str
+    pid: int
+    kernel_id: str
+    epoch: int
+    started: str | None = None
+    """When the process began, as the system counts it: tells a reused process id."""
+    counter: int = 0
+
+
+def this_owner(kernel_id: str) -> Owner:
+    """Return this process as an owner; its host name tells containers and reboots apart."""
+    return Owner(host=_host(), pid=os.getpid(), kernel_id=kernel_id)
+
+
+def _host() -> str:
+    boot = ""
+    with suppress(OSError):
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()[:8]
+    space = ""
+    with suppress(OSError):
+        space = str(Path("/proc/self/ns/pid").readlink())[5:-1]
+    return ":".join(name for name in (socket.gethostname(), boot, space) if name)
+
+
+def started(pid: int) -> str | None:
+    """Return when a process began; None where the system does not say, or it is gone."""
+    fields = _stat(pid)
+    return None if fields is None or fields[0] == "Z" else fields[19]
+
+
+def _stat(pid: int) -> list[str] | None:
+    """Return what the system says of a process, from its state on; None when it is gone."""
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return None
+    return stat.rpartition(")")[2].split()
+
+
+def is_dead(lease: Lease) -> bool:
+    """Tell for certain that the holder ran on this host and is gone."""
+    if lease.host != _host():
+        return False
+    if Path("/proc/self/stat").exists():
+        now = started(lease.pid)
+        return now is None or (lease.started is not None and now != lease.started)
+    try:
+        os.kill(lease.pid, 0)
+    except ProcessLookupError:
+        return True
+    except PermissionError:
+        return False
+    return False
+
+
+def is_running(lease: Lease) -> bool:
+    """Tell for certain that the holder runs on this host: there, the same process, not stopped."""
+    if lease.host != _host() or lease.started is None:
+        return False
+    fields = _stat(lease.pid)
+    return fields is not None and fields[0] not in "ZTt" and fields[19] == lease.started
+
+
+class LeaseFile:
+    """``lease.json`` of one session, and ``lock`` beside it."""
+
+    def __init__(self, directory: Path) -> None:
+        self.path = directory / "lease.json"
+        self._lock_path = directory / "lock"
+        self._lock: int | None = None
+
+    def read(self) -> Lease | None:
+        """Return the lease; None when nobody holds it or the file is damaged."""
+        try:
+            data = read_json(self.path, LEASE_BYTES)
+            lease = Lease(**{name: data.get(name) for name in Lease.__slots__})
+        except (OSError, ValueError, AttributeError, TypeError):
+            return None
+        numbers = (lease.pid, lease.epoch, lease.counter)
+        whole = all(type(one) is int and 0 <= one < 1 << 53 for one in numbers)
+        said = all(isinstance(one, str) for one in (lease.host, lease.kernel_id))
+        return lease if whole and said and isinstance(lease.started, str | None) else None
+
+    def create(self, lease: Lease) -> bool:
+        """Take a free session; False when somebody else was faster."""
+        scratch = scratch_file(self.path.parent, _content(lease))
+        try:
+            os.link(scratch, self.path)
+        except FileExistsError:
+            return False
+        except OSError:  # a file system without hard links
+            with suppress(OSError):
+                fd = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+                os.write(fd, _content(lease))
+                os.close(fd)
+                return True
+            return False
+        finally:
+            scratch.unlink(missing_ok=True)
+        return True
+
+    def write(self, lease: Lease) -> None:
+        """Replace the lease; where a folder lies in its place, the segments have to do."""
+        with suppress(IsADirectoryError):
+            write_atomically(self.path, _content(lease))
+
+    def remove(self, lease: Lease) -> None:
+        """Give the session back, unless somebody else holds it by now."""
+        held = self.read()
+        if held is not None and (held.kernel_id, held.epoch) == (lease.kernel_id, lease.epoch):
+            with suppress(OSError):
+                self.path.unlink()
+
+    def is_fresh(self, watch_seconds: float) -> bool:
+        """Watch the counter: True as soon as it changes, False when it stood still."""
+        before = self.read()
+        until = time.monotonic() + watch_seconds
+        while time.monotonic() < until:
+            time.sleep(POLL_SECONDS)
+            now = self.read()
+            if now is None:
+                return False
+            if before is None or now != before:
+                return True
+        return False
+
+    def lock(self) -> bool:
+        """Take the lock of this host; False when another process has it."""
+        if self._lock is not None:
+            return True
+        try:
+            fd = os.open(self._lock_path, os.O_RDWR | os.O_CREAT | NOFOLLOW, 0o600)
+        except OSError as error:
+            if error.errno in {errno.EISDIR, errno.ELOOP}:
+                return True  # something else lies there: the lease and the segments have to do
+            raise
+        try:
+            fcntl.lockf(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            os.close(fd)
+            return False
+        self._lock = fd
+        return True
+
+    def unlock(self) -> None:
+        """Let the lock go."""
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
+
+
+def _content(lease: Lease) -> bytes:
+    return json.dumps(asdict(lease)).encode() + b"\n"
+
+
+class Heartbeat:
+    """One thread that bumps the counters of all sessions a process holds."""
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+        self._held: dict[LeaseFile, Lease] = {}
+        self._lock = threading.Lock()
+        self._wake = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def add(self, file: LeaseFile, lease: Lease) -> None:
+        """Keep a lease fresh."""
+        with self._lock:
+            self._held[file] = lease
+            self._wake.clear()
+            if self._thread is None:
+                self._thread = threading.Thread(
+                    target=self._run, name="palimpsest-lease", daemon=True
+                )
+                self._thread.start()
+
+    def remove(self, file: LeaseFile) -> None:
+        """Let a lease go; the thread ends with the last one."""
+        with self._lock:
+            self._held.pop(file, None)
+            if not self._held:
+                self._wake.set()
+
+    def lost(self, file: LeaseFile) -> bool:
+        """Tell whether somebody else was seen holding the session."""
+        with self._lock:
+            return file not in self._held
+
+    def _run(self) -> None:
+        while True:
+            self._wake.wait(self._seconds)
+            with self._lock:
+                if not self._held:
+                    self._wake.clear()
+                    self._thread = None
+                    return
+                held = list(self._held.items())
+            for file, lease in held:
+                self._beat(file, lease)
+
+    def _beat(self, file: LeaseFile, lease: Lease) -> None:
+        seen = file.read()
+        # An earlier holder may write once more what it had just before it was robbed.
+        stolen = seen is not None and (seen.epoch or 0) > lease.epoch
+        bumped = replace(lease, counter=lease.counter + 1)
+        with self._lock:
+            if file not in self._held:
+                return
+            if stolen:
+                del self._held[file]
+                return
+            self._held[file] = bumped
+            with suppress(OSError):  # a full disk: the session is guarded by its segments
+                file.write(bumped)

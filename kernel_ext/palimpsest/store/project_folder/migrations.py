@@ -1,0 +1,90 @@
+"""Say how a folder of each layout becomes one of the next: an ordered table of steps.
+
+A step is a number, one sentence, what it changes, and a function. The last one's number is the layout
+that this version writes, so a new layout is one more entry here (docs/storage.md, "How to change what
+is on the disk"). ``migration_run`` copies, calls and swaps; a step never touches the folder itself.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from palimpsest.store.disk.regular_files import opened
+from palimpsest.store.format.record_lines import is_intact, load_line
+from palimpsest.store.project_folder.layout_file import read_layout
+
+SESSIONS = "sessions"
+INDEX = "index.json"
+LOG_VERSION = 1
+HEAD_BYTES = 4_096
+"""The first line of a log, which says who writes it, is shorter."""
+
+
+@dataclass(frozen=True, slots=True)
+class LayoutStep:
+    """One step from a layout to the next.
+
+    Contract: ``entries`` looks at the folder and names what of it will be changed, changes nothing, and
+    may raise StepRefused. ``change`` gets another folder with copies of these entries, and changes, renames,
+    adds or removes what lies in it. It leaves alone what has the new form already, since a folder whose
+    ``layout`` was lost goes through all steps again.
+    """
+
+    number: int
+    """The layout that a folder has afterwards."""
+    sentence: str
+    """What is different then, for a person; goes on after "layout 1: "."""
+    entries: Callable[[Path], Sequence[str]]
+    change: Callable[[Path], None]
+    alone: bool = True
+    """No other kernel may write a session meanwhile; false where nothing of sessions is changed."""
+
+
+class StepRefused(Exception):
+    """The folder is not what the step expects; the message says what to do, as the end of a sentence."""
+
+
+def _list_of_sessions(root: Path) -> Sequence[str]:
+    """Return the list of sessions, which another version may have made; look that the logs can be read."""
+    for log in (root / SESSIONS).glob("*/log-*.jsonl"):
+        if _version_of(log) > LOG_VERSION:
+            raise StepRefused(f"{str(log)!r} was written by a newer Palimpsest: update Palimpsest")
+    return [INDEX] if (root / INDEX).exists() else []
+
+
+def _version_of(log: Path) -> int:
+    """Return the version that the first line of a log says; 0 where it says none for certain."""
+    try:
+        with opened(log) as file:
+            line = file.read(HEAD_BYTES).partition(b"\n")[0]
+    except OSError:
+        return 0
+    said = (load_line(line) or {}).get("v")
+    return said if type(said) is int and is_intact(line) else 0
+
+
+def _forget_the_list(copies: Path) -> None:
+    (copies / INDEX).unlink(missing_ok=True)
+
+
+STEPS: Sequence[LayoutStep] = (
+    LayoutStep(
+        number=1,
+        sentence="its layout and its project are written down, and the list of sessions is made again",
+        entries=_list_of_sessions,
+        change=_forget_the_list,
+        alone=False,
+    ),
+)
+"""All steps, in order, without a gap."""
+
+
+def newest(steps: Sequence[LayoutStep]) -> int:
+    """Return the layout that the last step leads to."""
+    return steps[-1].number
+
+
+def is_older(root: Path, steps: Sequence[LayoutStep]) -> bool:
+    """Tell whether a folder is of an older layout, is on the way to another, or names no project."""
+    found = read_layout(root)
+    return found.version < newest(steps) or found.migration is not None or not found.project_id

@@ -1,0 +1,77 @@
+"""Find the id of a project: what its sessions name, its first commit, or one that is made.
+
+Border: reads logs and asks git; whoever asks writes it down.
+"""
+
+import os
+import subprocess
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from uuid import uuid4
+
+from palimpsest.store.disk.regular_files import opened
+from palimpsest.store.format.record_lines import load_line
+
+GIT_SECONDS = 5.0
+"""A git that answers later than this, such as one that waits for a network disk, is not asked."""
+
+GIT_RUNS_NOTHING = ("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null")
+GIT_ENVIRONMENT = {
+    "GIT_ALLOW_PROTOCOL": "none",
+    "GIT_NO_LAZY_FETCH": "1",
+    "GIT_TERMINAL_PROMPT": "0",
+}
+"""A repository's own settings name programs: for hooks, for a file monitor, and for fetching what a
+partial clone lacks. Asking for its first commit runs none of them."""
+
+LOOKED_AT = 100
+"""Sessions that are asked for the project's id; all of one project say the same."""
+HEAD_BYTES = 64 << 10
+LONGEST = 200
+
+
+def find_project_id(root: Path) -> str:
+    """Return the id that most sessions of a folder name, else a new one of its project."""
+    return _named_by_sessions(root) or new_project_id(root.parent)
+
+
+def new_project_id(project: Path) -> str:
+    """Return the first commit of the project's repository, else an id that nobody has."""
+    return _git_root_commit(project) or uuid4().hex
+
+
+def _named_by_sessions(root: Path) -> str:
+    named = Counter(name for name in _names(root) if name)
+    return min(named, key=lambda name: (-named[name], name)) if named else ""
+
+
+def _names(root: Path) -> Iterator[str]:
+    with suppress(OSError):
+        for directory in sorted((root / "sessions").iterdir())[:LOOKED_AT]:
+            with suppress(OSError), opened(directory / "log-1.jsonl") as file:
+                head = file.read(HEAD_BYTES)
+                for line in head.split(b"\n")[:2]:
+                    session = (load_line(line) or {}).get("session")
+                    said = session.get("project_id") if isinstance(session, dict) else None
+                    if isinstance(said, str) and len(said) <= LONGEST:
+                        yield said
+
+
+def _git_root_commit(directory: Path) -> str | None:
+    try:
+        answer = subprocess.run(
+            ["git", *GIT_RUNS_NOTHING, "rev-list", "--max-parents=0", "HEAD"],
+            cwd=directory,
+            env=os.environ | GIT_ENVIRONMENT,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=GIT_SECONDS,
+            check=False,
+        )
+    except (OSError, subprocess.SubprocessError):
+        return None
+    commits = sorted(answer.stdout.split())
+    return commits[0] if answer.returncode == 0 and commits else None

@@ -1,0 +1,1 @@
+"""A log folded into the state of its session."""

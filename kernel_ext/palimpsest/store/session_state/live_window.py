@@ -1,0 +1,168 @@
+"""Say where the live window of a session begins.
+
+The live window is what the next request may need: the messages from the last completed
+compaction on with the tail it kept, and what is pinned. A session that was never compacted is
+live from its first message, since the model still sees all of it; so is one whose compactions a
+person undid.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from palimpsest.store.session_state.changing_values import MessageSlot
+from palimpsest.store.session_state.state import State
+from palimpsest.transcript.decisions import undone
+from palimpsest.transcript.messages import AssistantMessage, Message
+from palimpsest.transcript.parts import CompactionPart
+
+KEPT = 0
+"""The first sequence number of a message that came with the checkpoint and lies before the window."""
+
+HELD_MESSAGES = 300
+"""Messages before the window that a running session goes on holding: what pages and a person look at.
+Without a limit a session of 1,000 turns grew by 26 kB a turn."""
+
+
+@dataclass(frozen=True, slots=True)
+class LiveWindow:
+    """Where the live window begins, and what must be known of the messages before it."""
+
+    seq: int
+    extra: dict[str, Any]
+    """Fields for the checkpoint's state: see ``WindowFields``."""
+
+
+def live_window(state: State, first_message_id: str | None = None) -> LiveWindow:
+    """Choose the live window: from the message on, else from the last completed compaction on.
+
+    Decisions about messages before it stay in the log, with these messages.
+    """
+    slots = state.slots()
+    inside = [slot for slot in slots if slot.first_seq != KEPT]
+    start = _start(state, inside, first_message_id)
+    before = inside[:start]
+    window = inside[start:]
+    seq = window[0].first_seq if window else state.seq + 1
+    if not before and not state.partial:
+        return LiveWindow(seq, {"messages": len(slots)})
+    created = [message.info.time.created for message in _read(state, before)]
+    pinned = _pinned_parts(state)
+    kept = [slot for slot in slots if slot.first_seq == KEPT] + before
+    older = state.older + len(before)
+    fields: dict[str, Any] = {
+        "ids": [slot.id for slot in window],
+        "older": older,
+        "older_created": max([*created, state.older_created or 0]),
+        "kept": [
+            message.model_dump(mode="json", exclude_none=True)
+            for message in _read(state, [slot for slot in kept if _may_be_pinned(slot, pinned)])
+            if _is_pinned(message, pinned)
+        ],
+    }
+    known = {None, *(slot.id for slot in window), *(kept["info"]["id"] for kept in fields["kept"])}
+    decisions = [
+        decision.model_dump(mode="json", exclude_none=True)
+        for decision in state.decisions
+        if decision.message_id in known
+    ]
+    return LiveWindow(
+        seq, {"decisions": decisions, "window": fields, "messages": older + len(window)}
+    )
+
+
+def narrow(state: State, window: LiveWindow) -> None:
+    """Leave the oldest messages before a window in the log, as opening the session there would.
+
+    Nothing is left out while a person has taken something back, which may be undone.
+    """
+    fields, session = window.extra.get("window"), state.session
+    if fields is None or (session is not None and session.revert is not None):
+        return
+    inside = set(fields["ids"])
+    before = [one for one in state.slots() if one.id not in inside and one.first_seq != KEPT]
+    gone = before[: max(0, len(before) - HELD_MESSAGES)]
+    kept = {message["info"]["id"] for message in fields["kept"]}
+    created = [message.info.time.created for message in _read(state, gone)]
+    for slot in gone:
+        if slot.id in kept:
+            slot.first_seq = KEPT
+    if gone:
+        state.leave({slot.id for slot in gone} - kept, len(gone), max(created, default=0))
+
+
+def _read(state: State, slots: Sequence[MessageSlot]) -> list[Message]:
+    found = (state.message(slot.id) for slot in slots)
+    return [message for message in found if message is not None]
+
+
+def _start(state: State, slots: Sequence[MessageSlot], first_message_id: str | None) -> int:
+    if first_message_id is not None:
+        places = {slot.id: index for index, slot in enumerate(slots)}
+        return places.get(first_message_id, 0)
+    found = _compacted(state, slots)
+    return 0 if found is None else found
+
+
+def is_too_short(state: State) -> bool:
+    """Tell whether a live window lacks what the next request shows, since its compaction is gone."""
+    if not state.partial:
+        return False
+    session = state.session
+    revert = session.revert if session is not None else None
+    if revert is not None and state.message(str(revert.get("message_id"))) is None:
+        return True
+    removed = state.compacted is not None and state.message(state.compacted) is None
+    gone = removed or bool(undone(state.decisions))
+    return gone and _compacted(state, state.slots()) is None
+
+
+def _compacted(state: State, slots: Sequence[MessageSlot]) -> int | None:
+    """Return where the newest completed compaction that stands lets the window begin."""
+    places = {slot.id: index for index, slot in enumerate(slots)}
+    gone = undone(state.decisions)
+    for index in range(len(slots) - 1, -1, -1):
+        marker = _marker(state, slots[index])
+        if marker is not None and _is_completed(state, slots, index, gone):
+            return min(index, places.get(marker.tail_start_id or "", index))
+    return None
+
+
+def _marker(state: State, slot: MessageSlot) -> CompactionPart | None:
+    if all(part.kind != "compaction" for part in slot.parts.values()):
+        return None
+    message = state.message(slot.id)
+    parts = () if message is None else message.parts
+    return next((part for part in parts if isinstance(part, CompactionPart)), None)
+
+
+def _is_completed(
+    state: State, slots: Sequence[MessageSlot], marker: int, gone: frozenset[str]
+) -> bool:
+    for slot in slots[marker + 1 :]:
+        message = state.message(slot.id)
+        info = None if message is None else message.info
+        if isinstance(info, AssistantMessage) and info.parent_id == slots[marker].id:
+            done = info.summary and info.error is None and info.time.completed is not None
+            return done and info.id not in gone
+    return False
+
+
+def _pinned_parts(state: State) -> set[str]:
+    """Return the ids of parts and messages that a decision pins."""
+    pins = (decision for decision in state.decisions if decision.action == "pin")
+    return {
+        identifier for pin in pins for identifier in (pin.part_id, pin.message_id) if identifier
+    }
+
+
+def _may_be_pinned(slot: MessageSlot, pinned: set[str]) -> bool:
+    if slot.id in pinned or not pinned.isdisjoint(slot.parts):
+        return True
+    return any(part.may_hold(b'"pinned":true') for part in slot.parts.values())
+
+
+def _is_pinned(message: Message, pinned: set[str]) -> bool:
+    if message.id in pinned:
+        return True
+    return any(part.id in pinned or getattr(part, "pinned", False) for part in message.parts)

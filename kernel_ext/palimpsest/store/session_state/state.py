@@ -1,0 +1,452 @@
+"""Fold a journal into the state of its session.
+
+The one meaning of the log: the kernel, the review and, in TypeScript, the panel fold the same
+records to the same state, and share their fixtures (tests/fixtures/fold). The fold never fails:
+types of a newer version are passed over, words for an unknown part are ignored, and a record
+that was applied before changes nothing.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from types import MappingProxyType
+from typing import Any, assert_never
+
+from palimpsest.store.format.record_lines import (
+    DELTA,
+    HEAD,
+    INFO,
+    OTHER,
+    PART,
+    Head,
+    UnreadableLine,
+    record_of,
+    seq_of,
+)
+from palimpsest.store.format.record_numbers import Numbered
+from palimpsest.store.session_state.changing_values import Latest, MessageSlot, event_of
+from palimpsest.store.session_state.message_list import MessageList
+from palimpsest.store.session_state.state_values import StateSnapshot, Summary
+from palimpsest.store.session_state.step_requests import Requests
+from palimpsest.transcript.decisions import ContextItem, Decision, StepRequest
+from palimpsest.transcript.events import (
+    Checkpoint,
+    ContextEvent,
+    DecisionMade,
+    Event,
+    MessageEvent,
+    MessageRemoved,
+    MessageUpdated,
+    PartDelta,
+    PartRemoved,
+    PartUpdated,
+    PermissionAsked,
+    PermissionReplied,
+    PromptAdmitted,
+    PromptDelivered,
+    QuestionAsked,
+    QuestionRejected,
+    QuestionReplied,
+    Record,
+    SessionCompacted,
+    SessionCreated,
+    SessionDeleted,
+    SessionDiff,
+    SessionError,
+    SessionEvent,
+    SessionStatus,
+    SessionUpdated,
+    StepRequested,
+    TodoUpdated,
+    WaitingEvent,
+)
+from palimpsest.transcript.messages import Message, Messages
+from palimpsest.transcript.parts import Part
+from palimpsest.transcript.sessions import Idle, SessionInfo, Status
+from palimpsest.transcript.values import Ask, Reply, Todo
+
+
+def _pick_session(event: Event) -> SessionInfo | None:
+    return event.session if isinstance(event, SessionUpdated) else None
+
+
+def _pick_status(event: Event) -> Status | None:
+    return event.status if isinstance(event, SessionStatus) else None
+
+
+class State(Numbered):
+    """The fold of a journal.
+
+    Not safe for several threads: the journal's lock protects the live one, and ``snapshot``
+    gives other threads a value of their own.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.todos: tuple[Todo, ...] = ()
+        self.asks: dict[str, Ask] = {}
+        """Permission asks that nobody answered yet."""
+        self.replies: dict[str, Reply] = {}
+        """What was answered, by the id of the tool call that asked."""
+        self.questions: dict[str, QuestionAsked] = {}
+        """Questions that nobody answered yet."""
+        self.inbox: dict[str, PromptAdmitted] = {}
+        """Prompts that were admitted and not delivered, in order."""
+        self.diff: tuple[dict[str, Any], ...] = ()
+        self.compacted: str | None = None
+        """The message id of the newest completed compaction."""
+        self.deleted = False
+        self.older_created: int | None = None
+        """The newest creation time among messages left in the log; None when all are here."""
+        self.older = 0
+        """How many messages were left in the log."""
+        self.unreadable: list[tuple[int | None, str]] = []
+        """Records that were skipped: sequence number, where it is known, and what is wrong."""
+        self._session: Latest[SessionInfo | None] = Latest(None, _pick_session)
+        self._status: Latest[Status] = Latest(Idle(), _pick_status)
+        self._decisions: list[Decision | bytes] = []
+        self._decided: tuple[Decision, ...] | None = ()
+        self._requests = Requests(self._report)
+        self._messages = MessageList(self._report)
+        self._readers = self._wire_readers()
+
+    # Reading
+
+    @property
+    def session(self) -> SessionInfo | None:
+        """The session's own record; None before ``session.created``."""
+        return self._session.read(self._report)
+
+    @property
+    def status(self) -> Status:
+        """What the runner does."""
+        return self._status.read(self._report)
+
+    @property
+    def decisions(self) -> tuple[Decision, ...]:
+        """All decisions, in the order in which they were made."""
+        if self._decided is None:
+            decided: list[Decision] = []
+            for entry in self._decisions:
+                event = event_of(entry, self._report) if isinstance(entry, bytes) else entry
+                if isinstance(event, DecisionMade):
+                    decided.append(event.decision)
+                elif isinstance(event, Decision):
+                    decided.append(event)
+            self._decisions, self._decided = list(decided), tuple(decided)
+        return self._decided
+
+    @property
+    def request(self) -> StepRequest | None:
+        """The newest model request, as it was journaled."""
+        return self._requests.newest
+
+    @property
+    def items(self) -> tuple[ContextItem, ...]:
+        """All items of the newest request, those it shares with earlier ones included."""
+        return self._requests.items
+
+    @property
+    def partial(self) -> bool:
+        """True when earlier messages were left in the log: this is a live window."""
+        return self.older_created is not None
+
+    def messages(self) -> Messages:
+        """Return the messages in the order in which they first appeared.
+
+        Cheap to call often: only what changed since the last call is built again.
+        """
+        return self._messages.value()
+
+    def message(self, message_id: str) -> Message | None:
+        """Return one message, or None."""
+        return self._messages.message(message_id)
+
+    def part(self, message_id: str, part_id: str) -> Part | None:
+        """Return one part, or None; also while its message has no info yet."""
+        return self._messages.part(message_id, part_id)
+
+    def slots(self) -> tuple[MessageSlot, ...]:
+        """Return the places of the messages in order, without parsing them."""
+        return self._messages.slots()
+
+    def snapshot(self) -> StateSnapshot:
+        """Return the whole state as one immutable value."""
+        return StateSnapshot(
+            session=self.session,
+            status=self.status,
+            messages=self.messages(),
+            todos=self.todos,
+            asks=MappingProxyType(dict(self.asks)),
+            questions=MappingProxyType(dict(self.questions)),
+            inbox=MappingProxyType(dict(self.inbox)),
+            decisions=self.decisions,
+            request=self.request,
+            items=self.items,
+            diff=self.diff,
+            deleted=self.deleted,
+            seq=self.seq,
+        )
+
+    def summary(self) -> dict[str, Any]:
+        """Return everything but the messages, ready for JSON."""
+        return Summary(
+            session=self.session,
+            status=self.status,
+            todos=self.todos,
+            asks=tuple(self.asks.values()),
+            replies=self.replies,
+            questions=tuple(self.questions.values()),
+            inbox=tuple(self.inbox.values()),
+            decisions=self.decisions,
+            request=self._requests.expanded(),
+            diff=self.diff,
+            compacted=self.compacted,
+            deleted=self.deleted,
+            seq=self.seq,
+        ).model_dump(mode="json", exclude_none=True)
+
+    @classmethod
+    def from_summary(cls, summary: Mapping[str, Any]) -> "State":
+        """Build a state without messages from what ``summary`` returned."""
+        state = cls()
+        state.restore(Summary.model_validate(summary))
+        return state
+
+    def restore(self, fields: Summary) -> None:
+        """Take everything but the messages from a summary."""
+        self._session.put(fields.session)
+        self._status.put(fields.status)
+        self.todos = fields.todos
+        self.asks = {ask.id: ask for ask in fields.asks}
+        self.replies = dict(fields.replies)
+        self.questions = {question.question_id: question for question in fields.questions}
+        self.inbox = {prompt.prompt_id: prompt for prompt in fields.inbox}
+        self._decisions, self._decided = list(fields.decisions), fields.decisions
+        if fields.request is not None:
+            self._requests.put(fields.request)
+        self.diff = fields.diff
+        self.compacted = fields.compacted
+        self.deleted = fields.deleted
+        self.seq = fields.seq
+        if fields.window is not None:
+            self.older = fields.window.older
+            self.older_created = fields.window.older_created
+            for message in fields.window.kept:
+                self._messages.put(message)
+
+    def move(self, fork: SessionInfo, shift: int) -> None:
+        """Go on as the fork, whose sequence numbers are higher."""
+        self._session.put(fork)
+        self.seq += shift
+        self._jumped = 0, 0
+
+    def drop(self, message_ids: set[str]) -> None:
+        """Forget messages that lie before the live window."""
+        self._messages.drop(message_ids)
+
+    def leave(self, message_ids: set[str], count: int, created: int) -> None:
+        """Leave messages in the log, which were created up to a moment; decisions about them stay there too.
+
+        ``count`` are the messages before the live window from now on, pinned ones that stay included.
+        """
+        self._messages.drop(message_ids)
+        known = tuple(one for one in self.decisions if one.message_id not in message_ids)
+        self._decisions, self._decided = list(known), known
+        self.older += count
+        self.older_created = max(created, self.older_created or 0)
+
+    # Folding
+
+    def apply(self, record: Record) -> None:
+        """Take in one record; one that was applied before changes nothing."""
+        if self.is_new(record.seq):
+            self._take(record)
+
+    def apply_line(self, line: bytes) -> None:
+        """Take in one line of the log, parsing no more of it than its place."""
+        head = HEAD.match(line)
+        if head is None or line[-1:] != b"}":
+            self._apply_parsed(line)
+            return
+        if self.is_new(int(head[1])):
+            self._read_line(line, head)
+
+    def apply_lines(self, lines: Iterable[bytes]) -> None:
+        """Take in many lines, which is faster than one by one."""
+        match, part_line, seq = HEAD.match, self._messages.part_line, self.seq
+        for line in lines:
+            head = match(line)
+            if head is None or head.lastindex != PART or line[-1:] != b"}":
+                self.apply_line(line)
+                seq = self.seq
+            elif (number := int(head[1])) == seq + 1:
+                self.seq = seq = number
+                part_line(line, head)
+            elif self.is_new(number):
+                seq = number
+                part_line(line, head)
+
+    def apply_window_line(self, line: bytes, head: Head) -> None:
+        """Take in a line from before the checkpoint of this state: messages only."""
+        if head.lastindex != OTHER or head[OTHER].startswith(b"message."):
+            self._read_line(line, head)
+
+    def _read_line(self, line: bytes, head: Head) -> None:
+        if head.lastindex == PART:
+            self._messages.part_line(line, head)
+        elif head.lastindex == DELTA:
+            self._messages.delta_line(line, head)
+        elif head.lastindex == INFO:
+            self._messages.info_line(line, head)
+        elif (reader := self._readers.get(head[OTHER])) is not None:
+            reader(line)
+        else:
+            self._parse(line, numbered=True)
+
+    def _apply_parsed(self, line: bytes) -> None:
+        """Take in a line that is not in our own form, such as one that a person edited."""
+        if line and not line.isspace():
+            self._parse(line, numbered=False)
+
+    def _parse(self, line: bytes, *, numbered: bool) -> None:
+        """Parse a line and handle its event; ``numbered`` says that its number was looked at."""
+        try:
+            record = record_of(line)
+        except UnreadableLine as problem:
+            self._report(line, str(problem))
+            return
+        if record is None:
+            # A newer version wrote it. Its number is taken; a torn line's is not.
+            self.is_new(seq_of(line) or 0)
+        elif not numbered:
+            self.apply(record)
+        else:
+            self._take(record)
+
+    def _report(self, line: bytes, what: str) -> None:
+        self.unreadable.append((seq_of(line), what))
+
+    # What each type of record does
+
+    def _take(self, record: Record) -> None:
+        event = record.event
+        if isinstance(event, MessageEvent):
+            self._take_message(event, record.seq)
+        elif isinstance(event, ContextEvent):
+            self._take_context(event)
+        elif isinstance(event, WaitingEvent):
+            self._take_waiting(event)
+        elif isinstance(event, SessionEvent):
+            self._take_session(event)
+        else:
+            assert_never(event)
+
+    def _take_message(self, event: MessageEvent, seq: int) -> None:
+        match event:
+            case PartDelta():
+                self._messages.on_delta(event, seq)
+            case PartUpdated():
+                self._messages.on_part(event, seq)
+            case PartRemoved():
+                self._messages.on_part_removed(event, seq)
+            case MessageUpdated():
+                self._messages.on_message(event, seq)
+            case MessageRemoved():
+                self._messages.on_message_removed(event, seq)
+            case _:
+                assert_never(event)
+
+    def _take_context(self, event: ContextEvent) -> None:
+        match event:
+            case DecisionMade():
+                self._decisions.append(event.decision)
+                self._decided = None
+            case StepRequested():
+                self._requests.put(event.request)
+            case TodoUpdated():
+                self.todos = event.todos
+            case Checkpoint():
+                pass  # says where a reader may begin; whoever reads on has it all
+            case _:
+                assert_never(event)
+
+    def _take_waiting(self, event: WaitingEvent) -> None:
+        match event:
+            case PermissionAsked():
+                self._on_asked(event)
+            case PermissionReplied():
+                self._on_replied(event)
+            case QuestionAsked():
+                self.questions[event.question_id] = event
+            case QuestionReplied() | QuestionRejected():
+                self.questions.pop(event.question_id, None)
+            case PromptAdmitted():
+                self.inbox[event.prompt_id] = event
+            case PromptDelivered():
+                self.inbox.pop(event.prompt_id, None)
+            case _:
+                assert_never(event)
+
+    def _take_session(self, event: SessionEvent) -> None:
+        match event:
+            case SessionCreated():
+                self._on_created(event)
+            case SessionUpdated():
+                self._session.put(event.session)
+            case SessionDeleted():
+                self.deleted = True
+            case SessionDiff():
+                self.diff = event.diff
+            case SessionCompacted():
+                self.compacted = event.message_id
+            case SessionStatus():
+                self._status.put(event.status)
+            case SessionError():
+                pass  # told when it happens, and of no consequence for what follows
+            case _:
+                assert_never(event)
+
+    def _on_created(self, event: SessionCreated) -> None:
+        self._session.put(event.session)
+        if event.session.forked_from is not None:
+            # What waited for an answer in the parent is answered there.
+            self._status.put(Idle())
+            self.asks.clear()
+            self.questions.clear()
+            self.inbox.clear()
+            self.deleted = False
+
+    def _on_asked(self, event: PermissionAsked) -> None:
+        self.asks[event.ask.id] = event.ask
+        if event.ask.call_id is not None:
+            # Some providers use an id again: an older answer is none to what is asked now.
+            self.replies.pop(event.ask.call_id, None)
+
+    def _on_replied(self, event: PermissionReplied) -> None:
+        ask = self.asks.pop(event.ask_id, None)
+        if ask is not None and ask.call_id is not None:
+            self.replies[ask.call_id] = event.reply
+
+    def _wire_readers(self) -> dict[bytes, Callable[[bytes], None]]:
+        """Return what can be taken in without parsing; everything else is parsed at once."""
+        return {
+            b"session.updated": self._session.put_line,
+            b"session.status": self._status.put_line,
+            b"session.checkpoint": self._pass_over,
+            b"decision": self._decision_line,
+            b"step.requested": self._requests.put_line,
+        }
+
+    def _decision_line(self, line: bytes) -> None:
+        self._decisions.append(line)
+        self._decided = None
+
+    def _pass_over(self, _line: bytes) -> None:
+        pass
+
+
+def fold(records: Iterable[Record], state: State | None = None) -> State:
+    """Apply records in order to a state, a fresh one when none is given."""
+    state = State() if state is None else state
+    for record in records:
+        state.apply(record)
+    return state
