@@ -30,9 +30,9 @@ MODULES = (
     "palimpsest.transcript.errors",
     "palimpsest.transcript.parts",
     "palimpsest.transcript.messages",
-    "palimpsest.transcript.sessions",
-    "palimpsest.transcript.decisions",
-    "palimpsest.transcript.events",
+    "palimpsest.transcript.session_record.sessions",
+    "palimpsest.transcript.context_values.decisions",
+    "palimpsest.transcript.session_record.events",
     "palimpsest.frontends.protocol",
 )
 OMITTED = {"Value", "PartBase", "Record"}

@@ -48,9 +48,9 @@ from collections.abc import Callable
 from palimpsest.context.outputs import outputs
 from palimpsest.context.standing import pinned_parts
 from palimpsest.context.view import View
-from palimpsest.transcript.decisions import Decision, Facts
-from palimpsest.transcript.policies import Policy
-from palimpsest.transcript.pruning import PRUNE_RULE
+from palimpsest.transcript.context_values.decisions import Decision, Facts
+from palimpsest.transcript.context_values.policies import Policy
+from palimpsest.transcript.context_values.prune_policy import PRUNE_RULE
 
 
 def prune_largest(

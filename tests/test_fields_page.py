@@ -11,7 +11,8 @@ from tests.session.test_config_page import settings
 from tests.tables import DOCS, Row, names, not_shown, table, titles
 
 from palimpsest.session.settings import Config
-from palimpsest.transcript import errors, messages, parts, sessions
+from palimpsest.transcript import errors, messages, parts
+from palimpsest.transcript.session_record import sessions
 
 PAGE = DOCS / "fields.md"
 PACKAGE = Path(__file__).parents[1] / "kernel_ext" / "palimpsest"

@@ -59,7 +59,7 @@ def tsc(target: Path) -> set[str]:
 @pytest.mark.parametrize(
     ("kind", "python", "page"),
     [
-        ("rule", {"context/prune.py", "transcript/pruning.py"}, set()),
+        ("rule", {"context/prune.py", "transcript/context_values/prune_policy.py"}, set()),
         ("part", {"render/story.py"}, {"views/plain.tsx"}),
     ],
 )
@@ -83,9 +83,9 @@ from palimpsest.render.reasons import mark
 from palimpsest.tools.permissions import DEFAULT_RULES, evaluate
 from palimpsest.tools.registry import Registry, builtin_tools
 from palimpsest.tools.reserved_names import is_own_name
-from palimpsest.transcript.decisions import Facts
+from palimpsest.transcript.context_values.decisions import Facts
 from palimpsest.transcript.parts import LinkPart
-from palimpsest.transcript.policies import Policy
+from palimpsest.transcript.context_values.policies import Policy
 from tests.builders import Builder, MODEL
 
 build = Builder()

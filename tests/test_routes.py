@@ -14,7 +14,7 @@ from palimpsest.app import App
 from palimpsest.frontends import protocol
 from palimpsest.frontends.options import COMMANDS, OPTIONS
 from palimpsest.public import Session
-from palimpsest.transcript import events
+from palimpsest.transcript.session_record import events
 
 PAGE = DOCS / "routes.md"
 

@@ -82,9 +82,9 @@ _HOMES = {
     "AgentTurnFailed": "palimpsest.frontends.cell_failure",
     "hook": "palimpsest.session.hooks",
     "unhook": "palimpsest.session.hooks",
-    "Refuse": "palimpsest.transcript.hooks",
-    "SystemPrompt": "palimpsest.transcript.hooks",
-    "Compacting": "palimpsest.transcript.hooks",
+    "Refuse": "palimpsest.transcript.session_record.hook_values",
+    "SystemPrompt": "palimpsest.transcript.session_record.hook_values",
+    "Compacting": "palimpsest.transcript.session_record.hook_values",
 }
 """Public names and where they live; they are imported when they are used, since the application
 takes a second to import and ``%load_ext`` must not. ``__init__.pyi`` says the same to type checkers."""

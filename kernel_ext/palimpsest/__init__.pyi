@@ -25,9 +25,9 @@ from palimpsest.public import Session as Session
 from palimpsest.public import open_session as open_session
 from palimpsest.session.hooks import hook as hook
 from palimpsest.session.hooks import unhook as unhook
-from palimpsest.transcript.hooks import Compacting as Compacting
-from palimpsest.transcript.hooks import Refuse as Refuse
-from palimpsest.transcript.hooks import SystemPrompt as SystemPrompt
+from palimpsest.transcript.session_record.hook_values import Compacting as Compacting
+from palimpsest.transcript.session_record.hook_values import Refuse as Refuse
+from palimpsest.transcript.session_record.hook_values import SystemPrompt as SystemPrompt
 
 __version__: str
 __all__: list[str]

@@ -27,14 +27,14 @@ from palimpsest.session.policies import policy_from
 from palimpsest.session.running import NOT_IN_A_CELL, AsyncRuns, SessionRuns
 from palimpsest.session.wishes import Wish
 from palimpsest.tools.mcp_servers import ServerStatus
-from palimpsest.transcript.decisions import StepRequest
+from palimpsest.transcript.context_values.decisions import StepRequest
+from palimpsest.transcript.context_values.policies import Policy
 from palimpsest.transcript.errors import UserError
-from palimpsest.transcript.events import PromptAdmitted, QuestionAsked
 from palimpsest.transcript.messages import Messages
-from palimpsest.transcript.policies import Policy
-from palimpsest.transcript.reverts import FileDiff, RevertPreview
-from palimpsest.transcript.scrub import scrub, secret_values
-from palimpsest.transcript.sessions import Status
+from palimpsest.transcript.redaction.text import scrub, secret_values
+from palimpsest.transcript.session_record.events import PromptAdmitted, QuestionAsked
+from palimpsest.transcript.session_record.reverts import FileDiff, RevertPreview
+from palimpsest.transcript.session_record.sessions import Status
 from palimpsest.transcript.values import Ask, Todo
 
 

@@ -37,11 +37,11 @@ from palimpsest.store.project_folder.layout import prepare
 from palimpsest.store.session_state.state import State
 from palimpsest.tools.registry import Registry, builtin_tools
 from palimpsest.tools.tool import Abort
-from palimpsest.transcript.events import MessageUpdated, PartUpdated, StepRequested
-from palimpsest.transcript.flat import FlatMessage, TextBlock
+from palimpsest.transcript.context_values.neutral_messages import FlatMessage, TextBlock
 from palimpsest.transcript.ids import Ids
 from palimpsest.transcript.messages import AssistantMessage, MessagePath, MessageTime
 from palimpsest.transcript.parts import Span, ToolCompleted, ToolPart
+from palimpsest.transcript.session_record.events import MessageUpdated, PartUpdated, StepRequested
 from palimpsest.transcript.values import ModelInfo, ModelRef, Usage
 
 FIRST_MS = 30.0

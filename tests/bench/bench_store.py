@@ -21,7 +21,7 @@ from palimpsest.store.log.jsonl_store import JsonlStore
 from palimpsest.store.log.memory_store import MemoryStore
 from palimpsest.store.project_folder.layout import prepare
 from palimpsest.store.session_state.state import State
-from palimpsest.transcript.events import PromptAdmitted, Record, SessionCreated
+from palimpsest.transcript.session_record.events import PromptAdmitted, Record, SessionCreated
 
 OPEN_MS = 20.0
 FOLD_MS = 500.0

@@ -13,19 +13,8 @@ from palimpsest.store.interface import Owner
 from palimpsest.store.log.jsonl_store import JsonlStore
 from palimpsest.store.session_state.live_window import live_window
 from palimpsest.store.session_state.state import State
-from palimpsest.transcript.decisions import ContextItem, Decision, Facts, StepRequest
-from palimpsest.transcript.events import (
-    Checkpoint,
-    DecisionMade,
-    Event,
-    MessageUpdated,
-    PartDelta,
-    PartUpdated,
-    Record,
-    SessionCompacted,
-    SessionCreated,
-    StepRequested,
-)
+from palimpsest.transcript.context_values.decisions import ContextItem, Decision, Facts, StepRequest
+from palimpsest.transcript.context_values.policies import Policy
 from palimpsest.transcript.messages import (
     AssistantMessage,
     MessagePath,
@@ -44,8 +33,19 @@ from palimpsest.transcript.parts import (
     ToolPending,
     ToolRunning,
 )
-from palimpsest.transcript.policies import Policy
-from palimpsest.transcript.sessions import SessionInfo, SessionTime
+from palimpsest.transcript.session_record.events import (
+    Checkpoint,
+    DecisionMade,
+    Event,
+    MessageUpdated,
+    PartDelta,
+    PartUpdated,
+    Record,
+    SessionCompacted,
+    SessionCreated,
+    StepRequested,
+)
+from palimpsest.transcript.session_record.sessions import SessionInfo, SessionTime
 from palimpsest.transcript.values import BlobRef, ModelInfo, ModelRef
 
 MEGABYTES = 68

@@ -16,8 +16,8 @@ import palimpsest.store.log.jsonl_store as code_of_another
 from palimpsest.loop.request import calibration
 from palimpsest.model.tokenizer import chars_over_four, counter
 from palimpsest.store.session_state.state import State
-from palimpsest.transcript.decisions import Facts, StepRequest
-from palimpsest.transcript.events import Event, MessageUpdated, Record, StepRequested
+from palimpsest.transcript.context_values.decisions import Facts, StepRequest
+from palimpsest.transcript.session_record.events import Event, MessageUpdated, Record, StepRequested
 from palimpsest.transcript.values import BlobRef, ModelInfo, ModelRef, Usage
 
 OFF_PERCENT = 10.0

@@ -5,7 +5,7 @@ from typing import Any, get_args
 
 from hypothesis import strategies as st
 
-from palimpsest.transcript.flat import (
+from palimpsest.transcript.context_values.neutral_messages import (
     Block,
     CallBlock,
     FlatMessage,
@@ -16,8 +16,8 @@ from palimpsest.transcript.flat import (
     Stop,
     TextBlock,
 )
-from palimpsest.transcript.provider import profile
-from palimpsest.transcript.provider_recorded import ProviderFamily
+from palimpsest.transcript.provider_profile.profile import profile
+from palimpsest.transcript.provider_profile.recorded_agents import ProviderFamily
 from palimpsest.transcript.values import ModelRef
 
 FAMILIES: tuple[ProviderFamily, ...] = get_args(ProviderFamily)

@@ -8,8 +8,12 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Protocol
 
-from palimpsest.transcript.flat import CallBlock, FlatMessages, ResultBlock
-from palimpsest.transcript.provider_recorded import ProviderFamily
+from palimpsest.transcript.context_values.neutral_messages import (
+    CallBlock,
+    FlatMessages,
+    ResultBlock,
+)
+from palimpsest.transcript.provider_profile.recorded_agents import ProviderFamily
 
 
 class Law(Protocol):

@@ -20,8 +20,8 @@ from palimpsest.context.transform import transform
 from palimpsest.context.view import View
 from palimpsest.model.letters import unread
 from palimpsest.model.wire import sendable, to_provider, with_marks
-from palimpsest.transcript.flat import FlatMessages
-from palimpsest.transcript.provider import profile
+from palimpsest.transcript.context_values.neutral_messages import FlatMessages
+from palimpsest.transcript.provider_profile.profile import profile
 from palimpsest.transcript.values import ModelInfo, ModelRef
 
 Body = dict[str, Any]

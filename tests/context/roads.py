@@ -28,15 +28,15 @@ from palimpsest.model.script import says
 from palimpsest.model.wire import can_think, sendable, to_provider, with_marks
 from palimpsest.testing import FaultServer, ReceivedRequest
 from palimpsest.testing.dialects import Dialect
-from palimpsest.transcript.errors import ModelFailed
-from palimpsest.transcript.flat import (
+from palimpsest.transcript.context_values.neutral_messages import (
     CallBlock,
     FlatMessage,
     FlatMessages,
     ResultBlock,
     TextBlock,
 )
-from palimpsest.transcript.provider import profile
+from palimpsest.transcript.errors import ModelFailed
+from palimpsest.transcript.provider_profile.profile import profile
 from palimpsest.transcript.values import ModelInfo, ModelRef, ToolSpec
 
 POLICY = PRESETS["palimpsest"]

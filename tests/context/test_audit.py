@@ -7,9 +7,9 @@ from tests.store.builders import text, user
 
 from palimpsest.context.audit import REFUSES, UNSTRUCTURED, lacks
 from palimpsest.context.retention import report
+from palimpsest.transcript.context_values.policies import CompactPolicy
 from palimpsest.transcript.messages import Message, Messages
 from palimpsest.transcript.parts import CompactionPart
-from palimpsest.transcript.policies import CompactPolicy
 
 GOOD = "## Goal\n- know the penguins\n\n## Done\n- loaded the table\n"
 POLICY = CompactPolicy()

@@ -19,8 +19,8 @@ from palimpsest.context.changes import (
     shown,
 )
 from palimpsest.context.presets import PRESETS
+from palimpsest.transcript.context_values.policies import Policy, PolicyChoice
 from palimpsest.transcript.errors import ConfigError
-from palimpsest.transcript.policies import Policy, PolicyChoice
 
 policies = st.sampled_from(list(PRESETS.values()))
 

@@ -6,8 +6,7 @@ from tests.builders import MODEL, Builder
 
 from palimpsest.context.convert import INTERRUPTED, convert
 from palimpsest.context.limit import limit
-from palimpsest.transcript.errors import AbortedError, ApiError
-from palimpsest.transcript.flat import (
+from palimpsest.transcript.context_values.neutral_messages import (
     CallBlock,
     FlatMessage,
     FlatMessages,
@@ -16,8 +15,9 @@ from palimpsest.transcript.flat import (
     ResultBlock,
     TextBlock,
 )
+from palimpsest.transcript.context_values.policies import ConvertPolicy, LimitPolicy
+from palimpsest.transcript.errors import AbortedError, ApiError
 from palimpsest.transcript.parts import Attachment, FilePart, ToolPart
-from palimpsest.transcript.policies import ConvertPolicy, LimitPolicy
 from palimpsest.transcript.values import ModelRef
 
 

@@ -22,8 +22,8 @@ from palimpsest.context.policy import policy
 from palimpsest.context.presets import PRESETS
 from palimpsest.context.projection import project
 from palimpsest.context.view import View
-from palimpsest.transcript.decisions import Facts
-from palimpsest.transcript.policies import Policy
+from palimpsest.transcript.context_values.decisions import Facts
+from palimpsest.transcript.context_values.policies import Policy
 
 OURS = changed(policy("palimpsest"), {"prune.rule": "none"})
 PRUNES = changed(policy("palimpsest"), {"prune.protect_tokens": 1_000, "prune.minimum_tokens": 500})

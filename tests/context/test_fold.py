@@ -3,10 +3,10 @@
 from tests.builders import Builder
 
 from palimpsest.context.fold import fold
+from palimpsest.transcript.context_values.policies import CompactPolicy
 from palimpsest.transcript.errors import ApiError
 from palimpsest.transcript.messages import AssistantMessage, Message
 from palimpsest.transcript.parts import CompactionPart
-from palimpsest.transcript.policies import CompactPolicy
 
 
 def marked(build: Builder, tail: str | None = None) -> Message:

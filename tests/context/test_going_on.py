@@ -6,9 +6,9 @@ from tests.builders import Builder
 from palimpsest.context.compact import CompactionPlan
 from palimpsest.context.going_on import going_on, work_left
 from palimpsest.context.policy import policy
+from palimpsest.transcript.context_values.policies import Policy
 from palimpsest.transcript.messages import Message
 from palimpsest.transcript.parts import CompactionPart
-from palimpsest.transcript.policies import Policy
 from palimpsest.transcript.values import Todo
 
 OPEN = Todo(content="Plot the masses")

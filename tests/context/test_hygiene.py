@@ -11,7 +11,7 @@ from tests.context.laws import laws
 from palimpsest.context.hygiene import CLOSING, OPENING, clean
 from palimpsest.context.pairing import MISSING
 from palimpsest.model.wire import to_provider
-from palimpsest.transcript.flat import (
+from palimpsest.transcript.context_values.neutral_messages import (
     CallBlock,
     FlatMessage,
     FlatMessages,
@@ -19,9 +19,9 @@ from palimpsest.transcript.flat import (
     ResultBlock,
     TextBlock,
 )
-from palimpsest.transcript.policies import HygieneRule
-from palimpsest.transcript.provider import profile
-from palimpsest.transcript.provider_recorded import ProviderFamily, openclaw_family
+from palimpsest.transcript.context_values.policies import HygieneRule
+from palimpsest.transcript.provider_profile.profile import profile
+from palimpsest.transcript.provider_profile.recorded_agents import ProviderFamily, openclaw_family
 from palimpsest.transcript.values import ModelInfo, ModelRef
 
 RULES: tuple[HygieneRule, ...] = get_args(HygieneRule)

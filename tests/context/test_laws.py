@@ -12,8 +12,13 @@ from tests.context.laws import (
     TurnOrder,
 )
 
-from palimpsest.transcript.flat import CallBlock, FlatMessage, ResultBlock, TextBlock
-from palimpsest.transcript.provider_recorded import ProviderFamily
+from palimpsest.transcript.context_values.neutral_messages import (
+    CallBlock,
+    FlatMessage,
+    ResultBlock,
+    TextBlock,
+)
+from palimpsest.transcript.provider_profile.recorded_agents import ProviderFamily
 
 CALL = CallBlock(call_id="a", tool="read", input={})
 RESULT = ResultBlock(call_id="a", tool="read", text="1")

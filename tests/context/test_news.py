@@ -16,8 +16,8 @@ from palimpsest.context.news import (
     has_news,
     news,
 )
+from palimpsest.transcript.context_values.policies import ReminderPolicy
 from palimpsest.transcript.messages import Message, Messages, Origin, UserMessage
-from palimpsest.transcript.policies import ReminderPolicy
 
 TELLING = ReminderPolicy()
 FRIDAY, SATURDAY = "Fri Nov 20 2026", "Sat Nov 21 2026"

@@ -3,7 +3,7 @@
 from tests.builders import Builder
 
 from palimpsest.context.serialize import serialize
-from palimpsest.transcript.notices import NOTICE, notice, notice_of
+from palimpsest.transcript.user_notices import NOTICE, notice, notice_of
 
 
 def test_a_notice_is_left_out_of_what_is_summarised() -> None:

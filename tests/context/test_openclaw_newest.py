@@ -11,16 +11,16 @@ from palimpsest.context.view import View
 from palimpsest.context.ways import routed
 from palimpsest.model.overflow import is_overflow
 from palimpsest.model.retry import retryable
-from palimpsest.transcript.decisions import Facts
-from palimpsest.transcript.errors import ApiError, UnknownError
-from palimpsest.transcript.flat import (
+from palimpsest.transcript.context_values.decisions import Facts
+from palimpsest.transcript.context_values.neutral_messages import (
     CallBlock,
     FlatMessage,
     ReasoningBlock,
     ResultBlock,
     TextBlock,
 )
-from palimpsest.transcript.policies import HygieneRule
+from palimpsest.transcript.context_values.policies import HygieneRule
+from palimpsest.transcript.errors import ApiError, UnknownError
 
 NEWEST = POLICIES["openclaw-2026.9"]
 SIGNED: dict[str, Any] = {

@@ -14,11 +14,11 @@ from palimpsest.context.policy import policy, without_recall
 from palimpsest.context.precheck import reducible, result_chars, results_chars
 from palimpsest.context.truncate import shorten
 from palimpsest.context.view import View
-from palimpsest.transcript.decisions import Decision, Facts
+from palimpsest.transcript.context_values.decisions import Decision, Facts
+from palimpsest.transcript.context_values.policies import RecoveryPolicy
 from palimpsest.transcript.ids import short
 from palimpsest.transcript.messages import Messages
 from palimpsest.transcript.parts import ToolCompleted, ToolPart
-from palimpsest.transcript.policies import RecoveryPolicy
 
 WINDOW = 16_000
 FACTS = Facts(now=0, estimator="chars/4", window=WINDOW, reserve=2_000)

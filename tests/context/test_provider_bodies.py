@@ -24,7 +24,7 @@ from palimpsest.model import table
 from palimpsest.model.litellm_model import wait
 from palimpsest.model.tool_schema import in_subset
 from palimpsest.tools.registry import Registry, builtin_tools
-from palimpsest.transcript.provider import ProviderProfile, profile
+from palimpsest.transcript.provider_profile.profile import ProviderProfile, profile
 from palimpsest.transcript.values import ModelRef
 
 SEEDS = range(12)

@@ -15,10 +15,10 @@ from palimpsest.context.prune import prune
 from palimpsest.context.prune_cache import prunable
 from palimpsest.context.superseded import superseded
 from palimpsest.context.view import View
-from palimpsest.transcript.decisions import Decision, Facts
+from palimpsest.transcript.context_values.decisions import Decision, Facts
+from palimpsest.transcript.context_values.policies import Policy, PrunePolicy
 from palimpsest.transcript.messages import Message, Messages
 from palimpsest.transcript.parts import ToolCompleted, ToolPart
-from palimpsest.transcript.policies import Policy, PrunePolicy
 
 OURS = policy("palimpsest")
 WINDOW, RESERVE = 12_800, 800

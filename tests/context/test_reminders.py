@@ -22,10 +22,10 @@ from palimpsest.render.reasons import reason
 from palimpsest.review.redecide import redecide
 from palimpsest.review.requests import rebuild_all
 from palimpsest.testing import ScriptedModel
-from palimpsest.transcript.decisions import Decision
+from palimpsest.transcript.context_values.decisions import Decision
+from palimpsest.transcript.context_values.policies import ReminderPolicy
 from palimpsest.transcript.messages import Messages
 from palimpsest.transcript.parts import TextPart, ToolPart
-from palimpsest.transcript.policies import ReminderPolicy
 
 OURS = policy("palimpsest").reminders
 SEEDS = policy("opencode-1.1").reminders

@@ -3,7 +3,7 @@
 from palimpsest.context.policy import policy
 from palimpsest.context.transform import transform
 from palimpsest.model.wire import to_provider
-from palimpsest.transcript.flat import (
+from palimpsest.transcript.context_values.neutral_messages import (
     Block,
     CallBlock,
     FlatMessage,
@@ -12,7 +12,7 @@ from palimpsest.transcript.flat import (
     ResultBlock,
     TextBlock,
 )
-from palimpsest.transcript.policies import TransformPolicy
+from palimpsest.transcript.context_values.policies import TransformPolicy
 from palimpsest.transcript.values import ModelInfo, ModelRef
 
 RULE = policy("opencode-1.18").transform

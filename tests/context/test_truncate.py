@@ -7,9 +7,9 @@ from tests.builders import Builder
 from palimpsest.context.apply import apply
 from palimpsest.context.truncate import HINT, RECALL_HINT, TASK_HINT, measure, shorten, truncate
 from palimpsest.context.view import View
-from palimpsest.transcript.decisions import Facts
+from palimpsest.transcript.context_values.decisions import Facts
+from palimpsest.transcript.context_values.policies import Policy, TruncatePolicy
 from palimpsest.transcript.parts import ToolCompleted, ToolPart
-from palimpsest.transcript.policies import Policy, TruncatePolicy
 
 FACTS = Facts(now=0, estimator="chars/4", window=200_000, reserve=8_000)
 POLICY = TruncatePolicy(max_lines=10, max_bytes=200)

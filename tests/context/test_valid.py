@@ -8,7 +8,7 @@ from tests.context.histories import FAMILIES, MEDIA, PROFILES, TEXTS, THOUGHTS, 
 
 from palimpsest.context.hygiene import mended
 from palimpsest.context.valid import is_valid
-from palimpsest.transcript.flat import (
+from palimpsest.transcript.context_values.neutral_messages import (
     Block,
     CallBlock,
     FlatMessage,
@@ -16,7 +16,7 @@ from palimpsest.transcript.flat import (
     ResultBlock,
     TextBlock,
 )
-from palimpsest.transcript.provider_recorded import ProviderFamily
+from palimpsest.transcript.provider_profile.recorded_agents import ProviderFamily
 
 NAMES = ("read", "python", "web.search", " read", "n" * 64, "n" * 65)
 ASKS = FlatMessage(role="user", blocks=(TextBlock(text="How many?"),))

@@ -1,14 +1,14 @@
 """A request is weighed on the safe side before it is sent."""
 
 from palimpsest.context.weigh import weigh
-from palimpsest.transcript.flat import (
+from palimpsest.transcript.context_values.neutral_messages import (
     CallBlock,
     FlatMessage,
     MediaBlock,
     ResultBlock,
     TextBlock,
 )
-from palimpsest.transcript.policies import OverflowPolicy
+from palimpsest.transcript.context_values.policies import OverflowPolicy
 
 PLAIN = OverflowPolicy(safety_margin=1.0)
 PICTURE = MediaBlock(mime="image/png", url="data:image/png;base64,AAAA")

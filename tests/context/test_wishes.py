@@ -16,12 +16,12 @@ from palimpsest.context.policy import POLICIES
 from palimpsest.context.projection import project
 from palimpsest.context.view import View
 from palimpsest.session.wishes import Wishes
-from palimpsest.transcript.decisions import Decision
-from palimpsest.transcript.flat import FlatMessages
+from palimpsest.transcript.context_values.decisions import Decision
+from palimpsest.transcript.context_values.neutral_messages import FlatMessages
+from palimpsest.transcript.context_values.policies import Policy
 from palimpsest.transcript.messages import Message, Messages
 from palimpsest.transcript.parts import CompactionPart, ReasoningPart, TextPart, ToolPart
-from palimpsest.transcript.policies import Policy
-from palimpsest.transcript.provider_recorded import ProviderFamily
+from palimpsest.transcript.provider_profile.recorded_agents import ProviderFamily
 from palimpsest.transcript.values import ModelRef
 
 DEFAULT = POLICIES["palimpsest"]

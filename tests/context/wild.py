@@ -6,7 +6,7 @@ from typing import Any
 
 from tests.model.strict_bodies import JPEG, PDF, PNG
 
-from palimpsest.transcript.flat import MediaBlock
+from palimpsest.transcript.context_values.neutral_messages import MediaBlock
 
 LANGUAGES = (
     "The quick brown fox.",

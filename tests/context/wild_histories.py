@@ -9,7 +9,7 @@ from typing import get_args
 
 from tests.context.wild import IDS, INPUTS, THOUGHTS, TOOLS, Wild
 
-from palimpsest.transcript.flat import (
+from palimpsest.transcript.context_values.neutral_messages import (
     Block,
     CallBlock,
     FlatMessage,

@@ -6,7 +6,7 @@ from tests.builders import SESSION, Builder
 from tests.context.wild import IDS, INPUTS, THOUGHTS, TOOLS, Wild
 
 from palimpsest.context.view import View
-from palimpsest.transcript.decisions import Decision
+from palimpsest.transcript.context_values.decisions import Decision
 from palimpsest.transcript.errors import AbortedError, ApiError, OutputLengthError
 from palimpsest.transcript.messages import Message, Messages
 from palimpsest.transcript.parts import (

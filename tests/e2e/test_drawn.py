@@ -23,7 +23,7 @@ from palimpsest.render.story import Caps
 from palimpsest.session.exporting import export_session
 from palimpsest.session.sharing import write_page
 from palimpsest.store.log.memory_store import MemoryStore
-from palimpsest.transcript.events import TodoUpdated
+from palimpsest.transcript.session_record.events import TodoUpdated
 from palimpsest.transcript.values import Todo
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]

@@ -9,8 +9,8 @@ from tests.builders import SESSION, Builder
 from palimpsest.frontends.notices import NOTICE_CHARS, pictures, records_since
 from palimpsest.session.api import Snapshot
 from palimpsest.store.session_state.state import State, fold
-from palimpsest.transcript.events import MessageUpdated, PartUpdated, Record
 from palimpsest.transcript.messages import Message
+from palimpsest.transcript.session_record.events import MessageUpdated, PartUpdated, Record
 
 SIZES = (100_000, 1_000_000, 10_000_000)
 

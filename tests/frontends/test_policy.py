@@ -10,7 +10,7 @@ from palimpsest.context.changes import changed
 from palimpsest.context.presets import PRESETS
 from palimpsest.frontends.options import MagicLine, OptionError, parse
 from palimpsest.frontends.policy import changes, sections, summary
-from palimpsest.transcript.policies import Policy
+from palimpsest.transcript.context_values.policies import Policy
 
 SETUP = """
 from palimpsest.model.script import says

@@ -16,7 +16,7 @@ from palimpsest.frontends.reverting import answer, diff_words, fenced, run, said
 from palimpsest.frontends.segments import Position, Segment
 from palimpsest.render.story import Notes
 from palimpsest.transcript.errors import UserError
-from palimpsest.transcript.reverts import RevertPreview
+from palimpsest.transcript.session_record.reverts import RevertPreview
 
 
 @pytest.mark.parametrize(

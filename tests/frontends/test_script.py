@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from palimpsest.store.log.store_factory import open_store
-from palimpsest.transcript.events import PermissionReplied
+from palimpsest.transcript.session_record.events import PermissionReplied
 
 SCRIPT = """\
 import signal

@@ -9,9 +9,9 @@ from tests.render.stories import assistant, ran, user
 
 from palimpsest.frontends.terminal import TerminalStory
 from palimpsest.render.story import Notes
-from palimpsest.transcript.decisions import Decision
+from palimpsest.transcript.context_values.decisions import Decision
 from palimpsest.transcript.messages import Message
-from palimpsest.transcript.sessions import Idle
+from palimpsest.transcript.session_record.sessions import Idle
 
 
 class Feed:

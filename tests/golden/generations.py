@@ -3,7 +3,7 @@
 from tests.golden.openclaw import NEWEST, OLDEST
 
 from palimpsest.context.policy import policy
-from palimpsest.transcript.policies import HygieneRule
+from palimpsest.transcript.context_values.policies import HygieneRule
 
 GENERATIONS = [(OLDEST, "openclaw-2026.2"), (NEWEST, "openclaw-2026.9")]
 BEFORE_NEWEST = "v2026.4.12"

@@ -6,7 +6,7 @@ as that text. Models go by the names of their SDK packages there, by litellm's p
 
 from typing import Any
 
-from palimpsest.transcript.flat import (
+from palimpsest.transcript.context_values.neutral_messages import (
     Block,
     CallBlock,
     FlatMessage,

@@ -9,7 +9,7 @@ from typing import Any
 from tests.golden.data import only
 from tests.golden.openclaw import UNDEFINED
 
-from palimpsest.transcript.flat import (
+from palimpsest.transcript.context_values.neutral_messages import (
     Block,
     CallBlock,
     FlatMessage,

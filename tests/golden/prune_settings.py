@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from palimpsest.transcript.policies import PrunePolicy
+from palimpsest.transcript.context_values.policies import PrunePolicy
 
 SECONDS = {"ms": 0.001, "s": 1, "m": 60, "h": 3_600, "d": 86_400}
 DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)?")

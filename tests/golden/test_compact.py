@@ -17,9 +17,9 @@ from palimpsest.context.overflow import usable
 from palimpsest.context.presets import OPENCODE_1_18
 from palimpsest.context.serialize import serialize, serialize_message
 from palimpsest.context.view import View
-from palimpsest.transcript.decisions import Decision
+from palimpsest.transcript.context_values.decisions import Decision
+from palimpsest.transcript.context_values.policies import CompactPolicy
 from palimpsest.transcript.messages import Messages
-from palimpsest.transcript.policies import CompactPolicy
 from palimpsest.transcript.values import ModelInfo, ModelRef
 
 REF = ModelRef(provider="anthropic", name="claude-test")

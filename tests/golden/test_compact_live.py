@@ -24,10 +24,10 @@ from palimpsest.context.presets import OPENCODE_1_18
 from palimpsest.context.serialize import serialize
 from palimpsest.model.script import ModelAnswer, fails, overflows, says
 from palimpsest.testing import ScriptedModel
-from palimpsest.transcript.decisions import Decision
-from palimpsest.transcript.events import DecisionMade, PartUpdated, SessionCompacted
+from palimpsest.transcript.context_values.decisions import Decision
 from palimpsest.transcript.messages import AssistantMessage, Message, UserMessage
 from palimpsest.transcript.parts import TextPart
+from palimpsest.transcript.session_record.events import DecisionMade, PartUpdated, SessionCompacted
 from palimpsest.transcript.values import ModelInfo, ModelRef
 
 Case = dict[str, Any]

@@ -21,8 +21,8 @@ from palimpsest.loop.compaction_state import (
     compaction_timed_out,
     is_answerable,
 )
+from palimpsest.transcript.context_values.neutral_messages import FlatMessage, FlatMessages
 from palimpsest.transcript.errors import Aborted
-from palimpsest.transcript.flat import FlatMessage, FlatMessages
 
 PRESETS = {OLDEST: "openclaw-2026.2"}
 """Versions later than the oldest follow the preset of the newest."""

@@ -14,8 +14,8 @@ from palimpsest.context.apply import apply
 from palimpsest.context.convert import convert
 from palimpsest.context.policy import policy
 from palimpsest.context.view import View
-from palimpsest.transcript.decisions import Decision
-from palimpsest.transcript.flat import FlatMessage, FlatMessages
+from palimpsest.transcript.context_values.decisions import Decision
+from palimpsest.transcript.context_values.neutral_messages import FlatMessage, FlatMessages
 from palimpsest.transcript.messages import AssistantMessage, Message, Messages
 
 Case = dict[str, Any]

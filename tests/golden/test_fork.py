@@ -22,10 +22,16 @@ from palimpsest.store.log.jsonl_store import JsonlStore
 from palimpsest.store.log.memory_store import MemoryStore
 from palimpsest.store.project_folder.layout import prepare
 from palimpsest.store.project_folder.lease import this_owner
-from palimpsest.transcript.budgets import Spent
-from palimpsest.transcript.events import Event, MessageUpdated, PartUpdated, Record, SessionCreated
 from palimpsest.transcript.messages import Message, Messages
-from palimpsest.transcript.sessions import SessionInfo, SessionTime
+from palimpsest.transcript.session_record.budgets import Spent
+from palimpsest.transcript.session_record.events import (
+    Event,
+    MessageUpdated,
+    PartUpdated,
+    Record,
+    SessionCreated,
+)
+from palimpsest.transcript.session_record.sessions import SessionInfo, SessionTime
 from palimpsest.transcript.values import Usage
 
 OURS = SessionInfo(

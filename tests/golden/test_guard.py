@@ -8,7 +8,7 @@ from tests.golden.openclaw import NEWEST, OLDEST, models, plain
 
 from palimpsest.context.guard import WindowSize, evaluate_guard, resolve_window
 from palimpsest.context.policy import policy
-from palimpsest.transcript.policies import GuardPolicy
+from palimpsest.transcript.context_values.policies import GuardPolicy
 
 SOURCES = {
     "configured": "modelsConfig",

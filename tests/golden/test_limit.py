@@ -6,7 +6,11 @@ from tests.golden.openclaw import NEWEST, OLDEST, limits, plain
 
 from palimpsest.context.limit import history_limit, limit
 from palimpsest.context.policy import policy
-from palimpsest.transcript.flat import FlatMessage, FlatMessages, TextBlock
+from palimpsest.transcript.context_values.neutral_messages import (
+    FlatMessage,
+    FlatMessages,
+    TextBlock,
+)
 
 GENERATIONS = [(OLDEST, "openclaw-2026.2"), (NEWEST, "openclaw-2026.9")]
 ROLES = {"toolResult": "tool"}

@@ -30,15 +30,15 @@ from palimpsest.session.api import PromptOptions
 from palimpsest.session.live import LiveSession
 from palimpsest.tools.permissions import from_config
 from palimpsest.transcript.errors import UserError
-from palimpsest.transcript.events import (
+from palimpsest.transcript.messages import AssistantMessage, Message, UserMessage
+from palimpsest.transcript.parts import Part, StepFinishPart, StepStartPart, TextPart, ToolPart
+from palimpsest.transcript.session_record.events import (
     MessageUpdated,
     PartUpdated,
     Record,
     SessionCompacted,
     SessionStatus,
 )
-from palimpsest.transcript.messages import AssistantMessage, Message, UserMessage
-from palimpsest.transcript.parts import Part, StepFinishPart, StepStartPart, TextPart, ToolPart
 from palimpsest.transcript.values import ModelInfo, ModelRef
 
 Case = dict[str, Any]

@@ -12,14 +12,14 @@ from palimpsest.context.policy import policy
 from palimpsest.context.precheck import precheck, reducible, result_chars
 from palimpsest.context.weigh import weigh
 from palimpsest.model.tokenizer import counter
-from palimpsest.transcript.flat import (
+from palimpsest.transcript.context_values.neutral_messages import (
     CallBlock,
     FlatMessage,
     FlatMessages,
     ResultBlock,
     TextBlock,
 )
-from palimpsest.transcript.policies import OverflowPolicy
+from palimpsest.transcript.context_values.policies import OverflowPolicy
 from palimpsest.transcript.values import ModelInfo, ModelRef, Usage
 
 

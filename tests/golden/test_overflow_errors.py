@@ -24,8 +24,8 @@ from palimpsest.model.overflow import (
 )
 from palimpsest.model.script import fails
 from palimpsest.testing import FaultServer
+from palimpsest.transcript.context_values.policies import Refusals
 from palimpsest.transcript.errors import ApiError, ContextOverflowError
-from palimpsest.transcript.policies import Refusals
 from palimpsest.transcript.values import ModelInfo, ModelRef, Usage
 
 

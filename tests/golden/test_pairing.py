@@ -10,7 +10,7 @@ from tests.golden.openclaw_messages import flat, result_back, written
 
 from palimpsest.context.hygiene import pairing
 from palimpsest.context.repair import Repair, is_result
-from palimpsest.transcript.flat import FlatMessages
+from palimpsest.transcript.context_values.neutral_messages import FlatMessages
 
 SYNTHETIC = {
     "details": {"openclawSyntheticMissingToolResult": True, "reason": "missing_tool_result"}

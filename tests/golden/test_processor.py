@@ -57,9 +57,14 @@ from palimpsest.transcript.errors import (
     ModelFailed,
     UnknownError,
 )
-from palimpsest.transcript.events import PermissionAsked, Record, SessionError, SessionStatus
 from palimpsest.transcript.messages import AssistantMessage, Message
 from palimpsest.transcript.parts import RetryPart, ToolPart
+from palimpsest.transcript.session_record.events import (
+    PermissionAsked,
+    Record,
+    SessionError,
+    SessionStatus,
+)
 from palimpsest.transcript.values import Ask, ModelInfo, ModelRef, Reply, Usage
 
 Case = dict[str, Any]

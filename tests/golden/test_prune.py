@@ -14,10 +14,10 @@ from palimpsest.context.estimate import quarter_chars
 from palimpsest.context.policy import policy
 from palimpsest.context.prune import prune
 from palimpsest.context.view import View
-from palimpsest.transcript.decisions import Decision, Facts
+from palimpsest.transcript.context_values.decisions import Decision, Facts
+from palimpsest.transcript.context_values.policies import Policy, PrunePolicy
 from palimpsest.transcript.messages import Message, Messages
 from palimpsest.transcript.parts import Attachment, ToolCompleted, ToolPart
-from palimpsest.transcript.policies import Policy, PrunePolicy
 
 GENERATIONS = [(OLDEST, "openclaw-2026.2"), (MIDDLE, "openclaw-2026.9")]
 """The newest agent was not recorded pruning; the preset follows the newest that was."""

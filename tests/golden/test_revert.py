@@ -9,7 +9,7 @@ from tests.golden.upstream import message
 from palimpsest.session.revert import plan_revert, removal, without_taken_back
 from palimpsest.transcript.messages import Messages
 from palimpsest.transcript.parts import PatchPart
-from palimpsest.transcript.reverts import RevertState
+from palimpsest.transcript.session_record.reverts import RevertState
 
 TWICE = "revert_twice_keeps_first_snapshot"
 

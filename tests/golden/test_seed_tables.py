@@ -51,20 +51,20 @@ from palimpsest.session.config_files import SWITCHES_OFF
 from palimpsest.session.settings import Config
 from palimpsest.session.titles import default_title
 from palimpsest.tools.permissions import DEFAULT_RULES
-from palimpsest.transcript import events
-from palimpsest.transcript.decisions import Facts
-from palimpsest.transcript.errors import ErrorValue
-from palimpsest.transcript.flat import (
+from palimpsest.transcript.context_values.decisions import Facts
+from palimpsest.transcript.context_values.neutral_messages import (
     CallBlock,
     FlatMessage,
     FlatMessages,
     ResultBlock,
     TextBlock,
 )
+from palimpsest.transcript.context_values.policies import Policy
+from palimpsest.transcript.errors import ErrorValue
 from palimpsest.transcript.messages import Message, Messages
 from palimpsest.transcript.parts import CompactionPart, FilePart, Part
-from palimpsest.transcript.policies import Policy
-from palimpsest.transcript.provider import profile
+from palimpsest.transcript.provider_profile.profile import profile
+from palimpsest.transcript.session_record import events
 from palimpsest.transcript.values import ModelRef, Usage
 
 OPENCODE = policy("opencode-1.1")

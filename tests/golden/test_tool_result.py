@@ -10,7 +10,7 @@ from tests.golden.openclaw import MIDDLE, NEWEST, OLDEST
 from palimpsest.context.oversized import cut
 from palimpsest.context.policy import policy
 from palimpsest.context.truncate import shorten
-from palimpsest.transcript.policies import RecoveryPolicy
+from palimpsest.transcript.context_values.policies import RecoveryPolicy
 
 BETWEEN = policy("openclaw-2026.9").recovery.model_copy(
     update={"result_form": "ends", "result_suffix": "[... {omitted} more characters truncated]"}

@@ -13,7 +13,7 @@ from tests.golden.modelmessages import anonymous, flat_of, model_of
 from palimpsest.context.marks import marks
 from palimpsest.context.policy import policy
 from palimpsest.context.transform import transform
-from palimpsest.transcript.flat import FlatMessages, ReasoningBlock
+from palimpsest.transcript.context_values.neutral_messages import FlatMessages, ReasoningBlock
 
 MARKS = {"cacheControl", "cachePoint", "cache_control", "copilot_cache_control"}
 THINKING = "reasoning_content"

@@ -7,8 +7,8 @@ from tests.golden.data import load
 
 from palimpsest.context.policy import policy
 from palimpsest.context.truncate import RECALL_HINT, TASK_HINT, shorten, truncate
-from palimpsest.transcript.decisions import Facts
-from palimpsest.transcript.policies import TruncatePolicy
+from palimpsest.transcript.context_values.decisions import Facts
+from palimpsest.transcript.context_values.policies import TruncatePolicy
 
 FACTS = Facts(now=0, estimator="chars/4", window=200_000, reserve=0)
 CONFIGURED = {"max_lines": "max_lines", "max_bytes": "max_bytes"}

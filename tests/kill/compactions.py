@@ -16,7 +16,7 @@ from palimpsest.session.live import LiveSession
 from palimpsest.store.log.jsonl_store import JsonlStore
 from palimpsest.store.project_folder.layout import prepare
 from palimpsest.testing import ScriptedModel
-from palimpsest.transcript.events import Record
+from palimpsest.transcript.session_record.events import Record
 
 WIDE = INFO.model_copy(update={"window": 60_000})
 TURNS = 9

@@ -15,8 +15,8 @@ from palimpsest.review.requests import rebuild_all
 from palimpsest.review.whatif import whatif
 from palimpsest.store.log.jsonl_store import JsonlStore
 from palimpsest.store.project_folder.layout import prepare
-from palimpsest.transcript.events import SessionCompacted
 from palimpsest.transcript.messages import AssistantMessage, Message
+from palimpsest.transcript.session_record.events import SessionCompacted
 
 KILLS = max(int(os.environ.get("PALIMPSEST_KILLS", amount(80, 10_000))) // 20, 4)
 LONGEST_LIFE_SECONDS = 0.2

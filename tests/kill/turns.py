@@ -14,7 +14,7 @@ from palimpsest.model.script import ModelAnswer, says
 from palimpsest.session.api import PromptOptions
 from palimpsest.session.live import LiveSession
 from palimpsest.testing import ScriptedModel
-from palimpsest.transcript.events import Record
+from palimpsest.transcript.session_record.events import Record
 
 
 def numbers(rng: random.Random) -> str:

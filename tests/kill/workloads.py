@@ -15,9 +15,9 @@ from palimpsest.store.project_folder.layout import prepare
 from palimpsest.store.session_state.interrupted_work import close_interrupted
 from palimpsest.store.session_state.state import State
 from palimpsest.transcript.errors import NotFound
-from palimpsest.transcript.events import MessageUpdated, SessionCreated
 from palimpsest.transcript.messages import AssistantMessage
 from palimpsest.transcript.parts import Span, ToolCompleted, ToolPending, ToolRunning
+from palimpsest.transcript.session_record.events import MessageUpdated, SessionCreated
 
 TICK_SECONDS = 0.004
 """Ten times faster than in earnest, so that a kill finds something half written more often."""

@@ -12,9 +12,9 @@ from palimpsest.model.script import ModelAnswer, says
 from palimpsest.review.requests import rebuild_all
 from palimpsest.session.live import LiveSession
 from palimpsest.testing import ScriptedAnswer, ScriptedModel
+from palimpsest.transcript.context_values.policies import Policy
 from palimpsest.transcript.messages import AssistantMessage, Message
 from palimpsest.transcript.parts import CompactionPart, TextPart
-from palimpsest.transcript.policies import Policy
 from palimpsest.transcript.values import ModelInfo, ModelRef
 
 INFO = ModelInfo(ref=ModelRef(provider="scripted", name="model"), window=8_000, output_limit=1_000)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from tests.builders import SESSION, Builder
 
 from palimpsest.context.undo import CONTINUES
-from palimpsest.transcript.decisions import (
+from palimpsest.transcript.context_values.decisions import (
     EXCLUDE,
     PIN,
     RESTORE,

@@ -24,8 +24,8 @@ from palimpsest.tools.permissions import DEFAULT_RULES, Rules
 from palimpsest.tools.registry import Registry, builtin_tools
 from palimpsest.tools.tool import Tool
 from palimpsest.transcript.errors import ConfigError
-from palimpsest.transcript.events import Record, StepRequested
 from palimpsest.transcript.ids import Ids
+from palimpsest.transcript.session_record.events import Record, StepRequested
 from palimpsest.transcript.values import ModelInfo, ModelRef
 
 FEW = frozenset({"bash", "edit", "glob", "grep", "list", "read", "recall", "write"})

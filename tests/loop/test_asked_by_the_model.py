@@ -15,8 +15,12 @@ from palimpsest.session.questioning import DECLINED, HEADLESS
 from palimpsest.store.session_state.state import fold
 from palimpsest.testing import ScriptedModel
 from palimpsest.transcript.errors import UserError
-from palimpsest.transcript.events import QuestionRejected, QuestionReplied, TodoUpdated
 from palimpsest.transcript.parts import StepFinishPart, ToolCompleted, ToolPart
+from palimpsest.transcript.session_record.events import (
+    QuestionRejected,
+    QuestionReplied,
+    TodoUpdated,
+)
 from palimpsest.transcript.values import Reply, Todo
 
 ASKED: list[dict[str, Any]] = [

@@ -19,8 +19,8 @@ from tests.loop.studio import ask, until
 from palimpsest.model.script import ModelAnswer, calls, fails, overflows, says, stalls
 from palimpsest.review.requests import rebuild_all
 from palimpsest.transcript.errors import AbortedError, ContextOverflowError
-from palimpsest.transcript.events import DecisionMade, SessionCompacted
 from palimpsest.transcript.messages import AssistantMessage
+from palimpsest.transcript.session_record.events import DecisionMade, SessionCompacted
 
 
 async def test_makes_room_before_a_request_that_would_not_fit(tmp_path: Path) -> None:

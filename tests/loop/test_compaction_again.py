@@ -18,7 +18,7 @@ from palimpsest.model.script import ModelAnswer, fails, overflows, says
 from palimpsest.review.whatif import replay
 from palimpsest.session.live import LiveSession
 from palimpsest.testing import ScriptedModel
-from palimpsest.transcript.policies import Policy
+from palimpsest.transcript.context_values.policies import Policy
 
 TURNS = {"First": 2_000, "Second": 300, "Third": 300}
 """Words of the answers in each turn."""

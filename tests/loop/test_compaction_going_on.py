@@ -6,8 +6,8 @@ from tests.loop.compacting import DEFAULT, SUMMARY, assert_rebuilt, markers, sen
 from tests.loop.studio import ask
 
 from palimpsest.model.script import calls, says
-from palimpsest.transcript.events import TodoUpdated
-from palimpsest.transcript.policies import Policy
+from palimpsest.transcript.context_values.policies import Policy
+from palimpsest.transcript.session_record.events import TodoUpdated
 from palimpsest.transcript.values import Todo
 
 LONG = "The mean of bill_length_mm is 43.92. " * 120

@@ -15,9 +15,9 @@ from palimpsest.model.script import ModelAnswer, fails, says, stalls
 from palimpsest.review.requests import rebuild_all
 from palimpsest.testing import FaultServer
 from palimpsest.testing import ReceivedRequest as Arrived
+from palimpsest.transcript.context_values.policies import Policy
 from palimpsest.transcript.errors import AbortedError, ApiError
-from palimpsest.transcript.events import SessionCompacted
-from palimpsest.transcript.policies import Policy
+from palimpsest.transcript.session_record.events import SessionCompacted
 
 pytestmark = pytest.mark.slow
 

@@ -20,9 +20,9 @@ from palimpsest.model.script import ModelAnswer, fails, overflows, says
 from palimpsest.session.config import load, trust
 from palimpsest.session.live import LiveSession
 from palimpsest.testing import ScriptedAnswer, ScriptedModel
+from palimpsest.transcript.context_values.policies import Policy
 from palimpsest.transcript.errors import ApiError, ConfigError, ContextOverflowError
 from palimpsest.transcript.parts import RetryPart
-from palimpsest.transcript.policies import Policy
 from palimpsest.transcript.values import ModelInfo, ModelRef
 
 WRITER = ModelInfo(

@@ -20,10 +20,10 @@ from tests.loop.studio import Studio, ask, until
 from palimpsest.model.script import ModelAnswer, calls, fails, says, stalls
 from palimpsest.session.live import LiveSession
 from palimpsest.testing import ScriptedModel
+from palimpsest.transcript.context_values.policies import Policy
 from palimpsest.transcript.errors import AbortedError, ContextOverflowError
-from palimpsest.transcript.events import DecisionMade, SessionCompacted
 from palimpsest.transcript.messages import AssistantMessage
-from palimpsest.transcript.policies import Policy
+from palimpsest.transcript.session_record.events import DecisionMade, SessionCompacted
 
 TURNS = 10
 WIDE = INFO.model_copy(update={"window": 60_000})

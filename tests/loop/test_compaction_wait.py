@@ -27,11 +27,11 @@ from palimpsest.review.weighing import weigh
 from palimpsest.session.live import LiveSession
 from palimpsest.store.session_state.state import State
 from palimpsest.testing import ScriptedModel
+from palimpsest.transcript.context_values.policies import Policy
 from palimpsest.transcript.errors import AbortedError, ApiError, SessionBusy, WaitAborted
-from palimpsest.transcript.events import DecisionMade
 from palimpsest.transcript.parts import TextPart
-from palimpsest.transcript.policies import Policy
-from palimpsest.transcript.sessions import Idle
+from palimpsest.transcript.session_record.events import DecisionMade
+from palimpsest.transcript.session_record.sessions import Idle
 
 QUESTION = "What was the mean? " + "word " * 1_600
 WIDE = INFO.model_copy(update={"window": 60_000})

@@ -7,9 +7,9 @@ from tests.loop.test_room import SUMMARY, reads, room
 
 from palimpsest.context.changes import changed
 from palimpsest.model.script import calls, fails, says
+from palimpsest.transcript.context_values.policies import Policy
 from palimpsest.transcript.ids import short
 from palimpsest.transcript.parts import ToolPart
-from palimpsest.transcript.policies import Policy
 
 ALONE = changed(Policy(), {"overflow.auto": False})
 

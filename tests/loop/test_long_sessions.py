@@ -13,7 +13,7 @@ from palimpsest.model.script import calls, says
 from palimpsest.store.interface import Owner
 from palimpsest.store.session_state.state import State
 from palimpsest.testing import ScriptedModel
-from palimpsest.transcript.events import Record
+from palimpsest.transcript.session_record.events import Record
 from palimpsest.transcript.values import ModelInfo, ModelRef
 
 INFO = ModelInfo(ref=ModelRef(provider="x", name="y"), window=400_000, output_limit=4_000)

@@ -15,11 +15,11 @@ from palimpsest.review.requests import policy_of, rebuild_all
 from palimpsest.session.live import LiveSession
 from palimpsest.store.session_state.state import State
 from palimpsest.testing import ScriptedAnswer, ScriptedModel
-from palimpsest.transcript.decisions import Decision, StepRequest
+from palimpsest.transcript.context_values.decisions import Decision, StepRequest
+from palimpsest.transcript.context_values.policies import Policy
 from palimpsest.transcript.errors import ContextOverflowError
-from palimpsest.transcript.events import DecisionMade, Record
 from palimpsest.transcript.messages import AssistantMessage
-from palimpsest.transcript.policies import Policy
+from palimpsest.transcript.session_record.events import DecisionMade, Record
 from palimpsest.transcript.values import ModelInfo, ModelRef
 
 CLEARED = "[Old tool result content cleared"

@@ -16,9 +16,13 @@ from tests.strict.dialects import problems
 
 from palimpsest.model.script import ModelAnswer, calls, overflows, says
 from palimpsest.testing import FaultServer, ReceivedRequest
-from palimpsest.transcript.events import DecisionMade, SessionCompacted, StepRequested
 from palimpsest.transcript.messages import AssistantMessage, UserMessage
 from palimpsest.transcript.parts import TextPart
+from palimpsest.transcript.session_record.events import (
+    DecisionMade,
+    SessionCompacted,
+    StepRequested,
+)
 
 TURNS = amount(15, 100)
 WINDOW = 18_000

@@ -12,6 +12,7 @@ from palimpsest.model.script import calls, fails, overflows, says, thinks, write
 from palimpsest.review.requests import policy_of, rebuild_all
 from palimpsest.session.permitting import Permitting
 from palimpsest.testing import ScriptedModel
+from palimpsest.transcript.context_values.policies import Policy, ReminderPolicy
 from palimpsest.transcript.errors import (
     AbortedError,
     ApiError,
@@ -20,11 +21,10 @@ from palimpsest.transcript.errors import (
     OutputLengthError,
     UnknownError,
 )
-from palimpsest.transcript.events import PermissionAsked, Record
 from palimpsest.transcript.messages import AssistantMessage, Message
 from palimpsest.transcript.parts import RetryPart, TextPart, ToolCompleted, ToolFailed, ToolPart
-from palimpsest.transcript.policies import Policy, ReminderPolicy
-from palimpsest.transcript.sessions import Idle
+from palimpsest.transcript.session_record.events import PermissionAsked, Record
+from palimpsest.transcript.session_record.sessions import Idle
 from palimpsest.transcript.values import ModelInfo, ModelRef, Reply, Rule
 
 

@@ -22,9 +22,9 @@ from palimpsest.testing import ScriptedModel
 from palimpsest.tools.permissions import from_config
 from palimpsest.tools.tool import ToolContext, ToolOutcome
 from palimpsest.transcript.errors import AbortedError, ApiError, OutputLengthError
-from palimpsest.transcript.events import SessionStatus
 from palimpsest.transcript.messages import AssistantMessage
 from palimpsest.transcript.parts import Part, ReasoningPart, RetryPart, TextPart, ToolPart
+from palimpsest.transcript.session_record.events import SessionStatus
 from palimpsest.transcript.values import Usage
 
 RULES = from_config({"*": "allow"}, home="/")

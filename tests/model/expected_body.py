@@ -13,7 +13,7 @@ from palimpsest.model.litellm_model import LitellmModel
 from palimpsest.model.model import ModelRequest
 from palimpsest.model.script import says
 from palimpsest.testing import FaultServer
-from palimpsest.transcript.provider import profile
+from palimpsest.transcript.provider_profile.profile import profile
 
 
 def expected_body(request: ModelRequest) -> dict[str, Any]:

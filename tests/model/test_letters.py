@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from palimpsest.model.letters import allowed_ids, arguments, clean, tool_name, unread
-from palimpsest.transcript.flat import CallBlock, FlatMessage
-from palimpsest.transcript.provider import profile
+from palimpsest.transcript.context_values.neutral_messages import CallBlock, FlatMessage
+from palimpsest.transcript.provider_profile.profile import profile
 from palimpsest.transcript.values import ModelRef
 
 

@@ -6,8 +6,8 @@ import pytest
 from tests.model.strict_bodies import JPEG, PDF, PNG
 
 from palimpsest.model.media import media
-from palimpsest.transcript.flat import MediaBlock
-from palimpsest.transcript.provider import profile
+from palimpsest.transcript.context_values.neutral_messages import MediaBlock
+from palimpsest.transcript.provider_profile.profile import profile
 from palimpsest.transcript.values import ModelInfo, ModelRef
 
 GIF = "R0lGODlhAQABAAAAACw="

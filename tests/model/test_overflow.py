@@ -15,7 +15,7 @@ from palimpsest.loop.recovery import too_large
 from palimpsest.model.errors import overflow_error
 from palimpsest.model.overflow import is_overflow, observed_tokens
 from palimpsest.model.overflow_tables import TABLES
-from palimpsest.transcript.policies import OverflowPolicy, Refusals
+from palimpsest.transcript.context_values.policies import OverflowPolicy, Refusals
 from palimpsest.transcript.values import ModelInfo, ModelRef, Usage
 
 INFO = ModelInfo(ref=ModelRef(provider="p", name="m"), window=1_000, output_limit=100)

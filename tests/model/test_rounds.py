@@ -2,8 +2,13 @@
 
 from palimpsest.model.rounds import in_rounds
 from palimpsest.model.wire import to_provider
-from palimpsest.transcript.flat import CallBlock, FlatMessage, ResultBlock, TextBlock
-from palimpsest.transcript.provider import profile
+from palimpsest.transcript.context_values.neutral_messages import (
+    CallBlock,
+    FlatMessage,
+    ResultBlock,
+    TextBlock,
+)
+from palimpsest.transcript.provider_profile.profile import profile
 from palimpsest.transcript.values import ModelInfo, ModelRef
 
 ASKS = FlatMessage(role="user", blocks=(TextBlock(text="hi"),))

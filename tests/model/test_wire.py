@@ -20,7 +20,7 @@ from palimpsest.model.wire import (
     with_marks,
     without_marks,
 )
-from palimpsest.transcript.flat import (
+from palimpsest.transcript.context_values.neutral_messages import (
     Block,
     CallBlock,
     FlatMessage,

@@ -10,10 +10,10 @@ from palimpsest.store.interface import Owner
 from palimpsest.store.log.journal import Journal
 from palimpsest.store.log.memory_store import MemoryStore
 from palimpsest.store.session_state.state import State
-from palimpsest.transcript.decisions import Decision
-from palimpsest.transcript.events import MessageUpdated
+from palimpsest.transcript.context_values.decisions import Decision
 from palimpsest.transcript.ids import Ids
 from palimpsest.transcript.messages import AssistantMessage, MessagePath, MessageTime
+from palimpsest.transcript.session_record.events import MessageUpdated
 from palimpsest.transcript.values import BlobRef
 
 

@@ -22,7 +22,7 @@ from palimpsest.model.model import (
 )
 from palimpsest.processor.processor import ABORTED, Processor
 from palimpsest.tools.tool import ToolOutcome
-from palimpsest.transcript.decisions import Decision
+from palimpsest.transcript.context_values.decisions import Decision
 from palimpsest.transcript.errors import AbortedError, ApiError
 from palimpsest.transcript.messages import AssistantMessage
 from palimpsest.transcript.parts import (

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from palimpsest.transcript.decisions import Decision
+from palimpsest.transcript.context_values.decisions import Decision
 from palimpsest.transcript.errors import ApiError, ContextOverflowError
 from palimpsest.transcript.messages import (
     AssistantMessage,

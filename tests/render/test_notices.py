@@ -3,7 +3,7 @@
 from tests.builders import Builder
 
 from palimpsest.render import html, markdown, text
-from palimpsest.transcript.notices import notice, notice_of
+from palimpsest.transcript.user_notices import notice, notice_of
 
 build = Builder()
 WORDS = "The hook <b>careful</b> failed. It was skipped."

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from palimpsest.render.reasons import mark, reason
-from palimpsest.transcript.decisions import Decision
+from palimpsest.transcript.context_values.decisions import Decision
 
 ACTIONS: dict[str, Any] = {"compact": "summarise", "truncate": "truncate"}
 

@@ -14,11 +14,11 @@ from palimpsest.frontends.page_records import page_record
 from palimpsest.frontends.segments import Position, Segment
 from palimpsest.render import html, markdown, reasons, text
 from palimpsest.render.story import Notes, tell
-from palimpsest.transcript.decisions import Decision
-from palimpsest.transcript.events import DecisionMade, Record
+from palimpsest.transcript.context_values.decisions import Decision
+from palimpsest.transcript.context_values.prune_policy import PRUNE_RULE
 from palimpsest.transcript.messages import Message
 from palimpsest.transcript.parts import FormedPart, NotedPart
-from palimpsest.transcript.pruning import PRUNE_RULE
+from palimpsest.transcript.session_record.events import DecisionMade, Record
 
 TOLD: dict[str, Any] = json.loads(told.FIXTURE.read_text("utf-8"))
 DECISIONS = [(Decision.model_validate(one["decision"]), one["strip"]) for one in TOLD["decisions"]]

@@ -18,12 +18,12 @@ from palimpsest.loop.turn_end import STOP, UNATTENDED_WORDS, WORDS
 from palimpsest.render.html import render_message
 from palimpsest.render.story import Item, Notes, Notice, Strip, tell
 from palimpsest.session.calling import ENDED
-from palimpsest.transcript.decisions import OWN_RULES, Decision, DecisionAction
+from palimpsest.transcript.context_values.decisions import OWN_RULES, Decision, DecisionAction
+from palimpsest.transcript.context_values.prune_policy import PRUNE_RULE, PruneRule
 from palimpsest.transcript.errors import UnknownError
 from palimpsest.transcript.messages import AssistantMessage, Message
-from palimpsest.transcript.notices import notice
 from palimpsest.transcript.parts import CompactionPart, Part, SnapshotPart, TextPart
-from palimpsest.transcript.pruning import PRUNE_RULE, PruneRule
+from palimpsest.transcript.user_notices import notice
 
 FIXTURE = Path(__file__).parent.parent / "fixtures" / "told.json"
 RULES = (

@@ -15,8 +15,8 @@ from palimpsest.model.model import ModelRequest
 from palimpsest.model.script import ModelAnswer, calls, overflows, says, stalls
 from palimpsest.session.live import LiveSession
 from palimpsest.testing import ScriptedModel
+from palimpsest.transcript.context_values.policies import Policy
 from palimpsest.transcript.parts import ToolPart
-from palimpsest.transcript.policies import Policy
 
 Scene = Callable[[Path], Awaitable[tuple[Studio, LiveSession]]]
 

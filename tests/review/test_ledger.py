@@ -23,11 +23,11 @@ from palimpsest.session.live import LiveSession
 from palimpsest.store.log.jsonl_store import JsonlStore
 from palimpsest.store.project_folder.layout import prepare
 from palimpsest.testing import ScriptedModel
+from palimpsest.transcript.context_values.policies import Policy
 from palimpsest.transcript.errors import ContentFilterError, NotFound, SessionHeld
-from palimpsest.transcript.events import PartUpdated
-from palimpsest.transcript.notices import notice
 from palimpsest.transcript.parts import TextPart
-from palimpsest.transcript.policies import Policy
+from palimpsest.transcript.session_record.events import PartUpdated
+from palimpsest.transcript.user_notices import notice
 from palimpsest.transcript.values import ModelInfo, ModelRef
 
 WINDOW, ANSWER = 64_000, 4_000

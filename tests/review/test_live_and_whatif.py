@@ -28,12 +28,17 @@ from palimpsest.store.interface import Store
 from palimpsest.store.log.memory_store import MemoryStore
 from palimpsest.store.project_folder.lease import this_owner
 from palimpsest.testing import ScriptedModel
-from palimpsest.transcript.decisions import Decision
+from palimpsest.transcript.context_values.decisions import Decision
+from palimpsest.transcript.context_values.effective_decisions import PRUNE_RULE
+from palimpsest.transcript.context_values.policies import Policy
 from palimpsest.transcript.errors import NotFound
-from palimpsest.transcript.events import DecisionMade, PartUpdated, Record, StepRequested
 from palimpsest.transcript.parts import CompactionPart, TextPart
-from palimpsest.transcript.piles import PRUNE_RULE
-from palimpsest.transcript.policies import Policy
+from palimpsest.transcript.session_record.events import (
+    DecisionMade,
+    PartUpdated,
+    Record,
+    StepRequested,
+)
 from palimpsest.transcript.values import ModelInfo, ModelRef
 
 Left = tuple[Studio, LiveSession]

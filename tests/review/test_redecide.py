@@ -8,8 +8,8 @@ import pytest
 from tests.review.scenes import SCENES, pruned, truncated
 
 from palimpsest.review.redecide import redecide, redecide_all
-from palimpsest.transcript.decisions import Decision
-from palimpsest.transcript.events import DecisionMade, Record
+from palimpsest.transcript.context_values.decisions import Decision
+from palimpsest.transcript.session_record.events import DecisionMade, Record
 
 MADE = {
     "truncated": {"truncate": 2},

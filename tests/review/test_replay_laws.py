@@ -35,8 +35,8 @@ from palimpsest.store.log.jsonl_store import JsonlStore
 from palimpsest.store.log.memory_store import MemoryStore
 from palimpsest.store.project_folder.layout import prepare
 from palimpsest.testing import FaultServer, ReceivedRequest, ScriptedModel
+from palimpsest.transcript.context_values.policies import Policy
 from palimpsest.transcript.errors import UserError
-from palimpsest.transcript.policies import Policy
 from palimpsest.transcript.values import ModelInfo, ModelRef
 
 LINES = "\n".join(f"line {number}: all is well, and nobody reads it" for number in range(260))

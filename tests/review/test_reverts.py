@@ -13,9 +13,9 @@ from palimpsest.model.script import calls, says
 from palimpsest.session.live import LiveSession
 from palimpsest.store.session_state.live_window import live_window
 from palimpsest.testing import ScriptedModel
+from palimpsest.transcript.context_values.policies import Policy
 from palimpsest.transcript.messages import AssistantMessage, UserMessage
 from palimpsest.transcript.parts import ToolPart
-from palimpsest.transcript.policies import Policy
 
 
 async def before_a_compaction(tmp_path: Path) -> tuple[Studio, LiveSession]:

@@ -11,7 +11,7 @@ from palimpsest.context.presets import OPENCODE_1_1, OPENCODE_1_18
 from palimpsest.context.weigh import weigh
 from palimpsest.model.wire import ProviderMessage, message_hash
 from palimpsest.review.shared import Flattened, Hashed, Weighed
-from palimpsest.transcript.flat import FlatMessage, TextBlock
+from palimpsest.transcript.context_values.neutral_messages import FlatMessage, TextBlock
 from palimpsest.transcript.values import ModelRef
 
 

@@ -11,7 +11,7 @@ from palimpsest.context.projection import PROJECTION_VERSION, VERSIONS
 from palimpsest.review.requests import rebuild_all
 from palimpsest.store.log.memory_store import MemoryStore
 from palimpsest.transcript.errors import UserError
-from palimpsest.transcript.events import Record, StepRequested
+from palimpsest.transcript.session_record.events import Record, StepRequested
 
 FIRST = Path(__file__).with_name("projection-1.json")
 """A session of projection 1 with Gemini: a tool call, a request refused for its key, and another."""

@@ -16,8 +16,8 @@ from palimpsest.review.requests import rebuild_all
 from palimpsest.review.steps import Replay, Step
 from palimpsest.review.versus import compared
 from palimpsest.review.whatif import WhatIf, replay, whatif
-from palimpsest.transcript.events import StepRequested
-from palimpsest.transcript.policies import Policy
+from palimpsest.transcript.context_values.policies import Policy
+from palimpsest.transcript.session_record.events import StepRequested
 
 STAND_IN = "[A stand-in for a summary of"
 

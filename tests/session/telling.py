@@ -10,16 +10,8 @@ from pydantic import TypeAdapter
 from tests.store.builders import MODEL, OWNER, SESSION, records
 
 from palimpsest.store.interface import Store
-from palimpsest.transcript.decisions import Decision
+from palimpsest.transcript.context_values.decisions import Decision
 from palimpsest.transcript.errors import ApiError
-from palimpsest.transcript.events import (
-    DecisionMade,
-    Event,
-    MessageUpdated,
-    PartUpdated,
-    SessionCreated,
-    TodoUpdated,
-)
 from palimpsest.transcript.messages import (
     AssistantMessage,
     MessagePath,
@@ -27,7 +19,15 @@ from palimpsest.transcript.messages import (
     UserMessage,
 )
 from palimpsest.transcript.parts import Part
-from palimpsest.transcript.sessions import SessionInfo, SessionTime
+from palimpsest.transcript.session_record.events import (
+    DecisionMade,
+    Event,
+    MessageUpdated,
+    PartUpdated,
+    SessionCreated,
+    TodoUpdated,
+)
+from palimpsest.transcript.session_record.sessions import SessionInfo, SessionTime
 from palimpsest.transcript.values import Todo, Usage
 
 BEGUN = 1_790_000_000_000

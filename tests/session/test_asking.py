@@ -11,7 +11,7 @@ from palimpsest.app import App
 from palimpsest.project import problems, prune, sessions
 from palimpsest.public import Session, open_session
 from palimpsest.transcript.errors import UserError
-from palimpsest.transcript.events import PermissionAsked
+from palimpsest.transcript.session_record.events import PermissionAsked
 from palimpsest.transcript.values import Reply
 
 ENVIRONMENT = {"PALIMPSEST_REHEARSAL_DELAY": "0"}

@@ -22,9 +22,14 @@ from palimpsest.session.purse import spent_by
 from palimpsest.session.withheld_claims import grant_claims, settled
 from palimpsest.testing import ScriptedModel
 from palimpsest.tools.modes import MODES
-from palimpsest.transcript.budgets import Budget, Spent
 from palimpsest.transcript.messages import AssistantMessage, MessagePath, MessageTime
-from palimpsest.transcript.sessions import Claims, ForkedFrom, SessionInfo, SessionTime
+from palimpsest.transcript.session_record.budgets import Budget, Spent
+from palimpsest.transcript.session_record.sessions import (
+    Claims,
+    ForkedFrom,
+    SessionInfo,
+    SessionTime,
+)
 from palimpsest.transcript.values import ModelRef, Rule, Usage
 
 RECORD = SessionInfo(

@@ -13,7 +13,7 @@ from palimpsest.testing import (
     says,
     unauthorized,
 )
-from palimpsest.transcript.events import PartDelta, PartUpdated, Record, SessionError
+from palimpsest.transcript.session_record.events import PartDelta, PartUpdated, Record, SessionError
 
 pytestmark = pytest.mark.slow
 

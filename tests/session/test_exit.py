@@ -15,8 +15,8 @@ from palimpsest.testing import ScriptedModel, calls, says
 from palimpsest.tools.permissions import from_config
 from palimpsest.tools.tool import ToolContext, ToolOutcome
 from palimpsest.transcript.errors import AbortedError
-from palimpsest.transcript.events import Checkpoint
 from palimpsest.transcript.parts import ToolFailed, ToolPart
+from palimpsest.transcript.session_record.events import Checkpoint
 
 
 class Nothing(BaseModel):

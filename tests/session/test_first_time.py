@@ -9,7 +9,7 @@ from palimpsest.model.script import says
 from palimpsest.session import first_time
 from palimpsest.session.first_time import FirstTime
 from palimpsest.testing import ScriptedModel
-from palimpsest.transcript.notices import notice_of
+from palimpsest.transcript.user_notices import notice_of
 
 
 @pytest.fixture(autouse=True)

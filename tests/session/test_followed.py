@@ -11,7 +11,7 @@ from tests.store.test_faults import open_here
 
 from palimpsest.session import followed
 from palimpsest.session.followed import FollowedSession
-from palimpsest.transcript.events import Record
+from palimpsest.transcript.session_record.events import Record
 
 
 def test_following_goes_on_when_the_folder_was_away_and_a_listener_failed(

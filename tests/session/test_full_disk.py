@@ -17,8 +17,8 @@ from palimpsest.store.log.memory_store import MemoryStore
 from palimpsest.store.log.store_factory import open_store
 from palimpsest.testing import ScriptedModel
 from palimpsest.transcript.errors import StorageFailed
-from palimpsest.transcript.events import Record, SessionError
 from palimpsest.transcript.parts import ToolCompleted, ToolPart
+from palimpsest.transcript.session_record.events import Record, SessionError
 
 
 async def test_a_turn_survives_a_full_disk(tmp_path: Path) -> None:

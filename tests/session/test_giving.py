@@ -20,7 +20,7 @@ from palimpsest.store.log.jsonl_store import JsonlStore
 from palimpsest.store.project_folder.layout import prepare
 from palimpsest.testing import ScriptedModel
 from palimpsest.transcript.errors import SessionHeld, UserError
-from palimpsest.transcript.events import SessionUpdated
+from palimpsest.transcript.session_record.events import SessionUpdated
 
 
 @pytest.fixture

@@ -16,8 +16,8 @@ from palimpsest.session import hooks
 from palimpsest.session.config import load
 from palimpsest.testing import ScriptedModel
 from palimpsest.tools import mcp_servers
-from palimpsest.transcript.hooks import HOOK_NAMES
 from palimpsest.transcript.parts import ToolPart
+from palimpsest.transcript.session_record.hook_values import HOOK_NAMES
 
 DOCS = Path(__file__).parents[2] / "docs"
 

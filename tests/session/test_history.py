@@ -15,7 +15,7 @@ from palimpsest.session.config import trust
 from palimpsest.session.history import limited, session_key, users_of
 from palimpsest.testing import ScriptedModel
 from palimpsest.transcript.messages import Origin
-from palimpsest.transcript.sessions import SessionInfo, SessionTime
+from palimpsest.transcript.session_record.sessions import SessionInfo, SessionTime
 
 ANN = SessionInfo(
     id="ses_1",

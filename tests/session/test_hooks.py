@@ -23,9 +23,9 @@ from palimpsest.session.live import LiveSession
 from palimpsest.testing import ScriptedModel
 from palimpsest.tools.permissions import from_config
 from palimpsest.transcript.errors import UserError
-from palimpsest.transcript.hooks import Compacting, Refuse
-from palimpsest.transcript.notices import notice_of
 from palimpsest.transcript.parts import ToolCompleted, ToolFailed, ToolPart
+from palimpsest.transcript.session_record.hook_values import Compacting, Refuse
+from palimpsest.transcript.user_notices import notice_of
 
 ALLOWED = from_config("allow", home="/home/ada")
 

@@ -15,7 +15,7 @@ from palimpsest.public import Session
 from palimpsest.session.keyed_storage import KeyedStorage
 from palimpsest.testing import ScriptedModel, calls, isolated_session, says
 from palimpsest.transcript.errors import NotFound, SessionBusy, SessionHeld, UserError
-from palimpsest.transcript.events import MessageRemoved, MessageUpdated, PartUpdated
+from palimpsest.transcript.session_record.events import MessageRemoved, MessageUpdated, PartUpdated
 
 
 @pytest.fixture

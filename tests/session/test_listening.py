@@ -12,7 +12,7 @@ from palimpsest.model.script import calls, says
 from palimpsest.public import Session, open_session
 from palimpsest.session.listening import Listener
 from palimpsest.testing import ScriptedModel
-from palimpsest.transcript.events import Record, SessionStatus
+from palimpsest.transcript.session_record.events import Record, SessionStatus
 
 
 def app_with(folder: Path, *answers: Any) -> App:

@@ -29,9 +29,9 @@ from palimpsest.session.storing import prune_storage
 from palimpsest.testing import ScriptedModel
 from palimpsest.tools.modes import answered_by
 from palimpsest.tools.permissions import DEFAULT_RULES, Allowed, MustAsk, decide, limiting
-from palimpsest.transcript.budgets import Budget
+from palimpsest.transcript.context_values.policies import Policy, PolicyChoice
 from palimpsest.transcript.errors import ConfigError, UserError
-from palimpsest.transcript.policies import Policy, PolicyChoice
+from palimpsest.transcript.session_record.budgets import Budget
 from palimpsest.transcript.values import ModelInfo, ModelRef, Reply, Rule
 
 LOCKED = limiting((Rule(permission="bash", action="ask"),), "lock")

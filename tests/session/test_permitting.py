@@ -15,11 +15,11 @@ from palimpsest.session.permitting import Permitting
 from palimpsest.session.purse import NO_PRICE, spent_words
 from palimpsest.store.project_folder.project_number import ProjectNumber
 from palimpsest.testing import ScriptedModel
-from palimpsest.transcript.budgets import Budget, Spent
 from palimpsest.transcript.errors import ConfigError, NotFound, UnknownError
-from palimpsest.transcript.events import PermissionAsked, SessionError
 from palimpsest.transcript.messages import Message
 from palimpsest.transcript.parts import ToolFailed, ToolPart
+from palimpsest.transcript.session_record.budgets import Budget, Spent
+from palimpsest.transcript.session_record.events import PermissionAsked, SessionError
 from palimpsest.transcript.values import Ask, ModelInfo, ModelRef, Price, Reply, Rule
 
 PRICED = ModelInfo(

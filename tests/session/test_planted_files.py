@@ -13,7 +13,7 @@ from palimpsest.public import Session
 from palimpsest.session.surroundings import read_files, read_instructions
 from palimpsest.testing import ScriptedModel
 from palimpsest.tools.safe_open import LeftOut, read_for_prompt
-from palimpsest.transcript.notices import notice_of
+from palimpsest.transcript.user_notices import notice_of
 
 
 def app_in(root: Path, *answers: ModelAnswer, **environment: str) -> tuple[App, ScriptedModel]:

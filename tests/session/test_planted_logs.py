@@ -18,8 +18,8 @@ from palimpsest.store.file_snapshots.trees import TreeEntry, encode, encode_root
 from palimpsest.store.log.memory_store import MemoryStore
 from palimpsest.testing import ScriptedModel
 from palimpsest.transcript.errors import UserError
-from palimpsest.transcript.events import MessageUpdated, PartUpdated, SessionUpdated
 from palimpsest.transcript.parts import PatchPart
+from palimpsest.transcript.session_record.events import MessageUpdated, PartUpdated, SessionUpdated
 
 NAMES = ["../x", "../../victim.txt", "/dev/shm/palimpsest-test", ".git/hooks/post-checkout"]
 HOOK = b"#!/bin/sh\necho planted\n"

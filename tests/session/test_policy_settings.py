@@ -16,9 +16,9 @@ from palimpsest.session.policies import Configured
 from palimpsest.store.log.jsonl_store import JsonlStore
 from palimpsest.store.project_folder.layout import prepare
 from palimpsest.testing import ScriptedModel
+from palimpsest.transcript.context_values.policies import Policy, PolicyChoice
 from palimpsest.transcript.errors import ConfigError, SessionHeld
-from palimpsest.transcript.policies import Policy, PolicyChoice
-from palimpsest.transcript.sessions import SessionInfo, SessionTime
+from palimpsest.transcript.session_record.sessions import SessionInfo, SessionTime
 
 FILE = "project's file ~/work/palimpsest.toml"
 

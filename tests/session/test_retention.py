@@ -18,7 +18,7 @@ from palimpsest.store.log.jsonl_store import JsonlStore
 from palimpsest.store.project_folder.layout import prepare
 from palimpsest.testing import ScriptedModel
 from palimpsest.transcript.errors import UserError
-from palimpsest.transcript.sessions import ForkedFrom
+from palimpsest.transcript.session_record.sessions import ForkedFrom
 
 NOW = 1_000 * DAY_MS
 

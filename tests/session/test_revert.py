@@ -20,7 +20,6 @@ from palimpsest.store.project_folder.layout import prepare
 from palimpsest.testing import ScriptedModel
 from palimpsest.tools.ignore import ALWAYS_LEFT_OUT, Ignore
 from palimpsest.transcript.errors import NotFound, SessionBusy, UserError
-from palimpsest.transcript.events import SessionDiff
 from palimpsest.transcript.messages import UserMessage
 from palimpsest.transcript.parts import (
     PatchPart,
@@ -29,6 +28,7 @@ from palimpsest.transcript.parts import (
     StepStartPart,
     ToolPart,
 )
+from palimpsest.transcript.session_record.events import SessionDiff
 
 
 def studio(root: Path, *answers: Any, limits: SnapshotLimits | None = None, **more: Any) -> Studio:

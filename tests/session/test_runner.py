@@ -10,14 +10,14 @@ from palimpsest.model.script import calls, says
 from palimpsest.session.api import PromptOptions
 from palimpsest.testing import ScriptedModel
 from palimpsest.transcript.errors import AbortedError, SessionBusy, UnknownError, UserError
-from palimpsest.transcript.events import (
+from palimpsest.transcript.messages import MessageTime, UserMessage
+from palimpsest.transcript.parts import TextPart
+from palimpsest.transcript.session_record.events import (
     MessageUpdated,
     PartUpdated,
     PromptAdmitted,
     SessionStatus,
 )
-from palimpsest.transcript.messages import MessageTime, UserMessage
-from palimpsest.transcript.parts import TextPart
 from palimpsest.transcript.values import ModelRef
 
 

@@ -45,9 +45,9 @@ from palimpsest.testing import ScriptedModel
 from palimpsest.tools.permissions import from_config
 from palimpsest.tools.tool import ToolContext, ToolOutcome
 from palimpsest.transcript.errors import Aborted, SessionBusy, UserError
-from palimpsest.transcript.events import PromptAdmitted, PromptDelivered
 from palimpsest.transcript.messages import UserMessage
 from palimpsest.transcript.parts import ToolPart
+from palimpsest.transcript.session_record.events import PromptAdmitted, PromptDelivered
 
 SECONDS = 10.0
 SUMMARY = "## Goal\n- to know the mean\n\n## Numbers and facts\n- mean 43.92\n" + "- none\n" * 40

@@ -18,7 +18,7 @@ from palimpsest.store.log.jsonl_store import JsonlStore
 from palimpsest.store.log.memory_store import MemoryStore
 from palimpsest.store.project_folder.layout import prepare
 from palimpsest.transcript.errors import ApiError, UserError
-from palimpsest.transcript.homes import without_homes
+from palimpsest.transcript.redaction.home_folders import without_homes
 from palimpsest.transcript.values import Todo
 
 KEY = "sk-proj-abcdefghijklmnopqrstuvwxyz012345"

@@ -13,7 +13,7 @@ from palimpsest.render import markdown, text
 from palimpsest.store.log.jsonl_store import JsonlStore
 from palimpsest.store.project_folder.layout import prepare
 from palimpsest.testing import ScriptedModel, calls, isolated_session, says
-from palimpsest.transcript.notices import notice_of
+from palimpsest.transcript.user_notices import notice_of
 
 pytestmark = pytest.mark.slow
 

@@ -10,7 +10,7 @@ from palimpsest.render.story import told
 from palimpsest.session.live import LiveSession
 from palimpsest.testing import ScriptedModel
 from palimpsest.transcript.messages import AssistantMessage, Message
-from palimpsest.transcript.notices import notice_of
+from palimpsest.transcript.user_notices import notice_of
 
 
 def ends(session: LiveSession) -> list[tuple[str, str | None, str]]:

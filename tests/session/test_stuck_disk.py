@@ -17,8 +17,8 @@ from palimpsest.store.disk import write_watch
 from palimpsest.store.interface import Owner, Writer
 from palimpsest.store.log.memory_store import MemoryStore
 from palimpsest.testing import ScriptedModel
-from palimpsest.transcript.events import Record
 from palimpsest.transcript.messages import Origin
+from palimpsest.transcript.session_record.events import Record
 
 
 class StuckWriter:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from palimpsest.testing import ScriptedModel, calls, isolated_session, says
-from palimpsest.transcript.events import DecisionMade, Record, SessionDeleted
+from palimpsest.transcript.session_record.events import DecisionMade, Record, SessionDeleted
 
 pytestmark = pytest.mark.slow
 

@@ -18,10 +18,10 @@ from palimpsest.store.project_folder.layout import prepare
 from palimpsest.testing import ScriptedModel
 from palimpsest.tools.permissions import from_config
 from palimpsest.transcript.errors import NotFound, SessionHeld, UserError
-from palimpsest.transcript.events import DecisionMade
 from palimpsest.transcript.ids import short
 from palimpsest.transcript.messages import AssistantMessage
 from palimpsest.transcript.parts import ToolPart
+from palimpsest.transcript.session_record.events import DecisionMade
 
 SUMMARY = "## Goal\n- know the penguins\n\n## Numbers and facts\n- 43.92\n" + "- none\n" * 40
 LONG = "The mean of bill_length_mm is 43.92. " * 100

@@ -12,9 +12,9 @@ from palimpsest.model.script import ModelAnswer, says, thinks
 from palimpsest.session.live import LiveSession
 from palimpsest.testing import ScriptedModel
 from palimpsest.transcript.errors import UserError
-from palimpsest.transcript.events import PartUpdated
 from palimpsest.transcript.ids import short
 from palimpsest.transcript.parts import CompactionPart, FilePart
+from palimpsest.transcript.session_record.events import PartUpdated
 from palimpsest.transcript.values import ModelInfo, ModelRef
 
 WORDS = {

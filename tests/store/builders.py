@@ -3,7 +3,6 @@
 from collections.abc import Iterable
 
 from palimpsest.store.interface import Owner
-from palimpsest.transcript.events import Event, MessageUpdated, PartUpdated, Record
 from palimpsest.transcript.messages import (
     AssistantMessage,
     MessagePath,
@@ -20,7 +19,8 @@ from palimpsest.transcript.parts import (
     ToolPending,
     ToolRunning,
 )
-from palimpsest.transcript.sessions import SessionInfo, SessionTime
+from palimpsest.transcript.session_record.events import Event, MessageUpdated, PartUpdated, Record
+from palimpsest.transcript.session_record.sessions import SessionInfo, SessionTime
 from palimpsest.transcript.values import ModelRef
 
 SESSION = "ses_a"

@@ -20,14 +20,14 @@ from palimpsest.store.interface import Store, TakenOver
 from palimpsest.store.log.journal import Journal
 from palimpsest.store.session_state.state import State, fold
 from palimpsest.transcript.errors import NotFound, SessionHeld, UserError
-from palimpsest.transcript.events import (
+from palimpsest.transcript.session_record.events import (
     Event,
     MessageRemoved,
     SessionCreated,
     SessionDiff,
     SessionUpdated,
 )
-from palimpsest.transcript.sessions import SessionInfo
+from palimpsest.transcript.session_record.sessions import SessionInfo
 
 TALK: tuple[Event, ...] = (
     SessionCreated(session=session()),

@@ -28,8 +28,10 @@ from palimpsest.store.log.jsonl_store import JsonlStore
 from palimpsest.store.log.memory_store import MemoryStore
 from palimpsest.store.project_folder.layout import prepare
 from palimpsest.store.project_folder.lease import this_owner
+from palimpsest.transcript.context_values.effective_decisions import Standing
 from palimpsest.transcript.errors import NotFound, UserError
-from palimpsest.transcript.events import (
+from palimpsest.transcript.parts import ToolCompleted, ToolPart
+from palimpsest.transcript.session_record.events import (
     Checkpoint,
     MessageUpdated,
     PartUpdated,
@@ -37,8 +39,6 @@ from palimpsest.transcript.events import (
     SessionCreated,
     SessionUpdated,
 )
-from palimpsest.transcript.parts import ToolCompleted, ToolPart
-from palimpsest.transcript.piles import Standing
 from palimpsest.transcript.values import Rule
 
 FIRST, SECOND = "ses_11111111aaaaMockOpenCode01", "ses_22222222bbbbMockOpenCode02"

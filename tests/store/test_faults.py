@@ -34,7 +34,7 @@ from palimpsest.store.project_folder.layout import prepare
 from palimpsest.store.project_folder.lease import this_owner
 from palimpsest.store.session_state.state import State
 from palimpsest.transcript.errors import LayoutTooNew, SessionHeld
-from palimpsest.transcript.events import SessionCreated, SessionError
+from palimpsest.transcript.session_record.events import SessionCreated, SessionError
 
 ROOT = Path(__file__).parents[2]
 NEVER_SECONDS = 60.0

@@ -14,7 +14,7 @@ from palimpsest.store.log.journal import Journal
 from palimpsest.store.log.memory_store import MemoryStore
 from palimpsest.store.session_state.state import State, fold
 from palimpsest.transcript.errors import StorageFailed
-from palimpsest.transcript.events import (
+from palimpsest.transcript.session_record.events import (
     Checkpoint,
     PartDelta,
     Record,

@@ -26,8 +26,8 @@ from palimpsest.store.log.jsonl_store import JsonlStore
 from palimpsest.store.log.segments import backward, bisect, forward
 from palimpsest.store.project_folder.layout import prepare
 from palimpsest.store.session_state.state import State, fold
-from palimpsest.transcript.decisions import Decision
-from palimpsest.transcript.events import (
+from palimpsest.transcript.context_values.decisions import Decision
+from palimpsest.transcript.session_record.events import (
     Checkpoint,
     DecisionMade,
     Event,

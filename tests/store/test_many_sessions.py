@@ -15,7 +15,7 @@ from palimpsest.store.interface import SessionSummary
 from palimpsest.store.log import session_index as indexing
 from palimpsest.store.log.jsonl_store import JsonlStore
 from palimpsest.store.project_folder.layout import prepare
-from palimpsest.transcript.events import Record, SessionCreated
+from palimpsest.transcript.session_record.events import Record, SessionCreated
 
 COUNT = 60
 

@@ -11,8 +11,8 @@ from palimpsest.store.log.jsonl_store import JsonlStore
 from palimpsest.store.project_folder.layout import prepare
 from palimpsest.store.session_state import live_window
 from palimpsest.store.session_state.state import State
-from palimpsest.transcript.decisions import Decision
-from palimpsest.transcript.events import (
+from palimpsest.transcript.context_values.decisions import Decision
+from palimpsest.transcript.session_record.events import (
     Checkpoint,
     DecisionMade,
     Event,

@@ -20,8 +20,8 @@ from palimpsest.store.log.segments import SegmentRange
 from palimpsest.store.project_folder.lease import LeaseFile
 from palimpsest.store.session_state.state import State
 from palimpsest.transcript.errors import NotFound
-from palimpsest.transcript.events import Event, SessionCreated
-from palimpsest.transcript.sessions import ForkedFrom
+from palimpsest.transcript.session_record.events import Event, SessionCreated
+from palimpsest.transcript.session_record.sessions import ForkedFrom
 
 
 def book_of(store: JsonlStore, events: Sequence[Event] = ()) -> Journal:

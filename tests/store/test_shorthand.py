@@ -16,8 +16,14 @@ from palimpsest.store.log.follower import Follower
 from palimpsest.store.log.jsonl_store import JsonlStore
 from palimpsest.store.project_folder.layout import prepare
 from palimpsest.store.session_state.state import fold
-from palimpsest.transcript.decisions import ContextItem, Facts, StepRequest
-from palimpsest.transcript.events import Checkpoint, Event, Record, SessionCreated, StepRequested
+from palimpsest.transcript.context_values.decisions import ContextItem, Facts, StepRequest
+from palimpsest.transcript.session_record.events import (
+    Checkpoint,
+    Event,
+    Record,
+    SessionCreated,
+    StepRequested,
+)
 from palimpsest.transcript.values import BlobRef, ModelInfo
 
 INFO = ModelInfo(ref=MODEL, window=200_000, output_limit=8_000, caching=True)

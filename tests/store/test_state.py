@@ -22,9 +22,20 @@ from tests.store.builders import (
 
 from palimpsest.store.session_state.interrupted_work import close_interrupted
 from palimpsest.store.session_state.state import State, fold
-from palimpsest.transcript.decisions import ContextItem, Decision, Facts, StepRequest
+from palimpsest.transcript.context_values.decisions import ContextItem, Decision, Facts, StepRequest
+from palimpsest.transcript.context_values.policies import Policy
 from palimpsest.transcript.errors import AbortedError
-from palimpsest.transcript.events import (
+from palimpsest.transcript.messages import AssistantMessage
+from palimpsest.transcript.parts import (
+    Span,
+    TextPart,
+    ToolCompleted,
+    ToolFailed,
+    ToolPart,
+    ToolPending,
+    ToolRunning,
+)
+from palimpsest.transcript.session_record.events import (
     DecisionMade,
     Event,
     MessageUpdated,
@@ -44,18 +55,7 @@ from palimpsest.transcript.events import (
     TodoUpdated,
     parse_record,
 )
-from palimpsest.transcript.messages import AssistantMessage
-from palimpsest.transcript.parts import (
-    Span,
-    TextPart,
-    ToolCompleted,
-    ToolFailed,
-    ToolPart,
-    ToolPending,
-    ToolRunning,
-)
-from palimpsest.transcript.policies import Policy
-from palimpsest.transcript.sessions import Busy, ForkedFrom, Idle
+from palimpsest.transcript.session_record.sessions import Busy, ForkedFrom, Idle
 from palimpsest.transcript.values import Ask, BlobRef, ModelInfo, Reply, Todo
 
 FIXTURES = sorted((Path(__file__).parents[1] / "fixtures" / "fold").glob("*.json"))

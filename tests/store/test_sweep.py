@@ -13,8 +13,8 @@ from palimpsest.store.blobs.blob_sweep import DAY, LEAST_SECONDS, delete, survey
 from palimpsest.store.log.jsonl_store import JsonlStore
 from palimpsest.store.project_folder.layout import prepare
 from palimpsest.transcript.errors import NotFound
-from palimpsest.transcript.events import SessionCreated
 from palimpsest.transcript.parts import Span, ToolCompleted
+from palimpsest.transcript.session_record.events import SessionCreated
 from palimpsest.transcript.values import BlobRef
 
 NOW = 1_700_000_000.0

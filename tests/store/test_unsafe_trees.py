@@ -19,7 +19,7 @@ from palimpsest.store.file_snapshots.trees import (
 from palimpsest.tools.ignore import ALWAYS_LEFT_OUT, Ignore
 from palimpsest.tools.protected import protection_of
 from palimpsest.transcript.errors import NotFound
-from palimpsest.transcript.relative_paths import problem_of
+from palimpsest.transcript.strings.relative_paths import problem_of
 
 CONTENT = b"#!/bin/sh\necho planted\n"
 

@@ -17,7 +17,7 @@ from palimpsest.store.project_folder.layout import prepare
 from palimpsest.store.project_folder.lease import this_owner
 from palimpsest.store.session_state.state import State
 from palimpsest.transcript.errors import UserError
-from palimpsest.transcript.events import SessionCreated
+from palimpsest.transcript.session_record.events import SessionCreated
 
 HEARTBEAT_SECONDS = 0.05
 WATCH_SECONDS = 0.5

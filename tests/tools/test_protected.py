@@ -20,7 +20,7 @@ from palimpsest.tools.permissions import (
     from_config,
 )
 from palimpsest.tools.protected import is_protected, protection_of
-from palimpsest.transcript.relative_paths import folded
+from palimpsest.transcript.strings.relative_paths import folded
 from palimpsest.transcript.values import Rule
 
 

@@ -17,11 +17,11 @@ from palimpsest.store.project_folder.layout import prepare
 from palimpsest.testing import ScriptedModel
 from palimpsest.tools.permissions import from_config
 from palimpsest.tools.recall import MOST_CHARS, rows
-from palimpsest.transcript.decisions import Decision
+from palimpsest.transcript.context_values.decisions import Decision
 from palimpsest.transcript.errors import UserError
-from palimpsest.transcript.events import DecisionMade
 from palimpsest.transcript.ids import short
 from palimpsest.transcript.parts import ToolCompleted, ToolPart
+from palimpsest.transcript.session_record.events import DecisionMade
 
 LINES = "\n".join(f"row {n}: {'needle' if n == 2_500 else 'hay'}" for n in range(1, 3_001))
 LONG = "The mean of bill_length_mm is 43.92. " * 100

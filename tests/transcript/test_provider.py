@@ -6,7 +6,7 @@ from typing import get_args
 import pytest
 
 from palimpsest.model.wire import sendable, to_provider, with_marks
-from palimpsest.transcript.flat import (
+from palimpsest.transcript.context_values.neutral_messages import (
     CallBlock,
     FlatMessage,
     MediaBlock,
@@ -14,10 +14,10 @@ from palimpsest.transcript.flat import (
     ResultBlock,
     TextBlock,
 )
-from palimpsest.transcript.provider import profile
-from palimpsest.transcript.provider_rows import FAMILIES, WIRES, Family, Wire
-from palimpsest.transcript.provider_versions import profile_at
-from palimpsest.transcript.tool_call_ids import ORDER, IdRule, as_nine, stricter
+from palimpsest.transcript.provider_profile.older_profiles import profile_at
+from palimpsest.transcript.provider_profile.profile import profile
+from palimpsest.transcript.provider_profile.provider_table import FAMILIES, WIRES, Family, Wire
+from palimpsest.transcript.provider_profile.tool_call_ids import ORDER, IdRule, as_nine, stricter
 from palimpsest.transcript.values import ModelInfo, ModelRef
 
 SIGNED = {"thinking_blocks": [{"type": "thinking", "thinking": "Hm.", "signature": "s"}]}

@@ -15,10 +15,10 @@ NAMES = re.compile(
 )
 
 RULES = {
-    "transcript/provider.py": "the profile",
-    "transcript/provider_rows.py": "its rows",
-    "transcript/provider_versions.py": "the rows of requests that were recorded before there was a profile",
-    "transcript/provider_recorded.py": "what the recorded agents decide, which golden data holds",
+    "transcript/provider_profile/profile.py": "the profile",
+    "transcript/provider_profile/provider_table.py": "its rows",
+    "transcript/provider_profile/older_profiles.py": "the rows of requests that were recorded before there was a profile",
+    "transcript/provider_profile/recorded_agents.py": "what the recorded agents decide, which golden data holds",
 }
 ACCESS = {
     "model/providers.py": "where keys and addresses are, and default models",
@@ -41,7 +41,7 @@ WORDS = {
     "context/manners.py": "the paragraphs themselves, by the profile's guidance",
     "model/errors.py": "how a server is started",
     "model/seen.py": "the form of keys, which are scrubbed",
-    "transcript/secrets.py": "the form of keys, which are scrubbed",
+    "transcript/redaction/secret_patterns.py": "the form of keys, which are scrubbed",
     "frontends/options.py": "an example of a model's name",
     "model/rehearsal/intents.py": "what a person asks",
     "model/rehearsal/talk.py": "which variables hold keys",

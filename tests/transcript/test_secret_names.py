@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from palimpsest.tools.mcp import environment_for
 from palimpsest.tools.mcp_values import ServerSpec
 from palimpsest.tools.redact import child_environment
-from palimpsest.transcript.scrub import scrub_values, secret_values
-from palimpsest.transcript.secret_names import holds_password, is_secret_name
+from palimpsest.transcript.redaction.secret_names import holds_password, is_secret_name
+from palimpsest.transcript.redaction.text import scrub_values, secret_values
 
 SECRET = """
     OPENAI_API_KEY HF_TOKEN SMTP_PASS MYSQL_PWD PGPASSWORD DB_PASSWD REDIS_PASS GCP_CREDS AWS_SECRET_ACCESS_KEY

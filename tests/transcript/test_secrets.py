@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.amount import amount
 
-from palimpsest.transcript.scrub import REDACTED, scrub, secret_values
-from palimpsest.transcript.secret_stream import SecretStream
-from palimpsest.transcript.secrets import MOST_GROWING
+from palimpsest.transcript.redaction.secret_patterns import MOST_GROWING
+from palimpsest.transcript.redaction.streamed_text import SecretStream
+from palimpsest.transcript.redaction.text import REDACTED, scrub, secret_values
 
 PEM = (
     "-----BEGIN " + "RSA PRIVATE KEY-----\n" + "MIIEowIBAAKCAQEA7bq8\n" * 8 + "Ab3=\n"

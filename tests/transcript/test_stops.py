@@ -10,9 +10,9 @@ from palimpsest.transcript.errors import (
     ErrorValue,
     OutputLengthError,
 )
-from palimpsest.transcript.events import MessageUpdated, Record, parse_record
 from palimpsest.transcript.messages import AssistantMessage, MessagePath, MessageTime
-from palimpsest.transcript.stops import KERNEL_ENDED, STOPS, stop_of
+from palimpsest.transcript.session_record.events import MessageUpdated, Record, parse_record
+from palimpsest.transcript.stop_reasons import KERNEL_ENDED, STOPS, stop_of
 from palimpsest.transcript.values import ModelRef
 
 

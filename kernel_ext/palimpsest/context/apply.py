@@ -12,7 +12,8 @@ from palimpsest.context.modes import MODE
 from palimpsest.context.reminders import wrapped
 from palimpsest.context.truncate import shorten
 from palimpsest.context.view import View, whole_output
-from palimpsest.transcript.decisions import EXCLUDE, Decision
+from palimpsest.transcript.context_values.decisions import EXCLUDE, Decision
+from palimpsest.transcript.context_values.effective_decisions import Standing
 from palimpsest.transcript.messages import AssistantMessage, Message, Messages, UserMessage
 from palimpsest.transcript.parts import (
     FilePart,
@@ -23,7 +24,6 @@ from palimpsest.transcript.parts import (
     ToolCompleted,
     ToolPart,
 )
-from palimpsest.transcript.piles import Standing
 
 CLEARED = "[Old tool result content cleared]"
 """Shown where a decision does not say itself what is."""

@@ -11,9 +11,9 @@ from collections.abc import Iterable, Iterator
 from palimpsest.context.fold import marker
 from palimpsest.context.retention import KINDS
 from palimpsest.context.serialize import serialize
+from palimpsest.transcript.context_values.policies import CompactPolicy
 from palimpsest.transcript.messages import AssistantMessage, Message, Messages, UserMessage
 from palimpsest.transcript.parts import TextPart, ToolPart
-from palimpsest.transcript.policies import CompactPolicy
 
 REFUSAL = re.compile(
     r"""^\W*(?:

@@ -15,11 +15,11 @@ from palimpsest.context.summary import project_summary
 from palimpsest.context.title import project_title
 from palimpsest.context.turn_summary import project_turn_summary
 from palimpsest.context.view import View
-from palimpsest.transcript.decisions import Facts, StepRequest
-from palimpsest.transcript.flat import FlatMessage
+from palimpsest.transcript.context_values.decisions import Facts, StepRequest
+from palimpsest.transcript.context_values.neutral_messages import FlatMessage
+from palimpsest.transcript.context_values.policies import Policy
 from palimpsest.transcript.messages import AssistantMessage, Messages
-from palimpsest.transcript.policies import Policy
-from palimpsest.transcript.sessions import SessionInfo
+from palimpsest.transcript.session_record.sessions import SessionInfo
 from palimpsest.transcript.values import ModelInfo, ToolSpec
 
 

@@ -11,7 +11,13 @@ from dataclasses import dataclass
 
 from palimpsest.context.frames import answered
 from palimpsest.context.repair import UNKNOWN_TOOL, settled, thinks, with_blocks
-from palimpsest.transcript.flat import Block, CallBlock, FlatMessage, FlatMessages, ResultBlock
+from palimpsest.transcript.context_values.neutral_messages import (
+    Block,
+    CallBlock,
+    FlatMessage,
+    FlatMessages,
+    ResultBlock,
+)
 
 MAX_NAME_CHARS = 64
 """The longest name of a function that the providers document."""

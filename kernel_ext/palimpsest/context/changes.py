@@ -2,7 +2,7 @@
 
 Border: pure. A policy that a person made is a preset and what differs from it, so that is what
 ``differences`` finds and ``choice`` keeps. The meanings are the docstrings of
-``transcript/policies.py``, so that there is one place to write them.
+``transcript/context_values/policies.py``, so that there is one place to write them.
 """
 
 import ast
@@ -18,8 +18,8 @@ from typing import Any, Literal, get_args, get_origin
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from palimpsest.context.presets import PRESETS
+from palimpsest.transcript.context_values.policies import Policy, PolicyChoice
 from palimpsest.transcript.errors import ConfigError
-from palimpsest.transcript.policies import Policy, PolicyChoice
 
 NOT_CHANGED = frozenset({"name", "version"})
 """What a policy says of itself."""

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from palimpsest.context.convert import FAILED_ATTEMPT, convert
 from palimpsest.context.estimate import Count, json_tokens, message_tokens
 from palimpsest.context.fold import good_summaries, marker
+from palimpsest.transcript.context_values.policies import CompactPolicy, Policy
 from palimpsest.transcript.messages import Message, Messages, UserMessage
 from palimpsest.transcript.parts import TextPart
-from palimpsest.transcript.policies import CompactPolicy, Policy
 from palimpsest.transcript.values import ModelRef
 
 Weigh = Callable[[Messages], int]

@@ -10,8 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, assert_never
 
 from palimpsest.context.media import is_media, takes_in_results
-from palimpsest.transcript.errors import AbortedError, StructuredOutputError
-from palimpsest.transcript.flat import (
+from palimpsest.transcript.context_values.neutral_messages import (
     Block,
     CallBlock,
     FlatMessage,
@@ -21,6 +20,8 @@ from palimpsest.transcript.flat import (
     ResultBlock,
     TextBlock,
 )
+from palimpsest.transcript.context_values.policies import ConvertPolicy
+from palimpsest.transcript.errors import AbortedError, StructuredOutputError
 from palimpsest.transcript.messages import AssistantMessage, Message, Messages
 from palimpsest.transcript.parts import (
     Attachment,
@@ -37,8 +38,7 @@ from palimpsest.transcript.parts import (
     ToolPending,
     ToolRunning,
 )
-from palimpsest.transcript.policies import ConvertPolicy
-from palimpsest.transcript.provider_recorded import OPENCODE_SIGNED_BY
+from palimpsest.transcript.provider_profile.recorded_agents import OPENCODE_SIGNED_BY
 from palimpsest.transcript.values import ModelRef
 
 INTERRUPTED = "[Tool execution was interrupted]"

@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from palimpsest.transcript.flat import (
+from palimpsest.transcript.context_values.neutral_messages import (
     Block,
     CallBlock,
     FlatMessage,

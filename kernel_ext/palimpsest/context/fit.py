@@ -21,10 +21,10 @@ from palimpsest.context.reminders import remind
 from palimpsest.context.route import Route
 from palimpsest.context.view import View
 from palimpsest.context.ways import routed
-from palimpsest.transcript.decisions import Decision, Facts
+from palimpsest.transcript.context_values.decisions import Decision, Facts
+from palimpsest.transcript.context_values.policies import Policy
 from palimpsest.transcript.errors import ContextOverflowError
 from palimpsest.transcript.messages import AssistantMessage, Message, Messages
-from palimpsest.transcript.policies import Policy
 from palimpsest.transcript.values import ModelInfo, Usage
 
 Cause = Literal["size", "full", "refused", "failed"]

@@ -8,10 +8,10 @@ word for word, then what followed.
 
 from collections.abc import Callable
 
+from palimpsest.transcript.context_values.policies import CompactPolicy
 from palimpsest.transcript.errors import ContextOverflowError
 from palimpsest.transcript.messages import AssistantMessage, Message, Messages, UserMessage
 from palimpsest.transcript.parts import CompactionPart
-from palimpsest.transcript.policies import CompactPolicy
 
 
 def marker(message: Message) -> CompactionPart | None:

@@ -21,7 +21,12 @@ from palimpsest.context.repair import (
     result_of,
     settled,
 )
-from palimpsest.transcript.flat import CallBlock, FlatMessage, FlatMessages, ResultBlock
+from palimpsest.transcript.context_values.neutral_messages import (
+    CallBlock,
+    FlatMessage,
+    FlatMessages,
+    ResultBlock,
+)
 
 FailedCalls = Literal["preserve", "drop", "answer"]
 """Of an answer that failed: keep it with the results it has, leave it out, or treat it as any other."""

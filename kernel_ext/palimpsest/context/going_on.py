@@ -10,9 +10,9 @@ from typing import Literal
 
 from palimpsest.context.compact import CompactionPlan
 from palimpsest.context.fold import marker
+from palimpsest.transcript.context_values.policies import Policy
 from palimpsest.transcript.messages import AssistantMessage, Message, Messages, UserMessage
 from palimpsest.transcript.parts import CompactionPart, TextPart, ToolFailed, ToolPart
-from palimpsest.transcript.policies import Policy
 from palimpsest.transcript.values import Todo
 
 GO_ON = (

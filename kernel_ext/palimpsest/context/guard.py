@@ -10,9 +10,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from palimpsest.transcript.policies import GuardPolicy
-from palimpsest.transcript.provider import profile
-from palimpsest.transcript.provider_recorded import openclaw_provider
+from palimpsest.transcript.context_values.policies import GuardPolicy
+from palimpsest.transcript.provider_profile.profile import profile
+from palimpsest.transcript.provider_profile.recorded_agents import openclaw_provider
 from palimpsest.transcript.values import ModelInfo
 
 DEFAULT_WINDOW = 200_000

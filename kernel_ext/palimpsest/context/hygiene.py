@@ -33,10 +33,10 @@ from palimpsest.context.turns import (
     user_last,
 )
 from palimpsest.context.valid import is_valid
-from palimpsest.transcript.flat import FlatMessages
-from palimpsest.transcript.policies import HygieneRule
-from palimpsest.transcript.provider import ProviderProfile
-from palimpsest.transcript.provider_recorded import OpenclawTarget
+from palimpsest.transcript.context_values.neutral_messages import FlatMessages
+from palimpsest.transcript.context_values.policies import HygieneRule
+from palimpsest.transcript.provider_profile.profile import ProviderProfile
+from palimpsest.transcript.provider_profile.recorded_agents import OpenclawTarget
 
 Limit = Callable[[FlatMessages], FlatMessages]
 

@@ -17,9 +17,9 @@ from palimpsest.context.retention import report
 from palimpsest.context.serialize import serialize
 from palimpsest.context.summary import RULE, seen_at
 from palimpsest.context.view import View
-from palimpsest.transcript.decisions import Decision
+from palimpsest.transcript.context_values.decisions import Decision
+from palimpsest.transcript.context_values.policies import Policy
 from palimpsest.transcript.messages import AssistantMessage, Messages
-from palimpsest.transcript.policies import Policy
 from palimpsest.transcript.values import ModelInfo
 
 USELESS = (

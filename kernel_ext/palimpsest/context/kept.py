@@ -15,8 +15,8 @@ from palimpsest.context.compact import summary_text
 from palimpsest.context.convert import is_signed
 from palimpsest.context.standing import pinned_parts
 from palimpsest.context.view import View
-from palimpsest.transcript.decisions import PIN
-from palimpsest.transcript.flat import (
+from palimpsest.transcript.context_values.decisions import PIN
+from palimpsest.transcript.context_values.neutral_messages import (
     Block,
     FlatMessage,
     FlatMessages,

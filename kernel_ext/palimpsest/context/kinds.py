@@ -8,7 +8,7 @@ from collections.abc import Sequence, Set
 
 from palimpsest.context.estimate import MESSAGE_TOKENS
 from palimpsest.context.system import shared
-from palimpsest.transcript.flat import Block, FlatMessage, TextBlock
+from palimpsest.transcript.context_values.neutral_messages import Block, FlatMessage, TextBlock
 
 KINDS = ("system", "tools", "instructions", "summary", "user", "assistant", "reasoning", "output")
 """In the order in which a gauge draws them."""

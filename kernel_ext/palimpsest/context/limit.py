@@ -10,8 +10,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from palimpsest.transcript.flat import FlatMessage, FlatMessages
-from palimpsest.transcript.policies import LimitPolicy
+from palimpsest.transcript.context_values.neutral_messages import FlatMessage, FlatMessages
+from palimpsest.transcript.context_values.policies import LimitPolicy
 
 BATCH = 1.5
 """The batched rule lets a history grow to this many times the limit before it moves."""

@@ -4,8 +4,8 @@ Border: pure; which paragraph is whose stands in the profile (``transcript/provi
 habit of the family that costs turns or tokens in notebook work, and is no longer than that.
 """
 
-from palimpsest.transcript.provider import guidance_of
-from palimpsest.transcript.provider_rows import Guidance
+from palimpsest.transcript.provider_profile.profile import guidance_of
+from palimpsest.transcript.provider_profile.provider_table import Guidance
 
 MANNERS: dict[Guidance, str] = {
     "codex": """\

@@ -6,7 +6,7 @@ newest messages, so that the next request finds its prefix (spec/session-engine.
 
 from collections.abc import Sequence
 
-from palimpsest.transcript.provider import profile
+from palimpsest.transcript.provider_profile.profile import profile
 from palimpsest.transcript.values import ModelInfo
 
 SYSTEM_MARKS = 2

@@ -4,8 +4,8 @@ The newest recorded agent asks which servers take images and documents inside a 
 (spec/session-engine.md 1.11); what they refuse follows the answer in a user message.
 """
 
-from palimpsest.transcript.provider import profile
-from palimpsest.transcript.provider_rows import PDF
+from palimpsest.transcript.provider_profile.profile import profile
+from palimpsest.transcript.provider_profile.provider_table import PDF
 from palimpsest.transcript.values import ModelRef
 
 

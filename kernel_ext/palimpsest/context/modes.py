@@ -11,7 +11,7 @@ from typing import Any
 
 from palimpsest.context.estimate import Count
 from palimpsest.context.view import View
-from palimpsest.transcript.decisions import Decision, OwnRule
+from palimpsest.transcript.context_values.decisions import Decision, OwnRule
 from palimpsest.transcript.messages import AssistantMessage, Message, Messages, UserMessage
 from palimpsest.transcript.parts import CompactionPart, TextPart
 

@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from palimpsest.context.modes import FROM_PLAN, IN_PLAN, NEWS, PLAN, agent_note, is_prompt
+from palimpsest.transcript.context_values.policies import ReminderPolicy
 from palimpsest.transcript.messages import AssistantMessage, Message, Messages, UserMessage
 from palimpsest.transcript.parts import TextPart, ToolPart
-from palimpsest.transcript.policies import ReminderPolicy
 
 MOST_NAMED = 20
 """More variables are many tokens with every prompt; the variables tool lists them all."""

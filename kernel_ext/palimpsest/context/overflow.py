@@ -5,7 +5,7 @@ of the last answer; ours looks at an estimate of the request that is about to be
 its reserve for every model, also for those without a limit of their own for input.
 """
 
-from palimpsest.transcript.policies import OverflowPolicy
+from palimpsest.transcript.context_values.policies import OverflowPolicy
 from palimpsest.transcript.values import ModelInfo, Usage
 
 FULL_SHARE = 0.99

@@ -18,10 +18,10 @@ from palimpsest.context.precheck import result_chars, results_chars
 from palimpsest.context.standing import pinned_parts
 from palimpsest.context.truncate import shorten
 from palimpsest.context.view import View
-from palimpsest.transcript.decisions import Decision, Facts, OwnRule
+from palimpsest.transcript.context_values.decisions import Decision, Facts, OwnRule
+from palimpsest.transcript.context_values.policies import RecoveryPolicy
 from palimpsest.transcript.ids import short
 from palimpsest.transcript.messages import Messages
-from palimpsest.transcript.policies import RecoveryPolicy
 
 RULE: OwnRule = "recover/oversized"
 

@@ -3,7 +3,13 @@
 ``convert`` already pairs what it makes; cuts by the history limit and imported sessions do not.
 """
 
-from palimpsest.transcript.flat import Block, CallBlock, FlatMessage, FlatMessages, ResultBlock
+from palimpsest.transcript.context_values.neutral_messages import (
+    Block,
+    CallBlock,
+    FlatMessage,
+    FlatMessages,
+    ResultBlock,
+)
 
 MISSING = "[No result was recorded for this tool call]"
 

@@ -1,8 +1,8 @@
 """Policies by name. A policy is data; presets of other systems come with the whole pipeline."""
 
 from palimpsest.context.presets import PRESETS
+from palimpsest.transcript.context_values.policies import Policy
 from palimpsest.transcript.errors import ConfigError
-from palimpsest.transcript.policies import Policy
 from palimpsest.transcript.values import ModelInfo
 
 POLICIES: dict[str, Policy] = PRESETS

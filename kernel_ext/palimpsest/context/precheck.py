@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from palimpsest.transcript.policies import OverflowPolicy, RecoveryPolicy
+from palimpsest.transcript.context_values.policies import OverflowPolicy, RecoveryPolicy
 
 Way = Literal["fits", "compact_only", "truncate_tool_results_only", "compact_then_truncate"]
 

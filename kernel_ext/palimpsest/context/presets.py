@@ -5,7 +5,7 @@ spec/context-stability.md); ``palimpsest`` takes the best of them (DESIGN.md 4).
 of a preset never change: a new version of a system is a new name.
 """
 
-from palimpsest.transcript.policies import (
+from palimpsest.transcript.context_values.policies import (
     CompactPolicy,
     ConvertPolicy,
     GuardPolicy,

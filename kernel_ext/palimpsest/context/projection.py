@@ -19,10 +19,14 @@ from palimpsest.context.limit import limit
 from palimpsest.context.pairing import pair
 from palimpsest.context.transform import transform
 from palimpsest.context.view import View
-from palimpsest.transcript.flat import FlatMessage, FlatMessages, TextBlock
+from palimpsest.transcript.context_values.neutral_messages import (
+    FlatMessage,
+    FlatMessages,
+    TextBlock,
+)
+from palimpsest.transcript.context_values.policies import ConvertPolicy, Policy
 from palimpsest.transcript.messages import Messages
-from palimpsest.transcript.policies import ConvertPolicy, Policy
-from palimpsest.transcript.provider_versions import profile_at
+from palimpsest.transcript.provider_profile.older_profiles import profile_at
 from palimpsest.transcript.values import ModelInfo, ModelRef, ToolSpec
 
 PROJECTION_VERSION = 3

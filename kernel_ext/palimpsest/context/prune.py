@@ -15,11 +15,11 @@ from palimpsest.context.prune_batch import prune_batch
 from palimpsest.context.prune_cache import prune_cache
 from palimpsest.context.standing import pinned_parts, restored_parts, standing
 from palimpsest.context.view import View
-from palimpsest.transcript.decisions import Decision, Facts
+from palimpsest.transcript.context_values.decisions import Decision, Facts
+from palimpsest.transcript.context_values.policies import Policy
+from palimpsest.transcript.context_values.prune_policy import PRUNE_RULE, PrunePolicy, PruneRule
 from palimpsest.transcript.messages import AssistantMessage, UserMessage
 from palimpsest.transcript.parts import ToolCompleted, ToolPart
-from palimpsest.transcript.policies import Policy
-from palimpsest.transcript.pruning import PRUNE_RULE, PrunePolicy, PruneRule
 
 OPENCODE = f"{PRUNE_RULE}opencode"
 

@@ -17,11 +17,11 @@ from palimpsest.context.outputs import CallOutput, outputs
 from palimpsest.context.standing import pinned_parts, restored_parts
 from palimpsest.context.superseded import Newer, superseded
 from palimpsest.context.view import View
-from palimpsest.transcript.decisions import Decision, Facts
+from palimpsest.transcript.context_values.decisions import Decision, Facts
+from palimpsest.transcript.context_values.policies import Policy
+from palimpsest.transcript.context_values.prune_policy import PRUNE_RULE, PrunePolicy
 from palimpsest.transcript.ids import short
 from palimpsest.transcript.messages import Messages
-from palimpsest.transcript.policies import Policy
-from palimpsest.transcript.pruning import PRUNE_RULE, PrunePolicy
 
 BATCH = f"{PRUNE_RULE}batch"
 

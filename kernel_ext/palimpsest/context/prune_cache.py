@@ -18,7 +18,9 @@ from palimpsest.context.outputs import CallOutput, outputs
 from palimpsest.context.standing import pinned_parts, restored_parts, standing
 from palimpsest.context.truncate import shorten
 from palimpsest.context.view import View
-from palimpsest.transcript.decisions import Decision, DecisionAction, Facts
+from palimpsest.transcript.context_values.decisions import Decision, DecisionAction, Facts
+from palimpsest.transcript.context_values.policies import Policy
+from palimpsest.transcript.context_values.prune_policy import PRUNE_RULE, PrunePolicy
 from palimpsest.transcript.messages import AssistantMessage, Message, Messages, UserMessage
 from palimpsest.transcript.parts import (
     FilePart,
@@ -32,8 +34,6 @@ from palimpsest.transcript.parts import (
     ToolPending,
     ToolRunning,
 )
-from palimpsest.transcript.policies import Policy
-from palimpsest.transcript.pruning import PRUNE_RULE, PrunePolicy
 
 CACHE_TTL = f"{PRUNE_RULE}cache-ttl"
 

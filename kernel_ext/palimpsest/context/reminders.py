@@ -14,10 +14,10 @@ from palimpsest.context.convert import SAID_AS
 from palimpsest.context.estimate import Count
 from palimpsest.context.modes import drop_older
 from palimpsest.context.view import View
-from palimpsest.transcript.decisions import Decision, OwnRule
+from palimpsest.transcript.context_values.decisions import Decision, OwnRule
+from palimpsest.transcript.context_values.policies import ReminderPolicy
 from palimpsest.transcript.messages import AssistantMessage, Message, Messages, UserMessage
 from palimpsest.transcript.parts import Part, TextPart
-from palimpsest.transcript.policies import ReminderPolicy
 
 STEERED: OwnRule = "remind/steered"
 """The rule of what is said around words that came in the middle of a turn."""

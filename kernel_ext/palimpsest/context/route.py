@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from palimpsest.transcript.decisions import Facts
-from palimpsest.transcript.policies import OverflowPolicy
+from palimpsest.transcript.context_values.decisions import Facts
+from palimpsest.transcript.context_values.policies import OverflowPolicy
 from palimpsest.transcript.values import ModelInfo, Usage
 
 CALIBRATION_RANGE = (0.5, 4.0)

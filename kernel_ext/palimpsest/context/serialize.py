@@ -11,7 +11,6 @@ from typing import assert_never
 
 from palimpsest.context.convert import FAILED_ATTEMPT
 from palimpsest.transcript.messages import AssistantMessage, Message, Messages
-from palimpsest.transcript.notices import is_for_people_alone
 from palimpsest.transcript.parts import (
     FilePart,
     NotedPart,
@@ -24,6 +23,7 @@ from palimpsest.transcript.parts import (
     ToolPending,
     ToolRunning,
 )
+from palimpsest.transcript.user_notices import is_for_people_alone
 
 TRUNCATED = "\n[truncated]"
 

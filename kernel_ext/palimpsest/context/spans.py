@@ -10,7 +10,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from palimpsest.context.repair import UNKNOWN_TOOL, Repair, calls_of, failed, is_result, result_of
-from palimpsest.transcript.flat import CallBlock, FlatMessage, FlatMessages, ResultBlock
+from palimpsest.transcript.context_values.neutral_messages import (
+    CallBlock,
+    FlatMessage,
+    FlatMessages,
+    ResultBlock,
+)
 
 
 def repair_spans(messages: FlatMessages, missing: str) -> Repair:

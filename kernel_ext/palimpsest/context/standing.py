@@ -1,13 +1,13 @@
 """What holds for each part after all the decisions about it.
 
 Border: pure, and the same in the live loop and in review; how decisions about a part are piled up
-is said in ``transcript/piles.py``.
+is said in ``transcript/context_values/effective_decisions.py``.
 """
 
-from palimpsest.transcript.decisions import Decision
+from palimpsest.transcript.context_values.decisions import Decision
+from palimpsest.transcript.context_values.effective_decisions import Standing
 from palimpsest.transcript.messages import Messages
 from palimpsest.transcript.parts import Part
-from palimpsest.transcript.piles import Standing
 
 
 def standing(decisions: tuple[Decision, ...]) -> dict[str, Decision]:

@@ -17,11 +17,15 @@ from palimpsest.context.projection import Projection
 from palimpsest.context.serialize import serialize, serialize_message
 from palimpsest.context.stages import DRAFT, REJECTED, Stretch
 from palimpsest.context.view import View
-from palimpsest.transcript.decisions import Decision, OwnRule
-from palimpsest.transcript.flat import FlatMessage, FlatMessages, TextBlock
+from palimpsest.transcript.context_values.decisions import Decision, OwnRule
+from palimpsest.transcript.context_values.neutral_messages import (
+    FlatMessage,
+    FlatMessages,
+    TextBlock,
+)
+from palimpsest.transcript.context_values.policies import Policy
 from palimpsest.transcript.messages import AssistantMessage, Messages, UserMessage
 from palimpsest.transcript.parts import CompactionPart, TextPart
-from palimpsest.transcript.policies import Policy
 from palimpsest.transcript.values import ModelRef
 
 RULE: OwnRule = "compact"

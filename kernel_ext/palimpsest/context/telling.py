@@ -16,8 +16,8 @@ from palimpsest.context.serialize import serialize_message
 from palimpsest.context.stages import Parts
 from palimpsest.context.summary import RULE, project_summary, seen_at
 from palimpsest.context.view import View
-from palimpsest.transcript.decisions import Decision
-from palimpsest.transcript.policies import Policy
+from palimpsest.transcript.context_values.decisions import Decision
+from palimpsest.transcript.context_values.policies import Policy
 from palimpsest.transcript.values import ModelInfo
 
 RESULT_SHARES = (1, 4, 20)

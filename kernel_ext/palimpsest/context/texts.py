@@ -11,7 +11,7 @@ from functools import cached_property
 from palimpsest.context.fold import fold
 from palimpsest.context.standing import pinned_parts
 from palimpsest.context.undo import without_undone
-from palimpsest.transcript.decisions import Decision
+from palimpsest.transcript.context_values.decisions import Decision
 from palimpsest.transcript.errors import NotFound
 from palimpsest.transcript.messages import Messages
 from palimpsest.transcript.parts import FilePart, ToolCompleted, ToolPart

@@ -5,7 +5,12 @@ middle of calling tools needs it; the older one drops that too, and leaves what 
 """
 
 from palimpsest.context.repair import is_redacted, settled
-from palimpsest.transcript.flat import FlatMessage, FlatMessages, ReasoningBlock, TextBlock
+from palimpsest.transcript.context_values.neutral_messages import (
+    FlatMessage,
+    FlatMessages,
+    ReasoningBlock,
+    TextBlock,
+)
 
 OMITTED = "[assistant reasoning omitted]"
 """In place of an answer that was thinking only, since providers refuse an empty text."""

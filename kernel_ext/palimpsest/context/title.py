@@ -7,7 +7,7 @@ that the title comes while the first answer is still being written.
 from palimpsest.context.estimate import Count, message_tokens
 from palimpsest.context.projection import Projection, head
 from palimpsest.context.view import View
-from palimpsest.transcript.flat import FlatMessage, TextBlock
+from palimpsest.transcript.context_values.neutral_messages import FlatMessage, TextBlock
 from palimpsest.transcript.messages import Message, Messages, UserMessage
 from palimpsest.transcript.parts import FilePart, Part, SubtaskPart, TextPart
 

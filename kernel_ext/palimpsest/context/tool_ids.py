@@ -12,8 +12,18 @@ from collections.abc import Iterable
 from typing import Literal, Protocol
 
 from palimpsest.context.repair import is_signed_thinking, with_blocks
-from palimpsest.transcript.flat import Block, CallBlock, FlatMessage, FlatMessages, ResultBlock
-from palimpsest.transcript.tool_call_ids import NINE_CHARS, SHORT_CHARS, letters_and_digits
+from palimpsest.transcript.context_values.neutral_messages import (
+    Block,
+    CallBlock,
+    FlatMessage,
+    FlatMessages,
+    ResultBlock,
+)
+from palimpsest.transcript.provider_profile.tool_call_ids import (
+    NINE_CHARS,
+    SHORT_CHARS,
+    letters_and_digits,
+)
 
 Mode = Literal["strict", "strict9"]
 

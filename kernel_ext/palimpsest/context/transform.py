@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from palimpsest.context.convert import is_signed
 from palimpsest.context.repair import is_redacted
-from palimpsest.transcript.flat import (
+from palimpsest.transcript.context_values.neutral_messages import (
     Block,
     CallBlock,
     FlatMessage,
@@ -20,12 +20,12 @@ from palimpsest.transcript.flat import (
     ResultBlock,
     TextBlock,
 )
-from palimpsest.transcript.policies import TransformPolicy
-from palimpsest.transcript.provider import ProviderProfile, profile
-from palimpsest.transcript.provider_rows import PDF
-from palimpsest.transcript.tool_call_ids import as_nine, as_words
+from palimpsest.transcript.context_values.policies import TransformPolicy
+from palimpsest.transcript.provider_profile.profile import ProviderProfile, profile
+from palimpsest.transcript.provider_profile.provider_table import PDF
+from palimpsest.transcript.provider_profile.tool_call_ids import as_nine, as_words
+from palimpsest.transcript.strings.surrogates import whole
 from palimpsest.transcript.values import ModelInfo
-from palimpsest.transcript.whole_characters import whole
 
 BETWEEN = "Done."
 """Said where the server refuses a user message right after a tool result."""

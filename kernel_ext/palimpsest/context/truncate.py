@@ -11,9 +11,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from palimpsest.transcript.decisions import Decision, Facts, OwnRule
+from palimpsest.transcript.context_values.decisions import Decision, Facts, OwnRule
+from palimpsest.transcript.context_values.policies import TruncatePolicy
 from palimpsest.transcript.ids import short
-from palimpsest.transcript.policies import TruncatePolicy
 
 RULE: OwnRule = "truncate"
 

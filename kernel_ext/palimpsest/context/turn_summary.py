@@ -17,10 +17,10 @@ from palimpsest.context.prompted_turns import turn_of
 from palimpsest.context.serialize import serialize
 from palimpsest.context.title import shortened
 from palimpsest.context.view import View
-from palimpsest.transcript.flat import FlatMessage, TextBlock
+from palimpsest.transcript.context_values.effective_decisions import Standing
+from palimpsest.transcript.context_values.neutral_messages import FlatMessage, TextBlock
 from palimpsest.transcript.messages import AssistantMessage, Message, Messages, UserMessage
 from palimpsest.transcript.parts import FilePart, Part, TextPart, ToolPart
-from palimpsest.transcript.piles import Standing
 
 SYSTEM = """\
 You note what was done in a conversation between a user and an agent in a Jupyter notebook, for the

@@ -6,10 +6,10 @@ sees the history as if it had never been compacted.
 """
 
 from palimpsest.context.fold import marker
-from palimpsest.transcript.decisions import UNDO, Decision, undone
+from palimpsest.transcript.context_values.decisions import UNDO, Decision, undone
+from palimpsest.transcript.context_values.policies import Policy
 from palimpsest.transcript.messages import AssistantMessage, Message, Messages, UserMessage
 from palimpsest.transcript.parts import TextPart
-from palimpsest.transcript.policies import Policy
 
 CONTINUES = "compaction_continue"
 """Key in the metadata of what the engine says to go on after a summary."""

@@ -8,12 +8,12 @@ valid, and the rules together look at each message a dozen times.
 from collections.abc import Callable
 
 from palimpsest.context.calls import MAX_NAME_CHARS, STRICT_NAME
-from palimpsest.transcript.flat import (
+from palimpsest.transcript.context_values.neutral_messages import (
     CallBlock,
     FlatMessage,
     FlatMessages,
 )
-from palimpsest.transcript.provider import ProviderProfile
+from palimpsest.transcript.provider_profile.profile import ProviderProfile
 
 
 def is_valid(messages: FlatMessages, target: ProviderProfile) -> bool:

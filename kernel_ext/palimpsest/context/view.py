@@ -6,10 +6,10 @@ from dataclasses import dataclass, field, replace
 from palimpsest.context.fold import fold
 from palimpsest.context.texts import Read, load_texts
 from palimpsest.context.undo import without_undone
-from palimpsest.transcript.decisions import Decision
+from palimpsest.transcript.context_values.decisions import Decision
+from palimpsest.transcript.context_values.policies import CompactPolicy
 from palimpsest.transcript.messages import Messages
 from palimpsest.transcript.parts import Part, ToolCompleted, ToolPart
-from palimpsest.transcript.policies import CompactPolicy
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,8 +10,8 @@ from palimpsest.context.projection import Projection
 from palimpsest.context.route import Route, route
 from palimpsest.context.view import View
 from palimpsest.context.weigh import weigh
-from palimpsest.transcript.decisions import Facts
-from palimpsest.transcript.policies import Policy
+from palimpsest.transcript.context_values.decisions import Facts
+from palimpsest.transcript.context_values.policies import Policy
 
 UNMEASURED = 1.0
 """How far estimates are off where no provider reported anything."""

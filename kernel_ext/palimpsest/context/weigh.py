@@ -8,8 +8,14 @@ a result have a frame, and the whole is multiplied by a margin. The numbers are 
 import json
 import math
 
-from palimpsest.transcript.flat import Block, CallBlock, FlatMessage, FlatMessages, ResultBlock
-from palimpsest.transcript.policies import OverflowPolicy
+from palimpsest.transcript.context_values.neutral_messages import (
+    Block,
+    CallBlock,
+    FlatMessage,
+    FlatMessages,
+    ResultBlock,
+)
+from palimpsest.transcript.context_values.policies import OverflowPolicy
 
 MESSAGE_TOKENS = 12
 """Role and separators of one message."""

@@ -13,8 +13,8 @@ from palimpsest.render.escape import code_span, inline, one_line
 from palimpsest.session.control import Allowance, Control
 from palimpsest.session.purse import limit_words, spent_words
 from palimpsest.tools.modes import MEANINGS, MODES
-from palimpsest.transcript.budgets import Budget, Measure, Spent
 from palimpsest.transcript.errors import UserError
+from palimpsest.transcript.session_record.budgets import Budget, Measure, Spent
 
 Said = tuple[str, str]
 """Markdown and plain text."""

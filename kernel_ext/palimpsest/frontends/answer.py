@@ -9,7 +9,7 @@ from palimpsest.session.api import Answer
 from palimpsest.transcript.errors import ErrorValue
 from palimpsest.transcript.messages import Message
 from palimpsest.transcript.parts import Part
-from palimpsest.transcript.stops import StoppedBy
+from palimpsest.transcript.stop_reasons import StoppedBy
 from palimpsest.transcript.values import Usage
 
 

@@ -24,15 +24,15 @@ from palimpsest.render.prose import safe_markdown
 from palimpsest.session.api import Answer, KernelSession, PromptOptions
 from palimpsest.session.unattended import AWAY_SECONDS
 from palimpsest.transcript.errors import UserError
-from palimpsest.transcript.events import (
+from palimpsest.transcript.messages import Origin
+from palimpsest.transcript.redaction.text import scrub, secret_values
+from palimpsest.transcript.session_record.events import (
     PermissionReplied,
     PromptAdmitted,
     QuestionRejected,
     QuestionReplied,
     Record,
 )
-from palimpsest.transcript.messages import Origin
-from palimpsest.transcript.scrub import scrub, secret_values
 
 SENT = (
     "The agent works on this in the background. It goes on in the panel; %agent status says how far it is, "

@@ -16,10 +16,10 @@ from palimpsest.render import markdown, text
 from palimpsest.render.escape import inline
 from palimpsest.render.story import Caps, Notes
 from palimpsest.session.api import Snapshot
-from palimpsest.transcript.events import QuestionAsked
 from palimpsest.transcript.messages import Message
 from palimpsest.transcript.parts import ToolPart
-from palimpsest.transcript.reverts import FileDiff
+from palimpsest.transcript.session_record.events import QuestionAsked
+from palimpsest.transcript.session_record.reverts import FileDiff
 from palimpsest.transcript.values import Ask
 
 MIME = "application/vnd.palimpsest.segment+json"

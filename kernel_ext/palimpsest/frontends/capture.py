@@ -22,7 +22,7 @@ from typing import Any
 from palimpsest.tools.pictures import fitted
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.parts import Attachment
-from palimpsest.transcript.whole_characters import whole_values
+from palimpsest.transcript.strings.surrogates import whole_values
 
 try:  # what waits in a pipe can be asked only where the system has these
     import fcntl

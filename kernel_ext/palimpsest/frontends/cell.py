@@ -27,7 +27,7 @@ from palimpsest.frontends.segments import (
 from palimpsest.session.api import Answer, Snapshot
 from palimpsest.transcript.messages import AssistantMessage, Message
 from palimpsest.transcript.parts import ToolPart, ToolPending, ToolRunning
-from palimpsest.transcript.sessions import Retrying
+from palimpsest.transcript.session_record.sessions import Retrying
 
 FAST_SECONDS = 0.25
 SLOW_SECONDS = 1.0

@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from palimpsest.render.words import count
 from palimpsest.transcript.messages import Message, UserMessage
-from palimpsest.transcript.reverts import FileDiff
+from palimpsest.transcript.session_record.reverts import FileDiff
 
 SAVED_CHARS = 8_000
 """Lines of changes that a notebook keeps of one turn."""

@@ -68,8 +68,8 @@ from palimpsest.frontends.turn import FrontendServices, without_cell
 from palimpsest.session.api import Answer, KernelSession, PromptOptions
 from palimpsest.session.unattended import AWAY_SECONDS
 from palimpsest.transcript.errors import UserError
-from palimpsest.transcript.events import Record
 from palimpsest.transcript.messages import Origin
+from palimpsest.transcript.session_record.events import Record
 from palimpsest.transcript.values import Reply
 
 GREETING_SECONDS = 1.0

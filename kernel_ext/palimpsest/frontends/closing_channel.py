@@ -14,7 +14,7 @@ from palimpsest.frontends.closing import closed_bundle
 from palimpsest.frontends.protocol import CloseSegment, CommandBase, OutcomeNotice, PutBack
 from palimpsest.frontends.putting_back import Output, turn_outputs
 from palimpsest.render.story import Notes
-from palimpsest.transcript.scrub import scrub, secret_values
+from palimpsest.transcript.redaction.text import scrub, secret_values
 
 
 class ClosingChannel:

@@ -27,7 +27,7 @@ from palimpsest.review.weighing import weigh
 from palimpsest.session.api import KernelSession, Snapshot
 from palimpsest.session.wishes import WishAction
 from palimpsest.transcript.errors import ConfigError, NotFound, UserError
-from palimpsest.transcript.scrub import scrub, secret_values
+from palimpsest.transcript.redaction.text import scrub, secret_values
 from palimpsest.transcript.values import Usage
 
 WHERE = "in the page, or in %agent wait"

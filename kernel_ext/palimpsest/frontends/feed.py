@@ -10,7 +10,9 @@ from contextlib import suppress
 
 from palimpsest.render.story import Notes
 from palimpsest.session.api import Answer, KernelSession, Snapshot
-from palimpsest.transcript.events import (
+from palimpsest.transcript.messages import Message, Origin, UserMessage
+from palimpsest.transcript.parts import CompactionPart, Part, StepFinishPart, TextPart
+from palimpsest.transcript.session_record.events import (
     DecisionMade,
     PartUpdated,
     PermissionAsked,
@@ -22,8 +24,6 @@ from palimpsest.transcript.events import (
     Record,
     SessionStatus,
 )
-from palimpsest.transcript.messages import Message, Origin, UserMessage
-from palimpsest.transcript.parts import CompactionPart, Part, StepFinishPart, TextPart
 from palimpsest.transcript.values import Reply
 
 CATCH_UP_SECONDS = 10.0

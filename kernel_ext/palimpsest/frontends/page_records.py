@@ -7,8 +7,8 @@ is made when it is sent, by the very functions that write HTML and text (``rende
 from typing import Any
 
 from palimpsest.render.reasons import mark
-from palimpsest.transcript.decisions import Decision
-from palimpsest.transcript.events import DecisionMade, Record
+from palimpsest.transcript.context_values.decisions import Decision
+from palimpsest.transcript.session_record.events import DecisionMade, Record
 
 
 def with_words(decision: Decision) -> Decision:

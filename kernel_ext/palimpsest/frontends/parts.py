@@ -5,11 +5,11 @@ Border: rows of words from values; ``commands`` makes a table of them.
 
 from palimpsest.context.view import View
 from palimpsest.session.targets import Target, describe, is_summary, is_used
-from palimpsest.transcript.decisions import Decision
+from palimpsest.transcript.context_values.decisions import Decision
+from palimpsest.transcript.context_values.effective_decisions import Standing
 from palimpsest.transcript.ids import short
 from palimpsest.transcript.messages import Message, Messages
 from palimpsest.transcript.parts import FilePart, ReasoningPart, TextPart, ToolPart
-from palimpsest.transcript.piles import Standing
 
 HEAD = ("id", "what", "the model sees it")
 MOST_PARTS = 30

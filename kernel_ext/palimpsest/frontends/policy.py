@@ -10,7 +10,7 @@ from typing import Any
 from palimpsest.context.changes import differences, meanings, numbers, section_meanings, shown
 from palimpsest.render.escape import one_line
 from palimpsest.session.policies import DEFAULT, spellings
-from palimpsest.transcript.policies import Policy
+from palimpsest.transcript.context_values.policies import Policy
 
 SHOWN_CHARS = 60
 """Of one value; the longest are whole sentences that the model is shown."""

@@ -28,7 +28,7 @@ from palimpsest.session.settings import RetentionSettings
 from palimpsest.session.storing import prune_storage, weigh_storage
 from palimpsest.store.blobs.disk_usage import Sizes
 from palimpsest.transcript.errors import NotFound
-from palimpsest.transcript.scrub import scrub, secret_values
+from palimpsest.transcript.redaction.text import scrub, secret_values
 
 NO_SESSION = "This notebook has no session yet. Ask the agent, then look again."
 

@@ -11,14 +11,13 @@ from typing import Annotated, Any, Literal, get_args
 
 from pydantic import Field, TypeAdapter, field_validator
 
-from palimpsest.transcript.base import Value
-from palimpsest.transcript.decisions import Decision
-from palimpsest.transcript.events import PromptAdmitted, QuestionAsked
+from palimpsest.transcript.context_values.decisions import Decision
 from palimpsest.transcript.messages import Message
 from palimpsest.transcript.parts import Attachment
-from palimpsest.transcript.reverts import FileDiff, RevertPreview
-from palimpsest.transcript.sessions import SessionInfo, Status
-from palimpsest.transcript.values import Ask, Reply, Todo
+from palimpsest.transcript.session_record.events import PromptAdmitted, QuestionAsked
+from palimpsest.transcript.session_record.reverts import FileDiff, RevertPreview
+from palimpsest.transcript.session_record.sessions import SessionInfo, Status
+from palimpsest.transcript.values import Ask, Reply, Todo, Value
 
 PROTOCOL_VERSION = 1
 WATCH_SECONDS = 20.0

@@ -23,9 +23,9 @@ from palimpsest.frontends.segments import (
 from palimpsest.render.story import Notes
 from palimpsest.session.api import Snapshot
 from palimpsest.transcript.errors import UserError
-from palimpsest.transcript.events import PromptDelivered, Record
 from palimpsest.transcript.messages import Message
 from palimpsest.transcript.parts import ToolCompleted, ToolPart
+from palimpsest.transcript.session_record.events import PromptDelivered, Record
 
 Output = dict[str, Any]
 """One output of a cell, as a notebook saves it."""

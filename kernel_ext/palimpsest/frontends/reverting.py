@@ -15,7 +15,7 @@ from palimpsest.session.revert import removal, standing
 from palimpsest.session.undo_api import Undoing
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.ids import short
-from palimpsest.transcript.reverts import FileDiff, RevertedFile, RevertPreview
+from palimpsest.transcript.session_record.reverts import FileDiff, RevertedFile, RevertPreview
 
 PREVIEW, OVERWRITE = "--preview", "--overwrite"
 ALL = "all"

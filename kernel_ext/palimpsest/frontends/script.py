@@ -14,8 +14,8 @@ from palimpsest.frontends.interview import answer_of, interview_text
 from palimpsest.frontends.questions import AGAIN, question_text, understand
 from palimpsest.session.api import Answer, KernelSession
 from palimpsest.session.unattended import has_terminal
-from palimpsest.transcript.events import QuestionAsked
-from palimpsest.transcript.scrub import scrub, secret_values
+from palimpsest.transcript.redaction.text import scrub, secret_values
+from palimpsest.transcript.session_record.events import QuestionAsked
 from palimpsest.transcript.values import Ask, Reply
 
 TICK_SECONDS = 0.1

@@ -24,9 +24,8 @@ from palimpsest.render.story import (
 )
 from palimpsest.render.words import SIGNS, duration, some
 from palimpsest.session.api import Answer, Snapshot
-from palimpsest.transcript.decisions import Decision
+from palimpsest.transcript.context_values.decisions import Decision
 from palimpsest.transcript.messages import AssistantMessage, Message
-from palimpsest.transcript.notices import notice_of
 from palimpsest.transcript.parts import (
     CompactionPart,
     Part,
@@ -38,7 +37,8 @@ from palimpsest.transcript.parts import (
     ToolFailed,
     ToolPart,
 )
-from palimpsest.transcript.sessions import Retrying
+from palimpsest.transcript.session_record.sessions import Retrying
+from palimpsest.transcript.user_notices import notice_of
 
 
 class TerminalStory:

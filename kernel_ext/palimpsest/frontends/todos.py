@@ -6,7 +6,7 @@ Border: words from values; nothing is asked of a model.
 from collections.abc import Sequence
 
 from palimpsest.render.escape import inline
-from palimpsest.transcript.todos import checklist, tally
+from palimpsest.transcript.strings.todo_list import checklist, tally
 from palimpsest.transcript.values import Todo
 
 NONE = "The agent keeps no todo list in this session yet; it writes one for work of several steps."

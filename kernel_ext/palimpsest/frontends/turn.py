@@ -30,9 +30,13 @@ from palimpsest.session.api import Answer, KernelSession, ProjectSessions, Promp
 from palimpsest.session.engine import EngineThread
 from palimpsest.session.unattended import refuse_unattended
 from palimpsest.transcript.errors import UserError
-from palimpsest.transcript.events import PermissionReplied, QuestionRejected, QuestionReplied
 from palimpsest.transcript.messages import Origin
-from palimpsest.transcript.scrub import scrub, secret_values
+from palimpsest.transcript.redaction.text import scrub, secret_values
+from palimpsest.transcript.session_record.events import (
+    PermissionReplied,
+    QuestionRejected,
+    QuestionReplied,
+)
 
 PATIENCE_SECONDS = 2.0
 """A second press of the stop button this long after the first leaves a turn that does not end."""

@@ -10,7 +10,7 @@ import sys
 from types import FunctionType, ModuleType
 from typing import Any
 
-from palimpsest.transcript.scrub import scrub
+from palimpsest.transcript.redaction.text import scrub
 
 SUMMARY_CHARS = 120
 MOST_COLUMNS = 8

@@ -24,8 +24,8 @@ from palimpsest.frontends.variable_types import (
 from palimpsest.session.kernel_secrets import KernelSecrets
 from palimpsest.tools.tool import TYPES, ShownVariables, VariableInfo
 from palimpsest.transcript.errors import NotFound
-from palimpsest.transcript.scrub import REDACTED, scrub
-from palimpsest.transcript.secrets import is_secret_variable
+from palimpsest.transcript.redaction.secret_patterns import is_secret_variable
+from palimpsest.transcript.redaction.text import REDACTED, scrub
 
 HEAD_ROWS = 5
 MOST_COLUMNS = 60

@@ -28,9 +28,9 @@ from palimpsest.render.excerpt import render_excerpt
 from palimpsest.render.story import Caps, Notes
 from palimpsest.session.api import KernelSession, Snapshot
 from palimpsest.session.engine import EngineThread
-from palimpsest.transcript.events import Record, SessionStatus
-from palimpsest.transcript.scrub import scrub, secret_values
-from palimpsest.transcript.sessions import Idle
+from palimpsest.transcript.redaction.text import scrub, secret_values
+from palimpsest.transcript.session_record.events import Record, SessionStatus
+from palimpsest.transcript.session_record.sessions import Idle
 
 STATIC = Path(__file__).parent / "static"
 PLAIN_CHARS = 20_000

@@ -11,7 +11,7 @@ from palimpsest.model.model import Model, ModelRequest, StepFinished, StepStarte
 from palimpsest.processor.processor import Processor
 from palimpsest.processor.recorder import StreamServices
 from palimpsest.store.blobs.blob_folder import keep_attachment, keep_output
-from palimpsest.transcript.decisions import Decision, Facts
+from palimpsest.transcript.context_values.decisions import Decision, Facts
 from palimpsest.transcript.errors import Aborted, ModelFailed, StorageFailed, UnknownError
 from palimpsest.transcript.values import BlobRef
 

@@ -21,11 +21,11 @@ from palimpsest.loop.compaction_state import (
 from palimpsest.loop.seen import until
 from palimpsest.loop.stage import Setup, Stage
 from palimpsest.loop.summarise import TIMED_OUT
-from palimpsest.transcript.decisions import Decision, OwnRule
+from palimpsest.transcript.context_values.decisions import Decision, OwnRule
 from palimpsest.transcript.errors import ApiError, ErrorValue
-from palimpsest.transcript.events import DecisionMade
 from palimpsest.transcript.messages import Message, Messages
 from palimpsest.transcript.parts import CompactionPart, Part, StepStartPart, TextPart
+from palimpsest.transcript.session_record.events import DecisionMade
 
 RULE: OwnRule = "compact/aside"
 

@@ -11,8 +11,8 @@ from palimpsest.context.estimate import MESSAGE_TOKENS, Count, block_tokens
 from palimpsest.context.kinds import by_kind
 from palimpsest.context.projection import Projection
 from palimpsest.model.wire import Body, ProviderMessage, convert, message_hash, prompt_text
-from palimpsest.transcript.decisions import ContextItem
-from palimpsest.transcript.flat import (
+from palimpsest.transcript.context_values.decisions import ContextItem
+from palimpsest.transcript.context_values.neutral_messages import (
     Block,
     FlatMessage,
     FlatMessages,

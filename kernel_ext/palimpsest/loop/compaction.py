@@ -35,12 +35,6 @@ from palimpsest.transcript.errors import (
     UnknownError,
     UserError,
 )
-from palimpsest.transcript.events import (
-    MessageUpdated,
-    PartUpdated,
-    SessionCompacted,
-    SessionUpdated,
-)
 from palimpsest.transcript.messages import (
     Message,
     Messages,
@@ -48,6 +42,12 @@ from palimpsest.transcript.messages import (
     UserMessage,
 )
 from palimpsest.transcript.parts import CompactionPart, FilePart, Part, TextPart
+from palimpsest.transcript.session_record.events import (
+    MessageUpdated,
+    PartUpdated,
+    SessionCompacted,
+    SessionUpdated,
+)
 from palimpsest.transcript.values import ModelRef
 
 KERNEL_SECONDS = 2.0

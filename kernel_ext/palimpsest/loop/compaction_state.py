@@ -10,9 +10,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Generic, Literal, TypeVar
 
+from palimpsest.transcript.context_values.neutral_messages import FlatMessage
+from palimpsest.transcript.context_values.policies import RecoveryPolicy
 from palimpsest.transcript.errors import Aborted
-from palimpsest.transcript.flat import FlatMessage
-from palimpsest.transcript.policies import RecoveryPolicy
 
 T = TypeVar("T")
 

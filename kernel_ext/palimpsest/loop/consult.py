@@ -20,14 +20,18 @@ from palimpsest.loop.request import Assembled, facts_for
 from palimpsest.loop.seen import view_of
 from palimpsest.loop.stage import Setup, Stage
 from palimpsest.model.wire import message_hash, prompt_text, request_hash, without_marks
-from palimpsest.transcript.decisions import ContextItem, Decision, Facts
-from palimpsest.transcript.events import DecisionMade, PartUpdated
-from palimpsest.transcript.hooks import CompactingEvent, DecideEvent, HookDecision
+from palimpsest.transcript.context_values.decisions import ContextItem, Decision, Facts
+from palimpsest.transcript.context_values.effective_decisions import Standing
 from palimpsest.transcript.messages import AssistantMessage, Message
-from palimpsest.transcript.notices import notice
 from palimpsest.transcript.parts import CompactionPart, Part, ToolCompleted, ToolPart
-from palimpsest.transcript.piles import Standing
-from palimpsest.transcript.secret_removal import cleaned
+from palimpsest.transcript.redaction.structured_values import cleaned
+from palimpsest.transcript.session_record.events import DecisionMade, PartUpdated
+from palimpsest.transcript.session_record.hook_values import (
+    CompactingEvent,
+    DecideEvent,
+    HookDecision,
+)
+from palimpsest.transcript.user_notices import notice
 
 JSON = "application/json"
 OPAQUE_KIND = "user"

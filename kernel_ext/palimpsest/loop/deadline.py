@@ -8,7 +8,7 @@ import asyncio
 
 from palimpsest.loop.compaction_state import CompactionState, at_time_limit
 from palimpsest.tools.tool import Abort
-from palimpsest.transcript.policies import RecoveryPolicy
+from palimpsest.transcript.context_values.policies import RecoveryPolicy
 
 TIME_IS_UP = "The turn took longer than {seconds:g} seconds, its time limit. Ask again to go on."
 

@@ -16,15 +16,15 @@ from palimpsest.processor.processor import Processor
 from palimpsest.store.file_snapshots.file_diffs import diffs, joined
 from palimpsest.store.file_snapshots.snapshots import Snapshots
 from palimpsest.transcript.errors import NotFound
-from palimpsest.transcript.events import (
+from palimpsest.transcript.messages import Message, UserMessage
+from palimpsest.transcript.parts import PatchPart, SnapshotPart
+from palimpsest.transcript.session_record.events import (
     MessageUpdated,
     PartUpdated,
     SessionDiff,
     SessionUpdated,
 )
-from palimpsest.transcript.messages import Message, UserMessage
-from palimpsest.transcript.parts import PatchPart, SnapshotPart
-from palimpsest.transcript.reverts import FileDiff
+from palimpsest.transcript.session_record.reverts import FileDiff
 
 TURN_PATCH_CHARS = 60_000
 """Of all files of a turn; a person reads less, and every page is told all of it."""

@@ -6,7 +6,12 @@ Border: a protocol. What becomes of the answers is in ``consult``.
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
-from palimpsest.transcript.hooks import Compacting, CompactingEvent, DecideEvent, HookDecision
+from palimpsest.transcript.session_record.hook_values import (
+    Compacting,
+    CompactingEvent,
+    DecideEvent,
+    HookDecision,
+)
 
 
 class Hooks(Protocol):

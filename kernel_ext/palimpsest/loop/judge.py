@@ -4,8 +4,8 @@ from palimpsest.context.judged import UselessSummary, judged
 from palimpsest.context.judged import size as size_of
 from palimpsest.loop.seen import view_of
 from palimpsest.loop.stage import Setup, Stage
-from palimpsest.transcript.events import DecisionMade
 from palimpsest.transcript.messages import AssistantMessage, Messages
+from palimpsest.transcript.session_record.events import DecisionMade
 
 
 def judge(

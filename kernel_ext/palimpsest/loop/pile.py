@@ -16,17 +16,17 @@ from palimpsest.context.kinds import KINDS, by_kind
 from palimpsest.context.projection import Projection, head
 from palimpsest.loop.assembly import Assembly, Recorded, Written, summaries, write
 from palimpsest.model.wire import Body
-from palimpsest.transcript.decisions import ContextItem
-from palimpsest.transcript.flat import (
+from palimpsest.transcript.context_values.decisions import ContextItem
+from palimpsest.transcript.context_values.neutral_messages import (
     CallBlock,
     FlatMessage,
     FlatMessages,
     ResultBlock,
     TextBlock,
 )
+from palimpsest.transcript.context_values.policies import Policy
 from palimpsest.transcript.messages import Messages
-from palimpsest.transcript.policies import Policy
-from palimpsest.transcript.provider import profile
+from palimpsest.transcript.provider_profile.profile import profile
 from palimpsest.transcript.values import ModelInfo, ToolSpec
 
 LEAD_ID = "palimpsest-lead"

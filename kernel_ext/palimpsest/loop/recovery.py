@@ -9,10 +9,10 @@ from palimpsest.model.retry import MAX_RETRIES, delay_seconds, retryable
 from palimpsest.processor.processor import Processor
 from palimpsest.render.words import duration
 from palimpsest.transcript.errors import Aborted, ApiError, ContextOverflowError, ModelFailed
-from palimpsest.transcript.events import PartUpdated, SessionStatus
 from palimpsest.transcript.ids import short
 from palimpsest.transcript.parts import RetryPart, Span
-from palimpsest.transcript.sessions import Busy, Retrying
+from palimpsest.transcript.session_record.events import PartUpdated, SessionStatus
+from palimpsest.transcript.session_record.sessions import Busy, Retrying
 from palimpsest.transcript.values import ModelInfo
 
 LARGE_SHARE = 0.5

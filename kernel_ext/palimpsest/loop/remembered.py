@@ -17,10 +17,10 @@ from palimpsest.context.undo import CONTINUES
 from palimpsest.context.view import View
 from palimpsest.loop.assembly import Assembly, Recorded
 from palimpsest.loop.pile import Pile, RequestTerms, Unsure
-from palimpsest.transcript.decisions import Decision
+from palimpsest.transcript.context_values.decisions import Decision
+from palimpsest.transcript.context_values.effective_decisions import Standing
 from palimpsest.transcript.messages import AssistantMessage, Message, Messages, UserMessage
 from palimpsest.transcript.parts import TextPart
-from palimpsest.transcript.piles import Standing
 from palimpsest.transcript.values import BlobRef
 
 NEWEST = 64

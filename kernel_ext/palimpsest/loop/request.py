@@ -17,12 +17,12 @@ from palimpsest.loop.pile import RequestTerms
 from palimpsest.loop.stage import Setup, Stage, StateView
 from palimpsest.model.model import ModelRequest
 from palimpsest.model.wire import request_hash, with_marks
-from palimpsest.transcript.decisions import ContextItem, Facts, Purpose, StepRequest
+from palimpsest.transcript.context_values.decisions import ContextItem, Facts, Purpose, StepRequest
+from palimpsest.transcript.context_values.policies import Policy
 from palimpsest.transcript.messages import AssistantMessage, Message, Messages
 from palimpsest.transcript.parts import StepFinishPart, StepStartPart
-from palimpsest.transcript.policies import Policy
+from palimpsest.transcript.strings.surrogates import whole
 from palimpsest.transcript.values import BlobRef, ModelInfo, ToolSpec, Usage
-from palimpsest.transcript.whole_characters import whole
 
 JSON = "application/json"
 

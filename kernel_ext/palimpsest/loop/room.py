@@ -30,8 +30,8 @@ from palimpsest.loop.request import Assembled, assembly_of, facts_for, record
 from palimpsest.loop.saying import say
 from palimpsest.loop.seen import view_of
 from palimpsest.loop.stage import Setup, Stage
-from palimpsest.transcript.events import DecisionMade
 from palimpsest.transcript.messages import Messages, UserMessage
+from palimpsest.transcript.session_record.events import DecisionMade
 
 SHORTENED = (
     "Long tool outputs were shortened, because the conversation no longer fits the context window. Go on "

@@ -4,7 +4,6 @@ from typing import Any
 
 from palimpsest.loop.stage import Stage
 from palimpsest.transcript.errors import ErrorValue
-from palimpsest.transcript.events import MessageUpdated, PartUpdated, answer_ended
 from palimpsest.transcript.messages import (
     AssistantMessage,
     MessagePath,
@@ -13,6 +12,7 @@ from palimpsest.transcript.messages import (
     UserMessage,
 )
 from palimpsest.transcript.parts import TextPart
+from palimpsest.transcript.session_record.events import MessageUpdated, PartUpdated, answer_ended
 
 
 def engine_message(stage: Stage, user: UserMessage) -> UserMessage:

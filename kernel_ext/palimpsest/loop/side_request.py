@@ -16,9 +16,9 @@ from palimpsest.loop.stage import Setup, Stage
 from palimpsest.model.model import ModelRequest, StepFinished, TextDelta
 from palimpsest.model.retry import delay_seconds, retryable
 from palimpsest.model.wire import request_hash
-from palimpsest.transcript.decisions import Facts, Purpose, StepRequest
+from palimpsest.transcript.context_values.decisions import Facts, Purpose, StepRequest
 from palimpsest.transcript.errors import ApiError, ModelFailed, UnknownError
-from palimpsest.transcript.events import StepRequested
+from palimpsest.transcript.session_record.events import StepRequested
 from palimpsest.transcript.values import BlobRef, Usage
 
 TEMPERATURE = 0.5

@@ -3,10 +3,10 @@
 from typing import Any
 
 from palimpsest.loop.stage import Stage
-from palimpsest.transcript.budgets import Spent
-from palimpsest.transcript.events import SessionUpdated
 from palimpsest.transcript.messages import AssistantMessage
-from palimpsest.transcript.sessions import SessionInfo
+from palimpsest.transcript.session_record.budgets import Spent
+from palimpsest.transcript.session_record.events import SessionUpdated
+from palimpsest.transcript.session_record.sessions import SessionInfo
 from palimpsest.transcript.values import Usage
 
 

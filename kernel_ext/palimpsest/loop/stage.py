@@ -17,14 +17,14 @@ from palimpsest.model.model import Model, ToolCalled
 from palimpsest.processor.recorder import Recorder
 from palimpsest.processor.toolcalls import Offer
 from palimpsest.tools.tool import Abort, AskFunction, Namespace, PythonRunner
-from palimpsest.transcript.budgets import Spent
-from palimpsest.transcript.decisions import ContextItem, Decision, StepRequest
-from palimpsest.transcript.events import Event, PromptAdmitted
+from palimpsest.transcript.context_values.decisions import ContextItem, Decision, StepRequest
+from palimpsest.transcript.context_values.policies import Policy
 from palimpsest.transcript.ids import Ids
 from palimpsest.transcript.messages import Message, Messages, UserMessage
-from palimpsest.transcript.policies import Policy
-from palimpsest.transcript.scrub import scrub
-from palimpsest.transcript.sessions import SessionInfo
+from palimpsest.transcript.redaction.text import scrub
+from palimpsest.transcript.session_record.budgets import Spent
+from palimpsest.transcript.session_record.events import Event, PromptAdmitted
+from palimpsest.transcript.session_record.sessions import SessionInfo
 from palimpsest.transcript.values import BlobRef, ModelInfo, Todo, ToolSpec
 
 

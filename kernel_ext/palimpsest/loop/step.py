@@ -34,7 +34,6 @@ from palimpsest.transcript.errors import (
     UnknownError,
     UserError,
 )
-from palimpsest.transcript.events import MessageUpdated, StepRequested, answer_ended
 from palimpsest.transcript.messages import (
     AssistantMessage,
     MessagePath,
@@ -43,6 +42,7 @@ from palimpsest.transcript.messages import (
     UserMessage,
 )
 from palimpsest.transcript.parts import Part, TextPart, ToolPart
+from palimpsest.transcript.session_record.events import MessageUpdated, StepRequested, answer_ended
 
 NOTHING = (
     "The model ended its answer without a word. Send the prompt again, or choose another model "

@@ -13,9 +13,9 @@ from palimpsest.model.model import ToolCalled
 from palimpsest.processor.processor import Processor
 from palimpsest.tools.structured_output import STRUCTURED_OUTPUT
 from palimpsest.transcript.errors import StructuredOutputError
-from palimpsest.transcript.events import answer_ended
 from palimpsest.transcript.messages import AssistantMessage, UserMessage
 from palimpsest.transcript.parts import ToolCompleted
+from palimpsest.transcript.session_record.events import answer_ended
 
 AGAIN = (
     f"The answer is not in the form that was asked for yet. Call {STRUCTURED_OUTPUT} now, with the answer as its "

@@ -29,7 +29,13 @@ from palimpsest.transcript.errors import (
     ModelFailed,
     UnknownError,
 )
-from palimpsest.transcript.events import (
+from palimpsest.transcript.messages import (
+    AssistantMessage,
+    MessagePath,
+    MessageTime,
+)
+from palimpsest.transcript.parts import RetryPart, Span, TextPart
+from palimpsest.transcript.session_record.events import (
     DecisionMade,
     MessageUpdated,
     PartUpdated,
@@ -37,13 +43,7 @@ from palimpsest.transcript.events import (
     StepRequested,
     answer_ended,
 )
-from palimpsest.transcript.messages import (
-    AssistantMessage,
-    MessagePath,
-    MessageTime,
-)
-from palimpsest.transcript.parts import RetryPart, Span, TextPart
-from palimpsest.transcript.sessions import Busy
+from palimpsest.transcript.session_record.sessions import Busy
 
 AGENT = "compaction"
 

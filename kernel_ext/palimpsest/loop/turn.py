@@ -32,7 +32,7 @@ from palimpsest.transcript.messages import (
     UserMessage,
 )
 from palimpsest.transcript.parts import CompactionPart, StepStartPart, ToolFailed, ToolPart
-from palimpsest.transcript.stops import STOPS, StoppedBy
+from palimpsest.transcript.stop_reasons import STOPS, StoppedBy
 
 REFUSED_LIMIT = 3
 """Steps in a row of which every call was refused because nobody was there to ask, before the turn stops."""

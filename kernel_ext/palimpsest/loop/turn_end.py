@@ -9,11 +9,11 @@ from palimpsest.loop.saying import refuse
 from palimpsest.loop.stage import Stage
 from palimpsest.processor.toolcalls import UNATTENDED
 from palimpsest.transcript.errors import AbortedError
-from palimpsest.transcript.events import Event, MessageUpdated, PartUpdated
 from palimpsest.transcript.messages import AssistantMessage, Message, Messages, UserMessage
-from palimpsest.transcript.notices import notice
 from palimpsest.transcript.parts import ToolFailed, ToolPart
-from palimpsest.transcript.stops import StoppedBy, stop_of
+from palimpsest.transcript.session_record.events import Event, MessageUpdated, PartUpdated
+from palimpsest.transcript.stop_reasons import StoppedBy, stop_of
+from palimpsest.transcript.user_notices import notice
 
 STOP = "stop"
 """What the notice about a turn's end is about."""

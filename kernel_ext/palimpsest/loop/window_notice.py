@@ -6,9 +6,9 @@ summary never holds it. That it was told stands on the session, which outlives a
 
 from palimpsest.context.guard import warning
 from palimpsest.loop.stage import Setup, Stage
-from palimpsest.transcript.events import PartUpdated, SessionUpdated
 from palimpsest.transcript.messages import AssistantMessage
-from palimpsest.transcript.notices import notice
+from palimpsest.transcript.session_record.events import PartUpdated, SessionUpdated
+from palimpsest.transcript.user_notices import notice
 
 WINDOW = "window"
 

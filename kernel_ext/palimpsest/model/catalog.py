@@ -15,7 +15,7 @@ from palimpsest.model import ollama as local
 from palimpsest.model import table
 from palimpsest.model.providers import DEFAULT_MODELS, is_loopback, variable_of
 from palimpsest.transcript.errors import ConfigError
-from palimpsest.transcript.provider import profile
+from palimpsest.transcript.provider_profile.profile import profile
 from palimpsest.transcript.values import ModelInfo, ModelRef, Price, capacity
 
 ASSUMED_WINDOW = 200_000

@@ -29,6 +29,7 @@ from palimpsest.model.overflow import (
 from palimpsest.model.retry import HOPELESS_CODES, NO_CREDIT, SERVER_ERROR, passes
 from palimpsest.model.seen import RETRYABLE_STATUS, Seen, read
 from palimpsest.model.unanswered import Unanswered, inside, unanswered
+from palimpsest.transcript.context_values.policies import Refusals
 from palimpsest.transcript.errors import (
     AbortedError,
     ApiError,
@@ -38,7 +39,6 @@ from palimpsest.transcript.errors import (
     ErrorValue,
     UnknownError,
 )
-from palimpsest.transcript.policies import Refusals
 
 AUTH_STATUS = frozenset({401})
 AUTH_CODES = frozenset(

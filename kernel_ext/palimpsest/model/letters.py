@@ -12,10 +12,15 @@ import re
 from collections.abc import Callable
 from typing import Any, assert_never
 
-from palimpsest.transcript.flat import FlatMessages
-from palimpsest.transcript.provider import ProviderProfile
-from palimpsest.transcript.tool_call_ids import SHORT_CHARS, IdRule, as_nine, as_words
-from palimpsest.transcript.whole_characters import whole
+from palimpsest.transcript.context_values.neutral_messages import FlatMessages
+from palimpsest.transcript.provider_profile.profile import ProviderProfile
+from palimpsest.transcript.provider_profile.tool_call_ids import (
+    SHORT_CHARS,
+    IdRule,
+    as_nine,
+    as_words,
+)
+from palimpsest.transcript.strings.surrogates import whole
 
 MAX_NAME_CHARS = 64
 SIGNATURE = "__thought__"

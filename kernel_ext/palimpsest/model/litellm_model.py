@@ -37,7 +37,7 @@ from palimpsest.model.tool_schema import in_subset
 from palimpsest.model.unchecked_bodies import leave_bodies_unchecked
 from palimpsest.model.wire import can_think, prompt_text, sendable
 from palimpsest.transcript.errors import ModelFailed, UnknownError
-from palimpsest.transcript.provider import ProviderProfile, profile
+from palimpsest.transcript.provider_profile.profile import ProviderProfile, profile
 from palimpsest.transcript.values import ToolSpec, Usage
 
 ENVIRONMENT = {

@@ -9,9 +9,9 @@ import binascii
 from collections.abc import Callable
 from typing import Any
 
-from palimpsest.transcript.flat import MediaBlock
-from palimpsest.transcript.provider import ProviderProfile
-from palimpsest.transcript.provider_rows import PDF
+from palimpsest.transcript.context_values.neutral_messages import MediaBlock
+from palimpsest.transcript.provider_profile.profile import ProviderProfile
+from palimpsest.transcript.provider_profile.provider_table import PDF
 from palimpsest.transcript.values import ModelInfo
 
 PDF_HEAD = 1024

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from palimpsest.transcript.policies import Refusals
+from palimpsest.transcript.context_values.policies import Refusals
 from palimpsest.transcript.values import ModelInfo, ToolSpec, Usage
 
 

@@ -7,7 +7,7 @@ overflow.
 """
 
 from palimpsest.model.overflow_tables import TABLES, RefusalPatterns, Words
-from palimpsest.transcript.policies import Refusals
+from palimpsest.transcript.context_values.policies import Refusals
 
 LONGEST = 20_000
 """Characters read of a refusal: some servers send the whole request back, and patterns take time."""

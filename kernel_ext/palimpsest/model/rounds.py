@@ -5,7 +5,13 @@ results as there were calls: the server then refuses. So the second of two equal
 of its own.
 """
 
-from palimpsest.transcript.flat import Block, CallBlock, FlatMessage, FlatMessages, ResultBlock
+from palimpsest.transcript.context_values.neutral_messages import (
+    Block,
+    CallBlock,
+    FlatMessage,
+    FlatMessages,
+    ResultBlock,
+)
 
 
 def in_rounds(messages: FlatMessages) -> FlatMessages:

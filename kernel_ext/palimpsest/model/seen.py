@@ -16,8 +16,8 @@ from typing import Any
 from palimpsest.model.error_body import ErrorBody, read_body
 from palimpsest.model.retry import SERVER_ERROR
 from palimpsest.model.unanswered import inside
-from palimpsest.transcript.scrub import REDACTED, secret_values
-from palimpsest.transcript.scrub import scrub as without_secrets
+from palimpsest.transcript.redaction.text import REDACTED, secret_values
+from palimpsest.transcript.redaction.text import scrub as without_secrets
 
 RETRYABLE_STATUS = frozenset({408, 409, 425, 429})
 KEPT_HEADERS = re.compile(r"retry-after|ratelimit|request-id|^x-should-retry$", re.IGNORECASE)

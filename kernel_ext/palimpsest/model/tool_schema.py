@@ -9,7 +9,7 @@ tool itself still checks what it is called with.
 from collections.abc import Mapping
 from typing import Any, assert_never
 
-from palimpsest.transcript.provider_rows import SchemaSubset
+from palimpsest.transcript.provider_profile.provider_table import SchemaSubset
 
 OPENAPI_FIELDS = frozenset(
     {"type", "format", "title", "description", "nullable", "enum", "maxItems", "minItems"}

@@ -23,7 +23,7 @@ from palimpsest.model.letters import (
 )
 from palimpsest.model.media import media
 from palimpsest.model.rounds import in_rounds
-from palimpsest.transcript.flat import (
+from palimpsest.transcript.context_values.neutral_messages import (
     CallBlock,
     FlatMessage,
     FlatMessages,
@@ -31,8 +31,8 @@ from palimpsest.transcript.flat import (
     ResultBlock,
     TextBlock,
 )
-from palimpsest.transcript.provider import ProviderProfile, profile
-from palimpsest.transcript.provider_rows import CacheMarks
+from palimpsest.transcript.provider_profile.profile import ProviderProfile, profile
+from palimpsest.transcript.provider_profile.provider_table import CacheMarks
 from palimpsest.transcript.values import ModelInfo, ToolSpec
 
 SEPARATOR = "\n\n"

@@ -31,9 +31,8 @@ from palimpsest.model.model import (
 from palimpsest.processor.person_time import PersonTime
 from palimpsest.processor.recorder import StreamServices
 from palimpsest.tools.tool import ToolOutcome
-from palimpsest.transcript.decisions import Decision
+from palimpsest.transcript.context_values.decisions import Decision
 from palimpsest.transcript.errors import AbortedError, ErrorValue
-from palimpsest.transcript.events import DecisionMade, MessageUpdated, PartUpdated, answer_ended
 from palimpsest.transcript.messages import AssistantMessage
 from palimpsest.transcript.parts import (
     Attachment,
@@ -50,7 +49,13 @@ from palimpsest.transcript.parts import (
     ToolPending,
     ToolRunning,
 )
-from palimpsest.transcript.whole_characters import whole, whole_values
+from palimpsest.transcript.session_record.events import (
+    DecisionMade,
+    MessageUpdated,
+    PartUpdated,
+    answer_ended,
+)
+from palimpsest.transcript.strings.surrogates import whole, whole_values
 
 ABORTED = "Tool execution aborted"
 MOST_FILES = 500

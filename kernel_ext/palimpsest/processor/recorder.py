@@ -4,10 +4,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
-from palimpsest.transcript.decisions import Decision
-from palimpsest.transcript.events import Event
+from palimpsest.transcript.context_values.decisions import Decision
 from palimpsest.transcript.ids import Ids
-from palimpsest.transcript.scrub import scrub
+from palimpsest.transcript.redaction.text import scrub
+from palimpsest.transcript.session_record.events import Event
 from palimpsest.transcript.values import BlobRef
 
 

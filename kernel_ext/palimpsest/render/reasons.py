@@ -3,16 +3,22 @@
 Border: pure. A decision keeps its rule and its numbers; the sentence for a learner is made of them
 when it is read, so that better words reach old sessions too. Every view takes its words from here:
 the cell and the panel are sent them with the decision (``frontends/page_records.py``). What the rules of
-pruning say stands with their numbers, in ``transcript/pruning.py``.
+pruning say stands with their numbers, in ``transcript/context_values/prune_policy.py``.
 """
 
 from collections.abc import Mapping
 from typing import TypeGuard, assert_never
 
 from palimpsest.render.escape import one_line
-from palimpsest.transcript.decisions import EXCLUDE, OWN_RULES, Decision, OwnRule, PersonRule
-from palimpsest.transcript.number_words import Numbers, count, ends, joined, number
-from palimpsest.transcript.pruning import PRUNE_RULE, is_prune_rule, why_pruned
+from palimpsest.transcript.context_values.decisions import (
+    EXCLUDE,
+    OWN_RULES,
+    Decision,
+    OwnRule,
+    PersonRule,
+)
+from palimpsest.transcript.context_values.prune_policy import PRUNE_RULE, is_prune_rule, why_pruned
+from palimpsest.transcript.strings.number_words import Numbers, count, ends, joined, number
 
 MOST_NAMES = 5
 """Lost names that a sentence tells; the decision holds more."""

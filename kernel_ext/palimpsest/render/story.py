@@ -22,16 +22,10 @@ from palimpsest.render.words import (
     subject,
     telling_line,
 )
-from palimpsest.transcript.decisions import Decision
+from palimpsest.transcript.context_values.decisions import Decision
+from palimpsest.transcript.context_values.effective_decisions import Standing
 from palimpsest.transcript.errors import ErrorValue
-from palimpsest.transcript.events import (
-    DecisionMade,
-    PermissionAsked,
-    PermissionReplied,
-    Record,
-)
 from palimpsest.transcript.messages import Message
-from palimpsest.transcript.notices import notice_of
 from palimpsest.transcript.parts import (
     WAITED,
     AgentPart,
@@ -56,7 +50,13 @@ from palimpsest.transcript.parts import (
     ToolRunning,
     ToolState,
 )
-from palimpsest.transcript.piles import Standing
+from palimpsest.transcript.session_record.events import (
+    DecisionMade,
+    PermissionAsked,
+    PermissionReplied,
+    Record,
+)
+from palimpsest.transcript.user_notices import notice_of
 from palimpsest.transcript.values import Ask, Reply
 
 Scrub = Callable[[str], str]

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from typing import Any, assert_never
 
 from palimpsest.transcript.errors import ErrorValue
-from palimpsest.transcript.number_words import count as count
-from palimpsest.transcript.number_words import duration as duration
 from palimpsest.transcript.parts import StepFinishPart
+from palimpsest.transcript.strings.number_words import count as count
+from palimpsest.transcript.strings.number_words import duration as duration
 from palimpsest.transcript.values import Reply
 
 SIGNS = {

@@ -33,9 +33,14 @@ from palimpsest.review.steps import Compaction, Step
 from palimpsest.review.written import ReplayedRequest
 from palimpsest.store.interface import Store
 from palimpsest.store.session_state.state import State
-from palimpsest.transcript.decisions import BESIDE, Decision, StepRequest
+from palimpsest.transcript.context_values.decisions import BESIDE, Decision, StepRequest
+from palimpsest.transcript.context_values.effective_decisions import PRUNE_RULE
+from palimpsest.transcript.context_values.policies import Policy
 from palimpsest.transcript.errors import ContextOverflowError
-from palimpsest.transcript.events import (
+from palimpsest.transcript.messages import AssistantMessage, UserMessage
+from palimpsest.transcript.parts import CompactionPart, ToolCompleted, ToolPart
+from palimpsest.transcript.provider_profile.older_profiles import profile_at
+from palimpsest.transcript.session_record.events import (
     DecisionMade,
     MessageUpdated,
     PartUpdated,
@@ -43,11 +48,6 @@ from palimpsest.transcript.events import (
     SessionStatus,
     StepRequested,
 )
-from palimpsest.transcript.messages import AssistantMessage, UserMessage
-from palimpsest.transcript.parts import CompactionPart, ToolCompleted, ToolPart
-from palimpsest.transcript.piles import PRUNE_RULE
-from palimpsest.transcript.policies import Policy
-from palimpsest.transcript.provider_versions import profile_at
 from palimpsest.transcript.values import Usage
 
 ASIDE = "compact/aside"

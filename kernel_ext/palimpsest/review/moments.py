@@ -7,9 +7,14 @@ from collections.abc import Iterable, Set
 
 from palimpsest.context.summary import RULE as COMPACT
 from palimpsest.review.window_contents import Moment
-from palimpsest.transcript.decisions import Decision
-from palimpsest.transcript.events import DecisionMade, MessageUpdated, Record, StepRequested
+from palimpsest.transcript.context_values.decisions import Decision
 from palimpsest.transcript.messages import UserMessage
+from palimpsest.transcript.session_record.events import (
+    DecisionMade,
+    MessageUpdated,
+    Record,
+    StepRequested,
+)
 
 TYPES = ("message.updated", "step.requested", "decision")
 """The records that are looked at."""

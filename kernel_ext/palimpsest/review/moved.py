@@ -23,8 +23,8 @@ from palimpsest.review.standins import (
     with_tail,
 )
 from palimpsest.review.steps import Compaction
+from palimpsest.transcript.context_values.policies import Policy
 from palimpsest.transcript.messages import Message, Messages, UserMessage
-from palimpsest.transcript.policies import Policy
 from palimpsest.transcript.values import ModelInfo
 
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from palimpsest.transcript.decisions import Decision
+from palimpsest.transcript.context_values.decisions import Decision
 
 Decider = Literal["truncate", "prune", "shorten", "compact", "remind", "hook"]
 """``shorten`` cuts oversized results; ``compact`` is the plan of a compaction; ``remind`` says around

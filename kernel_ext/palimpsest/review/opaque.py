@@ -13,7 +13,7 @@ from palimpsest.model.wire import prompt_text
 from palimpsest.render.escape import one_line
 from palimpsest.review.ledger import Ledger
 from palimpsest.review.window_contents import ReportItem
-from palimpsest.transcript.decisions import StepRequest
+from palimpsest.transcript.context_values.decisions import StepRequest
 
 KINDS = {"system": "system", "assistant": "assistant", "tool": "output"}
 NAME = "written by a hook"

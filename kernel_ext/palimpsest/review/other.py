@@ -18,11 +18,11 @@ from palimpsest.context.undo import suspended
 from palimpsest.context.view import View, whole_output
 from palimpsest.review.shared import Flattened, Weighed
 from palimpsest.store.session_state.state import State
-from palimpsest.transcript.decisions import Decision, Facts, StepRequest
+from palimpsest.transcript.context_values.decisions import Decision, Facts, StepRequest
+from palimpsest.transcript.context_values.policies import Policy
 from palimpsest.transcript.errors import NotFound
 from palimpsest.transcript.messages import AssistantMessage, Message, Messages
 from palimpsest.transcript.parts import StepFinishPart, StepStartPart, ToolCompleted, ToolPart
-from palimpsest.transcript.policies import Policy
 from palimpsest.transcript.values import ModelInfo, ToolSpec, Usage
 
 

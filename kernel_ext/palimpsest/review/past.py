@@ -6,16 +6,16 @@ from dataclasses import dataclass, field
 from palimpsest.context.fold import marker
 from palimpsest.context.summary import RULE as COMPACT
 from palimpsest.store.session_state.state import State
-from palimpsest.transcript.decisions import Decision, StepRequest
+from palimpsest.transcript.context_values.decisions import Decision, StepRequest
 from palimpsest.transcript.errors import AbortedError, ContextOverflowError
-from palimpsest.transcript.events import (
+from palimpsest.transcript.messages import AssistantMessage, Message, Messages, UserMessage
+from palimpsest.transcript.session_record.events import (
     MessageRemoved,
     MessageUpdated,
     PartRemoved,
     Record,
     StepRequested,
 )
-from palimpsest.transcript.messages import AssistantMessage, Message, Messages, UserMessage
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,10 +18,10 @@ from palimpsest.context.telling import Telling
 from palimpsest.context.view import View
 from palimpsest.review.moved import plan_at
 from palimpsest.review.occasions import Occasion
-from palimpsest.transcript.decisions import Decision, Facts, OwnRule, StepRequest
+from palimpsest.transcript.context_values.decisions import Decision, Facts, OwnRule, StepRequest
+from palimpsest.transcript.context_values.policies import Policy
 from palimpsest.transcript.messages import AssistantMessage, UserMessage
 from palimpsest.transcript.parts import CompactionPart
-from palimpsest.transcript.policies import Policy
 from palimpsest.transcript.values import ModelInfo
 
 PLAN: OwnRule = "compact/plan"

@@ -14,8 +14,8 @@ from palimpsest.review.requests import policy_of
 from palimpsest.review.shared import Flattened, Weighed
 from palimpsest.store.interface import Store
 from palimpsest.store.session_state.state import State
-from palimpsest.transcript.decisions import StepRequest
-from palimpsest.transcript.policies import Policy
+from palimpsest.transcript.context_values.decisions import StepRequest
+from palimpsest.transcript.context_values.policies import Policy
 from palimpsest.transcript.values import ToolSpec
 
 

@@ -26,9 +26,13 @@ from palimpsest.review.plans import Plans
 from palimpsest.review.requests import policy_of
 from palimpsest.store.interface import Store
 from palimpsest.store.session_state.state import State
-from palimpsest.transcript.decisions import BESIDE, Decision, Facts, StepRequest
+from palimpsest.transcript.context_values.decisions import BESIDE, Decision, Facts, StepRequest
+from palimpsest.transcript.context_values.effective_decisions import PRUNE_RULE
+from palimpsest.transcript.context_values.policies import Policy
 from palimpsest.transcript.errors import NotFound
-from palimpsest.transcript.events import (
+from palimpsest.transcript.messages import AssistantMessage, MessageInfo, UserMessage
+from palimpsest.transcript.parts import CompactionPart, Part, ToolCompleted, ToolPart
+from palimpsest.transcript.session_record.events import (
     DecisionMade,
     MessageUpdated,
     PartUpdated,
@@ -36,11 +40,7 @@ from palimpsest.transcript.events import (
     SessionStatus,
     StepRequested,
 )
-from palimpsest.transcript.hooks import RULE as HOOK
-from palimpsest.transcript.messages import AssistantMessage, MessageInfo, UserMessage
-from palimpsest.transcript.parts import CompactionPart, Part, ToolCompleted, ToolPart
-from palimpsest.transcript.piles import PRUNE_RULE
-from palimpsest.transcript.policies import Policy
+from palimpsest.transcript.session_record.hook_values import RULE as HOOK
 
 TRUNCATE = "truncate"
 NO_FACTS = "the facts were not recorded"

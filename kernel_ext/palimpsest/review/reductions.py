@@ -17,10 +17,10 @@ from palimpsest.render.escape import one_line
 from palimpsest.render.reasons import reason
 from palimpsest.render.words import count, some, subject, telling_line
 from palimpsest.review.window_contents import Moment, Reduction, Way
-from palimpsest.transcript.decisions import Decision
+from palimpsest.transcript.context_values.decisions import Decision
+from palimpsest.transcript.context_values.effective_decisions import Standing
 from palimpsest.transcript.errors import AbortedError
 from palimpsest.transcript.messages import AssistantMessage, Message, Messages
-from palimpsest.transcript.notices import COMMAND, notice_of
 from palimpsest.transcript.parts import (
     CompactionPart,
     FilePart,
@@ -31,7 +31,7 @@ from palimpsest.transcript.parts import (
     TextPart,
     ToolPart,
 )
-from palimpsest.transcript.piles import Standing
+from palimpsest.transcript.user_notices import COMMAND, notice_of
 
 Scrub = Callable[[str], str]
 

@@ -18,12 +18,12 @@ from palimpsest.model.model import ModelRequest
 from palimpsest.model.wire import message_hash, request_hash, to_provider, with_marks
 from palimpsest.store.interface import Store
 from palimpsest.store.session_state.state import State
-from palimpsest.transcript.decisions import StepRequest
+from palimpsest.transcript.context_values.decisions import StepRequest
+from palimpsest.transcript.context_values.policies import Policy
 from palimpsest.transcript.errors import NotFound, UserError
-from palimpsest.transcript.events import Record, StepRequested
 from palimpsest.transcript.messages import AssistantMessage
-from palimpsest.transcript.policies import Policy
-from palimpsest.transcript.provider_versions import profile_at
+from palimpsest.transcript.provider_profile.older_profiles import profile_at
+from palimpsest.transcript.session_record.events import Record, StepRequested
 from palimpsest.transcript.values import ToolSpec
 
 

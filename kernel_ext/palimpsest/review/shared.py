@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from palimpsest.context.convert import convert
 from palimpsest.context.estimate import MESSAGE_TOKENS, Count, block_tokens
 from palimpsest.model.wire import Body, ProviderMessage, message_hash
-from palimpsest.transcript.flat import FlatMessage, FlatMessages
+from palimpsest.transcript.context_values.neutral_messages import FlatMessage, FlatMessages
+from palimpsest.transcript.context_values.policies import ConvertPolicy
 from palimpsest.transcript.messages import Message, Messages
-from palimpsest.transcript.policies import ConvertPolicy
 from palimpsest.transcript.values import ModelRef
 
 

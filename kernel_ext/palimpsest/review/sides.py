@@ -16,7 +16,7 @@ from palimpsest.review.other import Asking
 from palimpsest.review.shared import Weighed
 from palimpsest.review.steps import Compaction, Step
 from palimpsest.review.written import Prefix, ReplayedRequest, RequestWriter, prefix_of
-from palimpsest.transcript.decisions import ContextItem, Decision, StepRequest
+from palimpsest.transcript.context_values.decisions import ContextItem, Decision, StepRequest
 from palimpsest.transcript.messages import Messages
 
 

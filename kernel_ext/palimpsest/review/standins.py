@@ -10,6 +10,7 @@ from palimpsest.context.compact import CompactionPlan
 from palimpsest.context.estimate import Count
 from palimpsest.context.going_on import goes_on, going_on, work_left
 from palimpsest.context.undo import CONTINUES
+from palimpsest.transcript.context_values.policies import Policy
 from palimpsest.transcript.messages import (
     AssistantMessage,
     Message,
@@ -20,7 +21,6 @@ from palimpsest.transcript.messages import (
     UserMessage,
 )
 from palimpsest.transcript.parts import CompactionPart, FilePart, Part, TextPart
-from palimpsest.transcript.policies import Policy
 from palimpsest.transcript.values import ModelRef, Todo
 
 SUMMARY_TOKENS = 1_500

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from palimpsest.model.model import ModelRequest
-from palimpsest.transcript.decisions import Decision
-from palimpsest.transcript.policies import Policy
+from palimpsest.transcript.context_values.decisions import Decision
+from palimpsest.transcript.context_values.policies import Policy
 
 
 @dataclass(frozen=True, slots=True)

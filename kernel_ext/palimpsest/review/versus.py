@@ -6,7 +6,7 @@ from palimpsest.context.changes import differences
 from palimpsest.render.comparison import Comparison, Line, Total
 from palimpsest.render.words import count
 from palimpsest.review.steps import Replay, Step
-from palimpsest.transcript.policies import Policy
+from palimpsest.transcript.context_values.policies import Policy
 
 MOST_LINES = 40
 """What a person reads in a cell; ``WhatIf.other.steps`` has them all."""

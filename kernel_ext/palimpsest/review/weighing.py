@@ -24,13 +24,18 @@ from palimpsest.review.reductions import Scrub, decisions_to_date, named, reduct
 from palimpsest.review.window_contents import Moment, ReportItem, Shown
 from palimpsest.store.interface import Store
 from palimpsest.store.session_state.state import State
-from palimpsest.transcript.decisions import StepRequest
+from palimpsest.transcript.context_values.decisions import StepRequest
+from palimpsest.transcript.context_values.neutral_messages import (
+    Block,
+    CallBlock,
+    FlatMessage,
+    ResultBlock,
+)
+from palimpsest.transcript.context_values.policies import Policy
 from palimpsest.transcript.errors import ConfigError, NotFound
-from palimpsest.transcript.events import Record, StepRequested
-from palimpsest.transcript.flat import Block, CallBlock, FlatMessage, ResultBlock
 from palimpsest.transcript.messages import AssistantMessage
 from palimpsest.transcript.parts import Part
-from palimpsest.transcript.policies import Policy
+from palimpsest.transcript.session_record.events import Record, StepRequested
 
 ROOT = re.compile(r"^  Project root: (.+)$", re.MULTILINE)
 """Files of the project are called by their place in it."""

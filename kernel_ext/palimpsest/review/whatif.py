@@ -17,7 +17,7 @@ from palimpsest.review.standins import SUMMARY_TOKENS
 from palimpsest.review.steps import Replay
 from palimpsest.review.versus import compared, policy_name
 from palimpsest.store.interface import Store
-from palimpsest.transcript.policies import Policy
+from palimpsest.transcript.context_values.policies import Policy
 
 
 @dataclass(frozen=True, slots=True)

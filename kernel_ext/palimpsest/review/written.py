@@ -23,10 +23,10 @@ from palimpsest.model.wire import (
 )
 from palimpsest.review.other import Asking
 from palimpsest.review.shared import Hashed, Weighed
-from palimpsest.transcript.decisions import StepRequest
-from palimpsest.transcript.flat import FlatMessages, ResultBlock
+from palimpsest.transcript.context_values.decisions import StepRequest
+from palimpsest.transcript.context_values.neutral_messages import FlatMessages, ResultBlock
 from palimpsest.transcript.messages import AssistantMessage, Messages
-from palimpsest.transcript.provider_versions import profile_at
+from palimpsest.transcript.provider_profile.older_profiles import profile_at
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,9 +11,8 @@ from typing import Any, Literal
 from palimpsest.tools.modes import PLAN_DENIES
 from palimpsest.tools.permissions import DEFAULT_RULES, KIND_OF, Rules, evaluate
 from palimpsest.tools.wildcard import matches
-from palimpsest.transcript.base import Value
 from palimpsest.transcript.errors import ConfigError
-from palimpsest.transcript.values import Rule
+from palimpsest.transcript.values import Rule, Value
 
 DEFAULT_STEPS = 100
 """Model requests in one turn; a turn that needs more has usually lost its way."""

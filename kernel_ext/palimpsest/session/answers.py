@@ -17,7 +17,7 @@ from palimpsest.tools.registry import EVERY
 from palimpsest.transcript.errors import AbortedError, ErrorValue, UnknownError
 from palimpsest.transcript.messages import AssistantMessage, Message, Messages, UserMessage
 from palimpsest.transcript.parts import Attachment, TextPart
-from palimpsest.transcript.stops import StoppedBy, stop_of, stop_of_error
+from palimpsest.transcript.stop_reasons import StoppedBy, stop_of, stop_of_error
 from palimpsest.transcript.values import Usage
 
 UNSAID = "The provider ended the answer without saying why. Ask it to go on."

@@ -20,14 +20,14 @@ from palimpsest.store.blobs.blob_sweep import Sweep, Unneeded
 from palimpsest.store.blobs.disk_usage import Sizes
 from palimpsest.store.interface import Problem, SessionSummary
 from palimpsest.store.session_state.state import State
-from palimpsest.transcript.decisions import Decision, StepRequest
+from palimpsest.transcript.context_values.decisions import Decision, StepRequest
+from palimpsest.transcript.context_values.policies import Policy
 from palimpsest.transcript.errors import ErrorValue
-from palimpsest.transcript.events import Event, PromptAdmitted, QuestionAsked, Record
 from palimpsest.transcript.messages import Message, Messages, Origin
 from palimpsest.transcript.parts import Attachment
-from palimpsest.transcript.policies import Policy
-from palimpsest.transcript.sessions import SessionInfo, Status
-from palimpsest.transcript.stops import StoppedBy
+from palimpsest.transcript.session_record.events import Event, PromptAdmitted, QuestionAsked, Record
+from palimpsest.transcript.session_record.sessions import SessionInfo, Status
+from palimpsest.transcript.stop_reasons import StoppedBy
 from palimpsest.transcript.values import Ask, Reply, Todo, Usage
 
 Delivery = Literal["steer", "queue"]

@@ -15,12 +15,12 @@ from palimpsest.session.targets import Target, find
 from palimpsest.store.interface import Store
 from palimpsest.store.log.journal import Journal
 from palimpsest.tools.tool import ArchivedText
-from palimpsest.transcript.decisions import Decision
+from palimpsest.transcript.context_values.decisions import Decision
+from palimpsest.transcript.context_values.effective_decisions import Standing
 from palimpsest.transcript.errors import NotFound, UserError
 from palimpsest.transcript.ids import short
 from palimpsest.transcript.messages import Message, Messages
 from palimpsest.transcript.parts import Part, TextPart, ToolCompleted, ToolFailed, ToolPart
-from palimpsest.transcript.piles import Standing
 
 EARLIER = "earlier"
 """The name of the messages that a summary stands for."""

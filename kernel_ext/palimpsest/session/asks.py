@@ -32,14 +32,14 @@ from palimpsest.transcript.errors import (
     PermissionDenied,
     UnknownError,
 )
-from palimpsest.transcript.events import (
+from palimpsest.transcript.ids import Ids
+from palimpsest.transcript.parts import ToolPart
+from palimpsest.transcript.session_record.events import (
     PermissionAsked,
     PermissionReplied,
     SessionError,
     SessionUpdated,
 )
-from palimpsest.transcript.ids import Ids
-from palimpsest.transcript.parts import ToolPart
 from palimpsest.transcript.values import Ask, Reply
 
 NEVER_BY_YES = {"doom_loop", "budget"}

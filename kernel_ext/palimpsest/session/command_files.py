@@ -9,8 +9,8 @@ from typing import Any
 from palimpsest.session.config_merge import dotted
 from palimpsest.session.definition_trust import DefinitionTrust
 from palimpsest.session.folders import DefinitionFile, text_field
-from palimpsest.transcript.base import Value
 from palimpsest.transcript.errors import ConfigError
+from palimpsest.transcript.values import Value
 
 KINDS = ("command", "commands")
 

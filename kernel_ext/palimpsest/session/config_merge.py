@@ -26,7 +26,7 @@ from palimpsest.session.config_trust import Held
 from palimpsest.session.policies import check_estimator, spellings
 from palimpsest.session.settings import Config, HookTable, PermissionTable, Settings
 from palimpsest.transcript.errors import ConfigError
-from palimpsest.transcript.scrub import looks_secret
+from palimpsest.transcript.redaction.text import looks_secret
 from palimpsest.transcript.values import Action
 
 SECRET_KEY = re.compile(

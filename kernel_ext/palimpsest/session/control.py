@@ -17,9 +17,9 @@ from palimpsest.session.purse import Purse
 from palimpsest.session.withheld_claims import claimed_names, grant_claims, is_named_whole
 from palimpsest.tools.modes import Mode, answered_by, denied_by, mode_of
 from palimpsest.tools.permissions import DEFAULT_RULES, Rules
-from palimpsest.transcript.budgets import Budget, Spent
 from palimpsest.transcript.errors import ConfigError, NotFound
-from palimpsest.transcript.events import SessionUpdated
+from palimpsest.transcript.session_record.budgets import Budget, Spent
+from palimpsest.transcript.session_record.events import SessionUpdated
 from palimpsest.transcript.values import Rule
 
 T = TypeVar("T")

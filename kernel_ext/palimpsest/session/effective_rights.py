@@ -13,9 +13,9 @@ from typing import Any
 from palimpsest.render.escape import one_line
 from palimpsest.tools.modes import MODES, Mode
 from palimpsest.tools.permissions import Rules
-from palimpsest.transcript.budgets import Budget, Spent
 from palimpsest.transcript.messages import AssistantMessage, MessageInfo
-from palimpsest.transcript.sessions import Claims, SessionInfo
+from palimpsest.transcript.session_record.budgets import Budget, Spent
+from palimpsest.transcript.session_record.sessions import Claims, SessionInfo
 from palimpsest.transcript.values import Rule, Usage
 
 FREEDOM: dict[Mode, int] = {"plan": 0, "ask": 1, "accept-edits": 2, "bypass": 3}

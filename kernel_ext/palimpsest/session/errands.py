@@ -25,10 +25,10 @@ from palimpsest.tools.permissions import PendingAsk
 from palimpsest.tools.task import MOST_SHOWN, SubagentResult, SubagentTask
 from palimpsest.tools.tool import Abort, ToolContext
 from palimpsest.transcript.errors import NotFound, UserError
-from palimpsest.transcript.events import PartUpdated, Record
 from palimpsest.transcript.messages import AssistantMessage, Messages, Origin
 from palimpsest.transcript.parts import ToolPart
-from palimpsest.transcript.sessions import SessionInfo
+from palimpsest.transcript.session_record.events import PartUpdated, Record
+from palimpsest.transcript.session_record.sessions import SessionInfo
 from palimpsest.transcript.values import Answers, ModelRef, Question, Reply
 
 TITLE_CHARS = 120

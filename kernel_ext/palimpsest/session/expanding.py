@@ -35,9 +35,7 @@ from palimpsest.transcript.errors import (
     PermissionDenied,
     UserError,
 )
-from palimpsest.transcript.events import PartUpdated
 from palimpsest.transcript.messages import AssistantMessage, Message, Messages, UserMessage
-from palimpsest.transcript.notices import COMMAND
 from palimpsest.transcript.parts import (
     AgentPart,
     Attachment,
@@ -48,6 +46,8 @@ from palimpsest.transcript.parts import (
     SubtaskPart,
     TextPart,
 )
+from palimpsest.transcript.session_record.events import PartUpdated
+from palimpsest.transcript.user_notices import COMMAND
 from palimpsest.transcript.values import ModelRef
 
 ATTACHED = "attached"

@@ -33,9 +33,9 @@ from palimpsest.tools.protected import protection_of
 from palimpsest.transcript.errors import NotFound, StorageFailed, UserError
 from palimpsest.transcript.messages import Message
 from palimpsest.transcript.parts import FilePart, ToolCompleted, ToolPart
-from palimpsest.transcript.relative_paths import RECORDS, folded_names
-from palimpsest.transcript.scrub import scrub, secret_values
-from palimpsest.transcript.sessions import SessionInfo
+from palimpsest.transcript.redaction.text import scrub, secret_values
+from palimpsest.transcript.session_record.sessions import SessionInfo
+from palimpsest.transcript.strings.relative_paths import RECORDS, folded_names
 
 Form = Literal["md", "ipynb", "json", "html", "opencode"]
 

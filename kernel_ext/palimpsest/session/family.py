@@ -15,7 +15,7 @@ from palimpsest.session.effective_rights import RULED
 from palimpsest.tools.permissions import Denied, Rules, decide, disabled
 from palimpsest.transcript.errors import PermissionDenied, UserError
 from palimpsest.transcript.messages import Origin
-from palimpsest.transcript.sessions import SessionInfo, SessionTime
+from palimpsest.transcript.session_record.sessions import SessionInfo, SessionTime
 from palimpsest.transcript.values import ModelRef, Rule
 
 NOT_HANDED_ON = ("task", "todowrite")

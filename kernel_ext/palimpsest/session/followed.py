@@ -29,11 +29,11 @@ from palimpsest.store.log.journal import Journal
 from palimpsest.store.log.jsonl_store import JsonlStore
 from palimpsest.store.project_folder.lease import LeaseFile, is_dead
 from palimpsest.store.session_state.state import State
-from palimpsest.transcript.decisions import Decision
+from palimpsest.transcript.context_values.decisions import Decision
+from palimpsest.transcript.context_values.policies import Policy
 from palimpsest.transcript.errors import NotFound, SessionHeld
-from palimpsest.transcript.events import Record, StepRequested
 from palimpsest.transcript.messages import Origin
-from palimpsest.transcript.policies import Policy
+from palimpsest.transcript.session_record.events import Record, StepRequested
 from palimpsest.transcript.values import Reply
 
 LOG = logging.getLogger(__name__)

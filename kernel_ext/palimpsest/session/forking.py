@@ -13,9 +13,9 @@ from palimpsest.session.titles import fork_title
 from palimpsest.store.interface import Store
 from palimpsest.store.session_state.state import State
 from palimpsest.transcript.errors import NotFound
-from palimpsest.transcript.events import MessageUpdated
 from palimpsest.transcript.messages import Messages
-from palimpsest.transcript.sessions import SessionInfo, SessionTime
+from palimpsest.transcript.session_record.events import MessageUpdated
+from palimpsest.transcript.session_record.sessions import SessionInfo, SessionTime
 from palimpsest.transcript.values import Usage
 
 

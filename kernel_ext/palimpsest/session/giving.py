@@ -18,8 +18,8 @@ from palimpsest.session.sharing import DISABLED, make_page, page_path, remove_pa
 from palimpsest.store.exchange.importer import ImportReport, import_sessions
 from palimpsest.store.log.journal import Journal
 from palimpsest.transcript.errors import NotFound, UserError
-from palimpsest.transcript.events import Record, SessionStatus, SessionUpdated
-from palimpsest.transcript.sessions import SessionInfo
+from palimpsest.transcript.session_record.events import Record, SessionStatus, SessionUpdated
+from palimpsest.transcript.session_record.sessions import SessionInfo
 
 TAKEN_BACK: dict[str, Any] = {"taken_back": True}
 """The record of a session that a person does not want shared, whatever the configuration says."""

@@ -11,9 +11,9 @@ from palimpsest.context.estimate import Count, message_tokens
 from palimpsest.session.wishes import Wish, WishAction, Wishes, needs_whole
 from palimpsest.store.log.journal import Journal
 from palimpsest.store.session_state.state import State
-from palimpsest.transcript.decisions import Decision
-from palimpsest.transcript.events import DecisionMade
+from palimpsest.transcript.context_values.decisions import Decision
 from palimpsest.transcript.messages import Messages
+from palimpsest.transcript.session_record.events import DecisionMade
 from palimpsest.transcript.values import ModelRef
 
 NO_MODEL = ModelRef(provider="", name="")

@@ -17,12 +17,12 @@ from palimpsest.session.log import SessionLog
 from palimpsest.tools.mcp_content import instructions, names_told
 from palimpsest.tools.mcp_servers import Servers
 from palimpsest.tools.mcp_values import sanitize
-from palimpsest.transcript.events import PartUpdated
-from palimpsest.transcript.hooks import PromptEvent, SystemEvent
+from palimpsest.transcript.context_values.policies import Policy
 from palimpsest.transcript.ids import Ids
 from palimpsest.transcript.messages import Message, UserMessage
 from palimpsest.transcript.parts import TextPart
-from palimpsest.transcript.policies import Policy
+from palimpsest.transcript.session_record.events import PartUpdated
+from palimpsest.transcript.session_record.hook_values import PromptEvent, SystemEvent
 
 MCP = "mcp"
 """Key in the metadata of a text: the servers whose words it holds. Notices about them say it too."""

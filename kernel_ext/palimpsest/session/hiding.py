@@ -3,7 +3,7 @@
 from palimpsest.context.turn_summary import without_turns
 from palimpsest.session.revert import removal, standing
 from palimpsest.store.session_state.state import State
-from palimpsest.transcript.events import PartRemoved, Record, SessionUpdated
+from palimpsest.transcript.session_record.events import PartRemoved, Record, SessionUpdated
 
 
 def hide_taken_back(state: State) -> State:

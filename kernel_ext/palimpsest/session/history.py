@@ -8,9 +8,9 @@ from collections.abc import Mapping, Set
 from typing import Any
 
 from palimpsest.context.limit import history_limit
+from palimpsest.transcript.context_values.policies import Policy
 from palimpsest.transcript.messages import Messages, UserMessage
-from palimpsest.transcript.policies import Policy
-from palimpsest.transcript.sessions import SessionInfo
+from palimpsest.transcript.session_record.sessions import SessionInfo
 
 PROVIDER = "jupyter"
 """Where the conversation is held: the second field of a key, under which limits are looked up."""

@@ -7,8 +7,13 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, get_args
 
-from palimpsest.transcript.decisions import Decision
-from palimpsest.transcript.hooks import Compacting, HookDecision, Refuse, SystemPrompt
+from palimpsest.transcript.context_values.decisions import Decision
+from palimpsest.transcript.session_record.hook_values import (
+    Compacting,
+    HookDecision,
+    Refuse,
+    SystemPrompt,
+)
 
 MOST_TEXT = 100_000
 """Characters of one answer in words; more would fill a window by itself."""

@@ -18,7 +18,7 @@ from palimpsest.session import hook_answers
 from palimpsest.session.hooks import SessionHooks
 from palimpsest.tools.tool import Tool, ToolContext, ToolOutcome
 from palimpsest.transcript.errors import UserError
-from palimpsest.transcript.hooks import (
+from palimpsest.transcript.session_record.hook_values import (
     Compacting,
     CompactingEvent,
     DecideEvent,

@@ -20,7 +20,7 @@ from palimpsest.own_imports import from_anywhere, is_in_current_folder
 from palimpsest.session.hook_answers import Nonsense
 from palimpsest.tools.contained import Escaped, awaited
 from palimpsest.transcript.errors import UserError
-from palimpsest.transcript.hooks import HOOK_NAMES, RULE, HookName
+from palimpsest.transcript.session_record.hook_values import HOOK_NAMES, RULE, HookName
 
 HOOK_SECONDS = 10.0
 """A hook stands between a person and the answer; what takes longer belongs into a tool."""

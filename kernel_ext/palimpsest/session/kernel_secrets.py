@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 
-from palimpsest.transcript.scrub import secret_values
+from palimpsest.transcript.redaction.text import secret_values
 
 FRESH_SECONDS = 1.0
 """Reading an environment takes 0.1 ms, and a streaming answer asks 25 times a second."""

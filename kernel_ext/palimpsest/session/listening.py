@@ -10,7 +10,7 @@ import threading
 from collections.abc import Sequence
 
 from palimpsest.session.api import RecordsCallback
-from palimpsest.transcript.events import Record
+from palimpsest.transcript.session_record.events import Record
 
 LOG = logging.getLogger(__name__)
 

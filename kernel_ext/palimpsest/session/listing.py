@@ -13,8 +13,8 @@ from palimpsest.context.title import real_prompts
 from palimpsest.session.targets import SHORTEST_PIECE
 from palimpsest.store.interface import SessionSummary, Store
 from palimpsest.transcript.errors import UserError
-from palimpsest.transcript.events import PromptAdmitted
 from palimpsest.transcript.parts import TextPart
+from palimpsest.transcript.session_record.events import PromptAdmitted
 
 PAGE = 30
 """What a person reads at once."""

@@ -48,13 +48,18 @@ from palimpsest.store.log.journal import Journal
 from palimpsest.store.session_state.state import State
 from palimpsest.tools.question import Interview
 from palimpsest.tools.tool import Abort
-from palimpsest.transcript.decisions import Decision
+from palimpsest.transcript.context_values.decisions import Decision
+from palimpsest.transcript.context_values.policies import Policy
 from palimpsest.transcript.errors import Aborted, ConfigError, StorageFailed, UserError
-from palimpsest.transcript.events import Event, Record, SessionDeleted, SessionUpdated
 from palimpsest.transcript.messages import Origin
 from palimpsest.transcript.parts import Attachment
-from palimpsest.transcript.policies import Policy
-from palimpsest.transcript.sessions import SessionInfo
+from palimpsest.transcript.session_record.events import (
+    Event,
+    Record,
+    SessionDeleted,
+    SessionUpdated,
+)
+from palimpsest.transcript.session_record.sessions import SessionInfo
 from palimpsest.transcript.values import ModelInfo, Reply
 
 T = TypeVar("T")

@@ -10,10 +10,10 @@ from collections.abc import Callable
 from typing import Any
 
 from palimpsest.store.log.journal import Journal
-from palimpsest.transcript.decisions import ContextItem, Decision, StepRequest
-from palimpsest.transcript.events import Event, PromptAdmitted
+from palimpsest.transcript.context_values.decisions import ContextItem, Decision, StepRequest
 from palimpsest.transcript.messages import Message, Messages
-from palimpsest.transcript.sessions import SessionInfo
+from palimpsest.transcript.session_record.events import Event, PromptAdmitted
+from palimpsest.transcript.session_record.sessions import SessionInfo
 from palimpsest.transcript.values import Todo
 
 KEPT_SECONDS = 30.0

@@ -21,9 +21,9 @@ from palimpsest.session.log import SessionLog
 from palimpsest.session.services import Services
 from palimpsest.session.titles import first_words, is_default, title_from
 from palimpsest.transcript.errors import PalimpsestError
-from palimpsest.transcript.events import SessionUpdated
 from palimpsest.transcript.messages import UserMessage
-from palimpsest.transcript.sessions import SessionInfo
+from palimpsest.transcript.session_record.events import SessionUpdated
+from palimpsest.transcript.session_record.sessions import SessionInfo
 from palimpsest.transcript.values import ModelInfo
 
 

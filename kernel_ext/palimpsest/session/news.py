@@ -15,13 +15,18 @@ from palimpsest.context.view import View
 from palimpsest.session.log import SessionLog
 from palimpsest.session.surroundings import day_of
 from palimpsest.tools.tool import Detail, Namespace, ShownVariables, VariableInfo
-from palimpsest.transcript.events import PartUpdated
+from palimpsest.transcript.context_values.policies import Policy
 from palimpsest.transcript.ids import Ids
 from palimpsest.transcript.messages import MessageInfo, UserMessage
 from palimpsest.transcript.parts import TextPart
-from palimpsest.transcript.policies import Policy
-from palimpsest.transcript.scrub import is_secret_name, looks_secret, scrub_values, secret_values
-from palimpsest.transcript.sessions import SessionInfo
+from palimpsest.transcript.redaction.text import (
+    is_secret_name,
+    looks_secret,
+    scrub_values,
+    secret_values,
+)
+from palimpsest.transcript.session_record.events import PartUpdated
+from palimpsest.transcript.session_record.sessions import SessionInfo
 
 LOOK_SECONDS = 0.5
 """A kernel that is busy with the user's own code is not waited for; there is a next prompt."""

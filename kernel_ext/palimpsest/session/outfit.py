@@ -33,12 +33,12 @@ from palimpsest.tools.registry import EVERY, Registry
 from palimpsest.tools.structured_output import StructuredOutputTool
 from palimpsest.tools.task import TASK
 from palimpsest.tools.tool import Namespace, Tool
-from palimpsest.transcript.decisions import Facts
+from palimpsest.transcript.context_values.decisions import Facts
+from palimpsest.transcript.context_values.policies import Policy, RecoveryPolicy
 from palimpsest.transcript.errors import ConfigError, UserError
-from palimpsest.transcript.events import SessionUpdated
 from palimpsest.transcript.messages import Messages, MessageTime, UserMessage
-from palimpsest.transcript.policies import Policy, RecoveryPolicy
-from palimpsest.transcript.secret_removal import cleaned
+from palimpsest.transcript.redaction.structured_values import cleaned
+from palimpsest.transcript.session_record.events import SessionUpdated
 from palimpsest.transcript.values import ModelInfo, ModelRef, ToolSpec
 
 VARIABLES = "variables"

@@ -9,7 +9,7 @@ from palimpsest.session.config_merge import dotted
 from palimpsest.session.permitting import Permitting, origin_of
 from palimpsest.session.rule_tables import rules_from
 from palimpsest.tools.permissions import DEFAULT_RULES, limiting, merge
-from palimpsest.transcript.budgets import Budget
+from palimpsest.transcript.session_record.budgets import Budget
 
 
 def configure(permitting: Permitting, config: LoadedConfig) -> None:

@@ -17,9 +17,9 @@ from palimpsest.session.grants import Grants
 from palimpsest.session.project_move import Moving
 from palimpsest.tools.modes import Mode, answered_by, denied_by
 from palimpsest.tools.permissions import Rules
-from palimpsest.transcript.budgets import Budget
 from palimpsest.transcript.errors import ConfigError
-from palimpsest.transcript.sessions import SessionInfo
+from palimpsest.transcript.session_record.budgets import Budget
+from palimpsest.transcript.session_record.sessions import SessionInfo
 from palimpsest.transcript.values import ModelRef
 
 NESTED = 20

@@ -12,9 +12,9 @@ from typing import Any
 from palimpsest.context.changes import changed, chosen, numbers, preset, read, shown
 from palimpsest.model.tokenizer import RANK_FILES
 from palimpsest.session.settings import Config, PolicyPart
+from palimpsest.transcript.context_values.policies import Policy
 from palimpsest.transcript.errors import ConfigError
-from palimpsest.transcript.policies import Policy
-from palimpsest.transcript.sessions import SessionInfo
+from palimpsest.transcript.session_record.sessions import SessionInfo
 
 DEFAULT = "default"
 """The word that goes back to the configured policy."""

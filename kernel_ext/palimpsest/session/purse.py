@@ -14,10 +14,10 @@ from palimpsest.session.effective_rights import forgotten, sane
 from palimpsest.session.log import SessionLog
 from palimpsest.session.permitting import Permitting
 from palimpsest.tools.tool import Abort
-from palimpsest.transcript.budgets import Budget, Measure, Spent
 from palimpsest.transcript.errors import Aborted, GuardStopped
-from palimpsest.transcript.events import SessionUpdated
-from palimpsest.transcript.sessions import SessionInfo
+from palimpsest.transcript.session_record.budgets import Budget, Measure, Spent
+from palimpsest.transcript.session_record.events import SessionUpdated
+from palimpsest.transcript.session_record.sessions import SessionInfo
 from palimpsest.transcript.values import ModelInfo
 
 REACHED = "The spending limit of {limit} is reached: {spent} so far. Go on by {more} more?"

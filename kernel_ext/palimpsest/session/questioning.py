@@ -13,13 +13,13 @@ from palimpsest.loop.stage import Log
 from palimpsest.render.words import some
 from palimpsest.tools.tool import Abort
 from palimpsest.transcript.errors import Aborted, PermissionDenied, UserError
-from palimpsest.transcript.events import (
+from palimpsest.transcript.ids import Ids
+from palimpsest.transcript.session_record.events import (
     QuestionAsked,
     QuestionRejected,
     QuestionReplied,
     TodoUpdated,
 )
-from palimpsest.transcript.ids import Ids
 from palimpsest.transcript.values import Answers, Question, Todo
 
 By = Literal["person", "headless", "cancel"]

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 from palimpsest.transcript.messages import Message, Messages, UserMessage
 from palimpsest.transcript.parts import PatchPart, StepFinishPart, TextPart, ToolPart
-from palimpsest.transcript.reverts import RevertState
-from palimpsest.transcript.sessions import SessionInfo
+from palimpsest.transcript.session_record.reverts import RevertState
+from palimpsest.transcript.session_record.sessions import SessionInfo
 
 
 @dataclass(frozen=True, slots=True)

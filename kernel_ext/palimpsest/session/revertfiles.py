@@ -20,7 +20,7 @@ from palimpsest.store.file_snapshots.trees import Tree, TreeEntry, UnsafeTree
 from palimpsest.transcript.errors import NotFound
 from palimpsest.transcript.messages import Messages
 from palimpsest.transcript.parts import PatchPart
-from palimpsest.transcript.reverts import RevertedFile, RevertState
+from palimpsest.transcript.session_record.reverts import RevertedFile, RevertState
 
 GONE = "the snapshot that held it is no longer kept"
 

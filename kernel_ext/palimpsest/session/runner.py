@@ -34,6 +34,7 @@ from palimpsest.session.answers import (
 from palimpsest.session.api import Answer, PromptOptions
 from palimpsest.session.prompt_format import journaled_format
 from palimpsest.session.run import Run
+from palimpsest.transcript.context_values.policies import RecoveryPolicy
 from palimpsest.transcript.errors import (
     Aborted,
     AbortedError,
@@ -42,14 +43,6 @@ from palimpsest.transcript.errors import (
     UnknownError,
     UserError,
     WaitAborted,
-)
-from palimpsest.transcript.events import (
-    MessageUpdated,
-    PartUpdated,
-    PromptAdmitted,
-    PromptDelivered,
-    SessionError,
-    SessionStatus,
 )
 from palimpsest.transcript.ids import Ids
 from palimpsest.transcript.messages import (
@@ -60,9 +53,16 @@ from palimpsest.transcript.messages import (
     UserMessage,
 )
 from palimpsest.transcript.parts import FilePart, TextPart
-from palimpsest.transcript.policies import RecoveryPolicy
-from palimpsest.transcript.sessions import Busy, Idle
-from palimpsest.transcript.stops import StoppedBy, stop_of, stop_of_error
+from palimpsest.transcript.session_record.events import (
+    MessageUpdated,
+    PartUpdated,
+    PromptAdmitted,
+    PromptDelivered,
+    SessionError,
+    SessionStatus,
+)
+from palimpsest.transcript.session_record.sessions import Busy, Idle
+from palimpsest.transcript.stop_reasons import StoppedBy, stop_of, stop_of_error
 from palimpsest.transcript.values import ModelRef
 
 BUSY = "The agent works already; wait for its answer, or stop it."

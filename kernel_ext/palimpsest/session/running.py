@@ -16,7 +16,7 @@ from palimpsest.session.forwarding import SessionHolder
 from palimpsest.session.listening import Listener
 from palimpsest.session.unattended import PROGRAM_SECONDS, has_terminal, refuse_unattended
 from palimpsest.transcript.errors import UserError, WaitAborted
-from palimpsest.transcript.events import Record
+from palimpsest.transcript.session_record.events import Record
 from palimpsest.transcript.values import Reply
 
 T = TypeVar("T")

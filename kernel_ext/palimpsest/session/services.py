@@ -19,9 +19,9 @@ from palimpsest.tools.mcp_servers import Servers
 from palimpsest.tools.permissions import Rules
 from palimpsest.tools.registry import Registry
 from palimpsest.tools.tool import Detail, Namespace, PythonRunner
+from palimpsest.transcript.context_values.policies import Policy
 from palimpsest.transcript.ids import Ids
-from palimpsest.transcript.policies import Policy
-from palimpsest.transcript.scrub import scrub
+from palimpsest.transcript.redaction.text import scrub
 from palimpsest.transcript.values import ModelInfo
 
 

@@ -11,8 +11,8 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, create_model
 
 from palimpsest.tools.modes import Mode
 from palimpsest.tools.tool import Detail
-from palimpsest.transcript.hooks import HookName
-from palimpsest.transcript.policies import Policy
+from palimpsest.transcript.context_values.policies import Policy
+from palimpsest.transcript.session_record.hook_values import HookName
 from palimpsest.transcript.values import Action
 
 Count = Annotated[int, Field(gt=0)]

@@ -28,11 +28,11 @@ from palimpsest.store.interface import Store
 from palimpsest.store.log.jsonl_store import JsonlStore
 from palimpsest.store.session_state.state import State
 from palimpsest.transcript.errors import NotFound, StorageFailed, UserError
-from palimpsest.transcript.homes import without_homes
 from palimpsest.transcript.messages import AssistantMessage, Message, UserMessage
 from palimpsest.transcript.parts import Attachment, FilePart, TextPart, ToolPart
-from palimpsest.transcript.scrub import scrub, secret_values
-from palimpsest.transcript.sessions import SessionInfo
+from palimpsest.transcript.redaction.home_folders import without_homes
+from palimpsest.transcript.redaction.text import scrub, secret_values
+from palimpsest.transcript.session_record.sessions import SessionInfo
 from palimpsest.transcript.values import Usage
 
 ShareMode = Literal["auto", "manual", "disabled"]

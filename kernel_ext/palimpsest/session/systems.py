@@ -20,11 +20,11 @@ from palimpsest.session.surroundings import read_surroundings
 from palimpsest.tools.permissions import disabled
 from palimpsest.tools.skill import SKILL, listed
 from palimpsest.tools.structured_output import ANSWER_BY_TOOL
-from palimpsest.transcript.decisions import StepRequest
+from palimpsest.transcript.context_values.decisions import StepRequest
+from palimpsest.transcript.context_values.policies import Policy
 from palimpsest.transcript.errors import NotFound
-from palimpsest.transcript.events import MessageUpdated, StepRequested
 from palimpsest.transcript.messages import AssistantMessage, UserMessage
-from palimpsest.transcript.policies import Policy
+from palimpsest.transcript.session_record.events import MessageUpdated, StepRequested
 from palimpsest.transcript.values import ModelInfo
 
 

@@ -20,9 +20,9 @@ from palimpsest.loop.turn_summary import run_turn_summary
 from palimpsest.session.log import SessionLog
 from palimpsest.session.services import Services
 from palimpsest.transcript.errors import PalimpsestError
-from palimpsest.transcript.events import Event, MessageUpdated, SessionUpdated
 from palimpsest.transcript.messages import AssistantMessage, Messages, UserMessage
 from palimpsest.transcript.parts import TextPart
+from palimpsest.transcript.session_record.events import Event, MessageUpdated, SessionUpdated
 from palimpsest.transcript.values import ModelInfo
 
 LOGGER = logging.getLogger(__name__)

@@ -3,7 +3,7 @@
 from collections.abc import Collection
 from typing import Protocol
 
-from palimpsest.transcript.reverts import FileDiff, RevertPreview
+from palimpsest.transcript.session_record.reverts import FileDiff, RevertPreview
 
 
 class Undoing(Protocol):

@@ -41,17 +41,17 @@ from palimpsest.store.log.journal import Journal
 from palimpsest.store.log.memory_store import MemoryStore
 from palimpsest.store.session_state.state import State
 from palimpsest.transcript.errors import NotFound, SessionBusy, SessionHeld, UserError
-from palimpsest.transcript.events import MessageRemoved, PartRemoved, SessionUpdated
 from palimpsest.transcript.messages import Message, Messages
 from palimpsest.transcript.parts import PatchPart, TextPart, ToolPart
-from palimpsest.transcript.reverts import (
+from palimpsest.transcript.session_record.events import MessageRemoved, PartRemoved, SessionUpdated
+from palimpsest.transcript.session_record.reverts import (
     FileDiff,
     RevertedFile,
     RevertedMessage,
     RevertPreview,
     RevertState,
 )
-from palimpsest.transcript.sessions import SessionInfo
+from palimpsest.transcript.session_record.sessions import SessionInfo
 
 LAST = "last"
 OFF = "Changes of files are not kept here (snapshot = false), so files stay as they are."

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from palimpsest.context.guard import resolve_window
-from palimpsest.transcript.policies import GuardPolicy
+from palimpsest.transcript.context_values.policies import GuardPolicy
 from palimpsest.transcript.values import ModelInfo
 
 

@@ -14,7 +14,7 @@ from palimpsest.context.fold import marker
 from palimpsest.context.undo import newest_prompt
 from palimpsest.context.view import View
 from palimpsest.session.targets import Target, describe, find, is_summary
-from palimpsest.transcript.decisions import (
+from palimpsest.transcript.context_values.decisions import (
     EXCLUDE,
     PIN,
     RESTORE,
@@ -24,11 +24,11 @@ from palimpsest.transcript.decisions import (
     DecisionAction,
     undone,
 )
+from palimpsest.transcript.context_values.effective_decisions import Standing
 from palimpsest.transcript.errors import NotFound, UserError
 from palimpsest.transcript.ids import short
 from palimpsest.transcript.messages import Message, Messages, UserMessage
 from palimpsest.transcript.parts import FilePart, ReasoningPart, TextPart, ToolPart
-from palimpsest.transcript.piles import Standing
 
 WishAction = Literal["pin", "unpin", "exclude", "restore", "undo"]
 

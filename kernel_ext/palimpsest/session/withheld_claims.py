@@ -20,9 +20,9 @@ from palimpsest.session.effective_rights import (
 )
 from palimpsest.session.permitting import Permitting
 from palimpsest.tools.permissions import Rules
-from palimpsest.transcript.budgets import Budget, Spent
 from palimpsest.transcript.messages import MessageInfo
-from palimpsest.transcript.sessions import Claims, SessionInfo
+from palimpsest.transcript.session_record.budgets import Budget, Spent
+from palimpsest.transcript.session_record.sessions import Claims, SessionInfo
 
 MOST_NAMED = 5
 WITHHELD = (

@@ -49,14 +49,14 @@ from palimpsest.transcript.errors import (
     UnknownError,
     UserError,
 )
-from palimpsest.transcript.events import (
+from palimpsest.transcript.session_record.events import (
     Event,
     PromptDelivered,
     SessionCreated,
     SessionError,
     SessionUpdated,
 )
-from palimpsest.transcript.sessions import SessionInfo, SessionTime
+from palimpsest.transcript.session_record.sessions import SessionInfo, SessionTime
 
 NEWEST = 200
 """Sessions that are looked at before anything is shown, while the list of thousands is made: 0.1 s."""

@@ -9,8 +9,8 @@ from typing import Protocol
 
 from palimpsest.store.session_state.state import State
 from palimpsest.transcript.errors import SessionHeld, StorageFailed
-from palimpsest.transcript.events import Record
-from palimpsest.transcript.sessions import ForkedFrom, SessionInfo
+from palimpsest.transcript.session_record.events import Record
+from palimpsest.transcript.session_record.sessions import ForkedFrom, SessionInfo
 from palimpsest.transcript.values import BlobRef
 
 

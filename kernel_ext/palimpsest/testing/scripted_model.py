@@ -30,6 +30,7 @@ from palimpsest.model.script import (
     Think,
 )
 from palimpsest.model.wire import prompt_text
+from palimpsest.transcript.context_values.policies import Refusals
 from palimpsest.transcript.errors import (
     ApiError,
     AuthError,
@@ -37,9 +38,8 @@ from palimpsest.transcript.errors import (
     ModelFailed,
     UnknownError,
 )
-from palimpsest.transcript.policies import Refusals
-from palimpsest.transcript.provider import family
-from palimpsest.transcript.provider_rows import Family
+from palimpsest.transcript.provider_profile.profile import family
+from palimpsest.transcript.provider_profile.provider_table import Family
 from palimpsest.transcript.values import Usage
 
 ScriptedAnswer = ModelAnswer | Callable[[ModelRequest], ModelAnswer]

@@ -19,7 +19,7 @@ from palimpsest.tools.safe_open import read_real, replace_real
 from palimpsest.tools.textfile import TextFile, is_binary
 from palimpsest.tools.tool import ToolContext, ToolOutcome
 from palimpsest.transcript.errors import UserError
-from palimpsest.transcript.scrub import REDACTED, scrub
+from palimpsest.transcript.redaction.text import REDACTED, scrub
 
 MOST_DIFF_LINES = 20_000
 """Comparing longer files takes seconds; their difference is given as a count of lines."""

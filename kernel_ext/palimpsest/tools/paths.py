@@ -13,7 +13,7 @@ from pathlib import Path
 from palimpsest.tools.protected import is_protected
 from palimpsest.tools.tool import ToolContext
 from palimpsest.transcript.errors import NotFound, UserError
-from palimpsest.transcript.relative_paths import folded
+from palimpsest.transcript.strings.relative_paths import folded
 
 OWN_FOLDER = ".palimpsest"
 MOST_WIDE_PARTS = 2

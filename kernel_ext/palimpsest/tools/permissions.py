@@ -18,7 +18,7 @@ from palimpsest.tools.builtin import OWN_TOOLS
 from palimpsest.tools.protected import is_protected
 from palimpsest.tools.wildcard import beginning, compiled, matches
 from palimpsest.transcript.errors import ConfigError, PermissionDenied
-from palimpsest.transcript.relative_paths import folded
+from palimpsest.transcript.strings.relative_paths import folded
 from palimpsest.transcript.values import Action, Ask, Reply, Rule
 
 Rules = tuple[Rule, ...]

@@ -12,7 +12,7 @@ from fnmatch import translate
 from functools import lru_cache
 from typing import Literal
 
-from palimpsest.transcript.relative_paths import folded_names
+from palimpsest.transcript.strings.relative_paths import folded_names
 
 Protection = Literal["key", "control"]
 

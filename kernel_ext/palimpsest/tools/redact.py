@@ -9,7 +9,12 @@ import os
 from collections.abc import Callable, Mapping
 
 from palimpsest.tools.tool import ToolContext
-from palimpsest.transcript.scrub import holds_secret, is_secret_name, scrub_values, secret_values
+from palimpsest.transcript.redaction.text import (
+    holds_secret,
+    is_secret_name,
+    scrub_values,
+    secret_values,
+)
 
 Scrubber = Callable[[str], str]
 

@@ -10,7 +10,7 @@ from pydantic import BaseModel, Field
 
 from palimpsest.tools.tool import ToolContext, ToolOutcome
 from palimpsest.transcript.errors import UserError
-from palimpsest.transcript.todos import checklist, tally
+from palimpsest.transcript.strings.todo_list import checklist, tally
 from palimpsest.transcript.values import Todo
 
 TODOWRITE = "todowrite"

@@ -14,7 +14,7 @@ from pydantic import BaseModel
 
 from palimpsest.transcript.messages import Messages
 from palimpsest.transcript.parts import Attachment
-from palimpsest.transcript.stops import StoppedBy
+from palimpsest.transcript.stop_reasons import StoppedBy
 
 
 class Abort:

@@ -23,7 +23,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from palimpsest.transcript.base import Value
+from palimpsest.transcript.values import Value
 
 
 class AuthError(Value):

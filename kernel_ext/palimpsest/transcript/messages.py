@@ -4,10 +4,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from palimpsest.transcript.base import Value
 from palimpsest.transcript.errors import ErrorValue
 from palimpsest.transcript.parts import Part
-from palimpsest.transcript.values import ModelRef, Usage
+from palimpsest.transcript.values import ModelRef, Usage, Value
 
 
 class MessageTime(Value):

@@ -7,9 +7,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from palimpsest.transcript.base import Value
 from palimpsest.transcript.errors import ApiError
-from palimpsest.transcript.values import BlobRef, ModelRef, Usage
+from palimpsest.transcript.values import BlobRef, ModelRef, Usage, Value
 
 Role = Literal["user", "assistant"]
 

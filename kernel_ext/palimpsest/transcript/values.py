@@ -2,7 +2,13 @@
 
 from typing import Any, Literal
 
-from palimpsest.transcript.base import Value
+from pydantic import BaseModel, ConfigDict
+
+
+class Value(BaseModel):
+    """A frozen value that keeps the fields it does not know."""
+
+    model_config = ConfigDict(frozen=True, extra="allow", ser_json_inf_nan="constants")
 
 
 class ModelRef(Value):

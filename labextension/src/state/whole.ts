@@ -1,6 +1,6 @@
 /**
  * Halves of characters: UTF-16 writes an emoji as two, and what is cut between them is told in two
- * pieces. The kernel has the same rule in transcript/whole_characters.py.
+ * pieces. The kernel has the same rule in transcript/strings/surrogates.py.
  */
 
 /** A half whose other half is missing. */

@@ -13,8 +13,11 @@ from typing import Any
 from palimpsest.store.blobs.blob_folder import keep_attachment, keep_output
 from palimpsest.store.interface import Store
 from palimpsest.store.session_state.state import State
-from palimpsest.transcript.decisions import Decision, OwnRule
-from palimpsest.transcript.events import (
+from palimpsest.transcript.context_values.decisions import Decision, OwnRule
+from palimpsest.transcript.context_values.policies import PrunePolicy
+from palimpsest.transcript.messages import Message
+from palimpsest.transcript.parts import FilePart, Part, ToolCompleted, ToolPart
+from palimpsest.transcript.session_record.events import (
     DecisionMade,
     Event,
     MessageRemoved,
@@ -22,9 +25,6 @@ from palimpsest.transcript.events import (
     PartRemoved,
     PartUpdated,
 )
-from palimpsest.transcript.messages import Message
-from palimpsest.transcript.parts import FilePart, Part, ToolCompleted, ToolPart
-from palimpsest.transcript.policies import PrunePolicy
 
 RULE: OwnRule = "import"
 """The rule of an output that was cleared where the session comes from."""

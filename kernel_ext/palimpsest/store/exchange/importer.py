@@ -36,7 +36,11 @@ from palimpsest.store.project_folder.lease import this_owner
 from palimpsest.store.session_state.live_window import live_window
 from palimpsest.store.session_state.state import State, fold
 from palimpsest.transcript.errors import NotFound, SessionHeld, UserError
-from palimpsest.transcript.events import (
+from palimpsest.transcript.messages import Message
+from palimpsest.transcript.parts import Part
+from palimpsest.transcript.redaction.structured_values import cleaned_event
+from palimpsest.transcript.redaction.text import scrub
+from palimpsest.transcript.session_record.events import (
     Checkpoint,
     Event,
     MessageUpdated,
@@ -48,11 +52,7 @@ from palimpsest.transcript.events import (
     TodoUpdated,
     parse_record,
 )
-from palimpsest.transcript.messages import Message
-from palimpsest.transcript.parts import Part
-from palimpsest.transcript.scrub import scrub
-from palimpsest.transcript.secret_removal import cleaned_event
-from palimpsest.transcript.sessions import SessionInfo
+from palimpsest.transcript.session_record.sessions import SessionInfo
 from palimpsest.transcript.values import Todo
 
 Json = dict[str, Any]

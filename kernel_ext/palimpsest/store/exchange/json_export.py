@@ -20,11 +20,11 @@ from palimpsest.store.exchange.opencode_format import (
 from palimpsest.store.interface import Store
 from palimpsest.store.project_folder.layout import SAFE_NAME
 from palimpsest.store.session_state.state import State
+from palimpsest.transcript.context_values.effective_decisions import Standing
 from palimpsest.transcript.errors import NotFound, UserError
-from palimpsest.transcript.events import Checkpoint, DecisionMade, Record
 from palimpsest.transcript.parts import Attachment, FilePart, Part, ToolCompleted, ToolPart
-from palimpsest.transcript.piles import Standing
-from palimpsest.transcript.sessions import SessionInfo
+from palimpsest.transcript.session_record.events import Checkpoint, DecisionMade, Record
+from palimpsest.transcript.session_record.sessions import SessionInfo
 
 Json = dict[str, Any]
 Clean = Callable[[Any], Any]

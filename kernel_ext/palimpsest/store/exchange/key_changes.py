@@ -15,15 +15,15 @@ from palimpsest.store.exchange.opencode_format import Unfit, read_info, read_par
 from palimpsest.store.interface import Store
 from palimpsest.store.session_state.state import State
 from palimpsest.transcript.errors import NotFound, UserError
-from palimpsest.transcript.events import (
+from palimpsest.transcript.messages import AssistantMessage
+from palimpsest.transcript.parts import ToolPart, ToolPending, ToolRunning
+from palimpsest.transcript.session_record.events import (
     Event,
     MessageRemoved,
     MessageUpdated,
     PartRemoved,
     PartUpdated,
 )
-from palimpsest.transcript.messages import AssistantMessage
-from palimpsest.transcript.parts import ToolPart, ToolPending, ToolRunning
 
 Json = Any
 Change = Callable[[State], Sequence[Event]]

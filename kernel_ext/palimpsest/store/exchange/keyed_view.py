@@ -13,11 +13,11 @@ from palimpsest.store.exchange.opencode_format import info_json, session_json, w
 from palimpsest.store.interface import Store
 from palimpsest.store.log.journal import Journal
 from palimpsest.store.session_state.state import State
+from palimpsest.transcript.context_values.effective_decisions import Standing
 from palimpsest.transcript.errors import NotFound, UserError
 from palimpsest.transcript.messages import Message
 from palimpsest.transcript.parts import Part
-from palimpsest.transcript.piles import Standing
-from palimpsest.transcript.sessions import SessionInfo
+from palimpsest.transcript.session_record.sessions import SessionInfo
 
 Key = tuple[str, ...]
 Json = Any

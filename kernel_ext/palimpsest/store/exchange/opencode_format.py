@@ -11,10 +11,10 @@ from typing import Any, TypeVar, get_args
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
-from palimpsest.transcript.base import Value
 from palimpsest.transcript.messages import AssistantMessage, MessageInfo, UserMessage
 from palimpsest.transcript.parts import FormedPart, NotedPart, Part
-from palimpsest.transcript.sessions import SessionInfo
+from palimpsest.transcript.session_record.sessions import SessionInfo
+from palimpsest.transcript.values import Value
 
 Json = dict[str, Any]
 V = TypeVar("V", bound=Value)

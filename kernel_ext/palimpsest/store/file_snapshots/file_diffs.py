@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from palimpsest.store.file_snapshots.snapshots import Snapshots
 from palimpsest.store.file_snapshots.trees import TreeEntry
 from palimpsest.transcript.errors import NotFound
-from palimpsest.transcript.reverts import ChangeStatus, FileDiff
+from palimpsest.transcript.session_record.reverts import ChangeStatus, FileDiff
 
 MOST_LINES = 2_000
 """Of the stretch that changed; comparing more takes longer than anybody reads."""

@@ -15,7 +15,7 @@ from palimpsest.store.disk.file_writing import scratch_file
 from palimpsest.store.file_snapshots.snapshots import Snapshots, is_work, reason
 from palimpsest.store.file_snapshots.trees import Tree, TreeEntry
 from palimpsest.transcript.errors import NotFound
-from palimpsest.transcript.relative_paths import problem_of
+from palimpsest.transcript.strings.relative_paths import problem_of
 
 Action = Literal["write", "delete", "nothing", "conflict", "impossible"]
 

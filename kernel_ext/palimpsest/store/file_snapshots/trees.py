@@ -13,7 +13,7 @@ from typing import Any, Literal, NamedTuple, get_args
 
 from palimpsest.store.blobs.packs import Objects
 from palimpsest.transcript.errors import NotFound
-from palimpsest.transcript.relative_paths import problem_of
+from palimpsest.transcript.strings.relative_paths import problem_of
 
 TREE_VERSION = 1
 _PLAIN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")

@@ -14,8 +14,8 @@ from typing import Any, TypeGuard
 
 from pydantic import ValidationError
 
-from palimpsest.transcript.events import EVENT_ADAPTER, Event, Record, parse_record
-from palimpsest.transcript.whole_characters import whole_values
+from palimpsest.transcript.session_record.events import EVENT_ADAPTER, Event, Record, parse_record
+from palimpsest.transcript.strings.surrogates import whole_values
 
 _NAME = rb"([!#-\[\]-~]+)"
 HEAD = re.compile(

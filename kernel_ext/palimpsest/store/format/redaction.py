@@ -6,7 +6,6 @@ was cleaned, and requests are made from the state, so that what stands in the lo
 
 from collections.abc import Callable, Iterable, Iterator
 
-from palimpsest.transcript.events import Checkpoint, Event, PartDelta, PartUpdated, StepRequested
 from palimpsest.transcript.parts import (
     Part,
     ReasoningPart,
@@ -15,10 +14,17 @@ from palimpsest.transcript.parts import (
     ToolPending,
     ToolRunning,
 )
-from palimpsest.transcript.scrub import scrub
-from palimpsest.transcript.secret_removal import cleaned_event
-from palimpsest.transcript.secret_stream import SecretStream
-from palimpsest.transcript.whole_characters import whole, whole_values
+from palimpsest.transcript.redaction.streamed_text import SecretStream
+from palimpsest.transcript.redaction.structured_values import cleaned_event
+from palimpsest.transcript.redaction.text import scrub
+from palimpsest.transcript.session_record.events import (
+    Checkpoint,
+    Event,
+    PartDelta,
+    PartUpdated,
+    StepRequested,
+)
+from palimpsest.transcript.strings.surrogates import whole, whole_values
 
 Known = Callable[[], Iterable[str]]
 """Returns the values that are secret now."""

@@ -13,7 +13,7 @@ from palimpsest.store.format.record_numbers import Numbered
 from palimpsest.store.format.request_shorthand import Longhand
 from palimpsest.store.log.jsonl_store import JsonlStore
 from palimpsest.store.log.segments import SegmentRange, forward, locate, longhand
-from palimpsest.transcript.events import Record
+from palimpsest.transcript.session_record.events import Record
 
 POLL_SECONDS = 0.1
 """Ten looks a second cost a kernel 0.2 % of a core and a reader sees text flow."""

@@ -25,7 +25,7 @@ from palimpsest.store.log.takeover import shifted
 from palimpsest.store.session_state.live_window import live_window, narrow
 from palimpsest.store.session_state.state import State
 from palimpsest.transcript.errors import StorageFailed, UnknownError, UserError
-from palimpsest.transcript.events import (
+from palimpsest.transcript.session_record.events import (
     Checkpoint,
     Event,
     PartDelta,

@@ -61,8 +61,13 @@ from palimpsest.store.project_folder.lease import (
 )
 from palimpsest.store.session_state.state import State
 from palimpsest.transcript.errors import NotFound, SessionHeld, StorageFailed
-from palimpsest.transcript.events import Checkpoint, Record, SessionCreated, SessionDeleted
-from palimpsest.transcript.sessions import ForkedFrom, SessionInfo
+from palimpsest.transcript.session_record.events import (
+    Checkpoint,
+    Record,
+    SessionCreated,
+    SessionDeleted,
+)
+from palimpsest.transcript.session_record.sessions import ForkedFrom, SessionInfo
 from palimpsest.transcript.values import BlobRef
 
 LOG = logging.getLogger(__name__)

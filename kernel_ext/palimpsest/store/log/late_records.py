@@ -13,8 +13,8 @@ from palimpsest.store.format.record_lines import UnreadableLine, record_of
 from palimpsest.store.log.segment_writer import JsonlWriter
 from palimpsest.store.log.segments import Segments, forward, longhand, unfinished
 from palimpsest.store.session_state.state import State, fold
-from palimpsest.transcript.events import Record
-from palimpsest.transcript.sessions import ForkedFrom, SessionInfo
+from palimpsest.transcript.session_record.events import Record
+from palimpsest.transcript.session_record.sessions import ForkedFrom, SessionInfo
 
 
 def refused_records(

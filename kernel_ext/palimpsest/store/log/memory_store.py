@@ -13,8 +13,8 @@ from palimpsest.store.interface import ABOUT_CHARS, Owner, Problem, SessionSumma
 from palimpsest.store.log.takeover import fork_of, forked_session, refusal, shifted
 from palimpsest.store.session_state.state import State, fold
 from palimpsest.transcript.errors import NotFound, SessionHeld
-from palimpsest.transcript.events import Record, SessionCreated, SessionDeleted
-from palimpsest.transcript.sessions import ForkedFrom, SessionInfo
+from palimpsest.transcript.session_record.events import Record, SessionCreated, SessionDeleted
+from palimpsest.transcript.session_record.sessions import ForkedFrom, SessionInfo
 from palimpsest.transcript.values import BlobRef
 
 SEGMENT = "memory"

@@ -25,10 +25,10 @@ from palimpsest.store.format.request_shorthand import REFRESH, shortened
 from palimpsest.store.interface import TakenOver, WriteFailed
 from palimpsest.store.log.segment_start import HEADER_WAIT_SECONDS, POLL_SECONDS, settle
 from palimpsest.store.log.segments import SegmentRange, Segments, locate, segment_name
-from palimpsest.transcript.decisions import BESIDE
+from palimpsest.transcript.context_values.decisions import BESIDE
 from palimpsest.transcript.errors import NotFound, StorageFailed
-from palimpsest.transcript.events import Checkpoint, Record, StepRequested
-from palimpsest.transcript.whole_characters import whole
+from palimpsest.transcript.session_record.events import Checkpoint, Record, StepRequested
+from palimpsest.transcript.strings.surrogates import whole
 
 Refuse = Callable[["JsonlWriter", int, Sequence[Record]], TakenOver]
 

@@ -20,7 +20,7 @@ from palimpsest.store.format.record_lines import HEAD, checked, is_intact, load_
 from palimpsest.store.format.request_shorthand import Longhand
 from palimpsest.store.project_folder.layout import Layout
 from palimpsest.transcript.errors import NotFound
-from palimpsest.transcript.sessions import ForkedFrom
+from palimpsest.transcript.session_record.sessions import ForkedFrom
 
 SEGMENT_NAME = re.compile(r"log-(\d+)\.jsonl")
 CHUNK = 1 << 20

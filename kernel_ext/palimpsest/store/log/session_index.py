@@ -32,7 +32,7 @@ from palimpsest.store.log.segments import (
 )
 from palimpsest.store.project_folder.layout import SAFE_NAME, Layout
 from palimpsest.transcript.errors import NotFound
-from palimpsest.transcript.sessions import SessionInfo
+from palimpsest.transcript.session_record.sessions import SessionInfo
 
 INDEX_VERSION = 4
 TAIL_BYTES = 4 << 20

@@ -18,7 +18,7 @@ from palimpsest.store.log.segments import SegmentRange, backward, blocks, noted_
 from palimpsest.store.session_state.live_window import is_too_short
 from palimpsest.store.session_state.state import State
 from palimpsest.store.session_state.state_values import Summary
-from palimpsest.transcript.events import Checkpoint
+from palimpsest.transcript.session_record.events import Checkpoint
 
 Place = tuple[int, int]
 """Index of a piece and a byte offset in it."""

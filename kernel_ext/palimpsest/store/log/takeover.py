@@ -8,9 +8,15 @@ import os
 import time
 from collections.abc import Sequence
 
-from palimpsest.transcript.events import Checkpoint, Event, Record, SessionCreated, SessionUpdated
 from palimpsest.transcript.ids import ENTROPY_LENGTH, encode
-from palimpsest.transcript.sessions import ForkedFrom, SessionInfo
+from palimpsest.transcript.session_record.events import (
+    Checkpoint,
+    Event,
+    Record,
+    SessionCreated,
+    SessionUpdated,
+)
+from palimpsest.transcript.session_record.sessions import ForkedFrom, SessionInfo
 
 
 def fork_of(session: SessionInfo) -> SessionInfo:

@@ -12,9 +12,14 @@ from typing import Any, Generic, TypeVar, cast
 from pydantic import BaseModel
 
 from palimpsest.store.format.record_lines import UnreadableLine, event_in
-from palimpsest.transcript.events import Event, MessageUpdated, PartDelta, PartUpdated
 from palimpsest.transcript.messages import Message, MessageInfo
 from palimpsest.transcript.parts import Part
+from palimpsest.transcript.session_record.events import (
+    Event,
+    MessageUpdated,
+    PartDelta,
+    PartUpdated,
+)
 
 Report = Callable[[bytes, str], None]
 T = TypeVar("T")

@@ -8,15 +8,6 @@ from collections.abc import Iterator
 
 from palimpsest.store.session_state.state import State
 from palimpsest.transcript.errors import AbortedError
-from palimpsest.transcript.events import (
-    Event,
-    MessageUpdated,
-    PartUpdated,
-    PermissionReplied,
-    QuestionRejected,
-    SessionStatus,
-    SessionUpdated,
-)
 from palimpsest.transcript.messages import AssistantMessage, Message, Messages
 from palimpsest.transcript.parts import (
     Part,
@@ -28,8 +19,17 @@ from palimpsest.transcript.parts import (
     ToolPending,
     ToolRunning,
 )
-from palimpsest.transcript.sessions import Idle
-from palimpsest.transcript.stops import stop_of, stop_of_error
+from palimpsest.transcript.session_record.events import (
+    Event,
+    MessageUpdated,
+    PartUpdated,
+    PermissionReplied,
+    QuestionRejected,
+    SessionStatus,
+    SessionUpdated,
+)
+from palimpsest.transcript.session_record.sessions import Idle
+from palimpsest.transcript.stop_reasons import stop_of, stop_of_error
 from palimpsest.transcript.values import Reply
 
 ABORTED = "Tool execution aborted"

@@ -12,7 +12,7 @@ from typing import Any
 
 from palimpsest.store.session_state.changing_values import MessageSlot
 from palimpsest.store.session_state.state import State
-from palimpsest.transcript.decisions import undone
+from palimpsest.transcript.context_values.decisions import undone
 from palimpsest.transcript.messages import AssistantMessage, Message
 from palimpsest.transcript.parts import CompactionPart
 

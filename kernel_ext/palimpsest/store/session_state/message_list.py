@@ -6,15 +6,15 @@ appeared, each built again only when it changed. A message is shown once its inf
 
 from palimpsest.store.format.record_lines import Head
 from palimpsest.store.session_state.changing_values import MessageSlot, PartSlot, Report
-from palimpsest.transcript.events import (
+from palimpsest.transcript.messages import Message, Messages
+from palimpsest.transcript.parts import Part
+from palimpsest.transcript.session_record.events import (
     MessageRemoved,
     MessageUpdated,
     PartDelta,
     PartRemoved,
     PartUpdated,
 )
-from palimpsest.transcript.messages import Message, Messages
-from palimpsest.transcript.parts import Part
 
 
 class MessageList:

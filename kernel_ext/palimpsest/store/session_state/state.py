@@ -26,8 +26,10 @@ from palimpsest.store.session_state.changing_values import Latest, MessageSlot, 
 from palimpsest.store.session_state.message_list import MessageList
 from palimpsest.store.session_state.state_values import StateSnapshot, Summary
 from palimpsest.store.session_state.step_requests import Requests
-from palimpsest.transcript.decisions import ContextItem, Decision, StepRequest
-from palimpsest.transcript.events import (
+from palimpsest.transcript.context_values.decisions import ContextItem, Decision, StepRequest
+from palimpsest.transcript.messages import Message, Messages
+from palimpsest.transcript.parts import Part
+from palimpsest.transcript.session_record.events import (
     Checkpoint,
     ContextEvent,
     DecisionMade,
@@ -58,9 +60,7 @@ from palimpsest.transcript.events import (
     TodoUpdated,
     WaitingEvent,
 )
-from palimpsest.transcript.messages import Message, Messages
-from palimpsest.transcript.parts import Part
-from palimpsest.transcript.sessions import Idle, SessionInfo, Status
+from palimpsest.transcript.session_record.sessions import Idle, SessionInfo, Status
 from palimpsest.transcript.values import Ask, Reply, Todo
 
 

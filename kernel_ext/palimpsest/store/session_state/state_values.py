@@ -4,12 +4,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from palimpsest.transcript.base import Value
-from palimpsest.transcript.decisions import ContextItem, Decision, StepRequest
-from palimpsest.transcript.events import PromptAdmitted, QuestionAsked
+from palimpsest.transcript.context_values.decisions import ContextItem, Decision, StepRequest
 from palimpsest.transcript.messages import Message, Messages
-from palimpsest.transcript.sessions import Idle, SessionInfo, Status
-from palimpsest.transcript.values import Ask, Reply, Todo
+from palimpsest.transcript.session_record.events import PromptAdmitted, QuestionAsked
+from palimpsest.transcript.session_record.sessions import Idle, SessionInfo, Status
+from palimpsest.transcript.values import Ask, Reply, Todo, Value
 
 
 class WindowFields(Value):

@@ -11,8 +11,8 @@ from typing import Any
 from palimpsest.store.format.record_lines import load_line, seq_of
 from palimpsest.store.format.request_shorthand import SHORT, Longhand
 from palimpsest.store.session_state.changing_values import Report, event_of
-from palimpsest.transcript.decisions import BESIDE, ContextItem, StepRequest
-from palimpsest.transcript.events import StepRequested
+from palimpsest.transcript.context_values.decisions import BESIDE, ContextItem, StepRequest
+from palimpsest.transcript.session_record.events import StepRequested
 
 ASIDE = tuple(f'"purpose":"{name}"'.encode() for name in sorted(BESIDE))
 ASIDE_BYTES = 200

@@ -8,8 +8,8 @@ part, the newest holds.
 
 from dataclasses import dataclass, field
 
-from palimpsest.transcript.decisions import RESTORE, UNPIN, Decision
-from palimpsest.transcript.pruning import PRUNE_RULE as PRUNE_RULE
+from palimpsest.transcript.context_values.decisions import RESTORE, UNPIN, Decision
+from palimpsest.transcript.context_values.prune_policy import PRUNE_RULE as PRUNE_RULE
 
 REDUCTIONS = frozenset({"truncate", "clear", "drop"})
 LIFTED = frozenset({"clear", "drop"})

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
-from palimpsest.transcript.decisions import Decision
+from palimpsest.transcript.context_values.decisions import Decision
+from palimpsest.transcript.context_values.policies import Policy
 from palimpsest.transcript.messages import Messages
-from palimpsest.transcript.policies import Policy
 
 HookName = Literal[
     "prompt", "system", "tool_before", "tool_after", "compacting", "decide", "request"

@@ -5,8 +5,7 @@ Border: numbers only; who is asked when a limit is reached is decided above.
 
 from typing import Literal
 
-from palimpsest.transcript.base import Value
-from palimpsest.transcript.values import Usage
+from palimpsest.transcript.values import Usage, Value
 
 Measure = Literal["usd", "tokens", "price"]
 """What a limit is about; ``price`` when dollars are limited and a price is not known."""

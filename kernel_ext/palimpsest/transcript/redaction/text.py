@@ -6,8 +6,8 @@ holds) and forms of known keys, which stand in ``transcript.secrets``.
 
 from collections.abc import Iterable, Mapping
 
-from palimpsest.transcript.secret_names import holds_password, is_secret_name
-from palimpsest.transcript.secrets import Span, joined, secret_spans
+from palimpsest.transcript.redaction.secret_names import holds_password, is_secret_name
+from palimpsest.transcript.redaction.secret_patterns import Span, joined, secret_spans
 
 REDACTED = "[redacted]"
 

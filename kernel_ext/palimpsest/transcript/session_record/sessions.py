@@ -4,10 +4,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from palimpsest.transcript.base import Value
-from palimpsest.transcript.budgets import Budget, Spent
-from palimpsest.transcript.policies import Policy, PolicyChoice
-from palimpsest.transcript.values import ModelRef, Rule, Usage
+from palimpsest.transcript.context_values.policies import Policy, PolicyChoice
+from palimpsest.transcript.session_record.budgets import Budget, Spent
+from palimpsest.transcript.values import ModelRef, Rule, Usage, Value
 
 
 class SessionTime(Value):

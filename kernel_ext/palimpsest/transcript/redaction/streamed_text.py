@@ -6,9 +6,9 @@ of a character; everything else comes out at once, so that flowing text stays fl
 
 from collections.abc import Iterable
 
-from palimpsest.transcript.scrub import spans, without
-from palimpsest.transcript.secrets import CONTEXT, MOST_GROWING, Span, growing
-from palimpsest.transcript.whole_characters import first_half, whole
+from palimpsest.transcript.redaction.secret_patterns import CONTEXT, MOST_GROWING, Span, growing
+from palimpsest.transcript.redaction.text import spans, without
+from palimpsest.transcript.strings.surrogates import first_half, whole
 
 SHORTEST_BEGINNING = 4
 """Fewer letters of a known value tell nothing, and every other word ends like that."""

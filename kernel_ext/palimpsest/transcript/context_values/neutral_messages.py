@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, ValidatorFunctionWrapHandler, WrapValidator
 
-from palimpsest.transcript.base import Value
+from palimpsest.transcript.values import Value
 
 
 class TextBlock(Value):

@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from palimpsest.transcript.base import Value
+from palimpsest.transcript.values import Value
 
 ChangeStatus = Literal["added", "modified", "deleted"]
 

@@ -3,9 +3,8 @@
 from collections.abc import Iterable
 from typing import Any, Literal, get_args
 
-from palimpsest.transcript.base import Value
-from palimpsest.transcript.policies import Policy
-from palimpsest.transcript.values import BlobRef, ModelInfo, capacity
+from palimpsest.transcript.context_values.policies import Policy
+from palimpsest.transcript.values import BlobRef, ModelInfo, Value, capacity
 
 DecisionAction = Literal[
     "keep", "truncate", "clear", "summarise", "drop", "repair", "wrap", "pin", "restore"
@@ -26,7 +25,7 @@ EngineRule = Literal[
     "import",
 ]
 OwnRule = EngineRule | PersonRule
-"""Who decides, beside the rules of pruning (``transcript/pruning.py``) and a user's hooks."""
+"""Who decides, beside the rules of pruning (``transcript/context_values/prune_policy.py``) and a user's hooks."""
 
 OWN_RULES: tuple[str, ...] = (*get_args(EngineRule), *get_args(PersonRule))
 

@@ -10,9 +10,9 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from palimpsest.transcript.events import Checkpoint, Event, StepRequested
-from palimpsest.transcript.scrub import REDACTED
-from palimpsest.transcript.secrets import is_secret_field
+from palimpsest.transcript.redaction.secret_patterns import is_secret_field
+from palimpsest.transcript.redaction.text import REDACTED
+from palimpsest.transcript.session_record.events import Checkpoint, Event, StepRequested
 
 Scrub = Callable[[str], str]
 

@@ -8,8 +8,8 @@ from typing import Any, Literal
 
 from pydantic import model_validator
 
-from palimpsest.transcript.base import Value
-from palimpsest.transcript.pruning import PrunePolicy as PrunePolicy
+from palimpsest.transcript.context_values.prune_policy import PrunePolicy as PrunePolicy
+from palimpsest.transcript.values import Value
 
 
 class TruncatePolicy(Value):

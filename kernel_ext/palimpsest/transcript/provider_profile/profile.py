@@ -10,8 +10,7 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
-from palimpsest.transcript.provider_recorded import RecordedRules, recorded_rules
-from palimpsest.transcript.provider_rows import (
+from palimpsest.transcript.provider_profile.provider_table import (
     FAMILIES,
     GUIDANCE,
     NAMES,
@@ -28,7 +27,8 @@ from palimpsest.transcript.provider_rows import (
     TurnOrder,
     Wire,
 )
-from palimpsest.transcript.tool_call_ids import IdRule, stricter
+from palimpsest.transcript.provider_profile.recorded_agents import RecordedRules, recorded_rules
+from palimpsest.transcript.provider_profile.tool_call_ids import IdRule, stricter
 from palimpsest.transcript.values import ModelRef
 
 

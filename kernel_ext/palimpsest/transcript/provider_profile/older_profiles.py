@@ -6,13 +6,13 @@ are written. They disagreed about gateways, and what was sent by them is not sen
 
 from dataclasses import replace
 
-from palimpsest.transcript.provider import ProviderProfile, profile
-from palimpsest.transcript.provider_recorded import (
+from palimpsest.transcript.provider_profile.profile import ProviderProfile, profile
+from palimpsest.transcript.provider_profile.provider_table import TurnOrder
+from palimpsest.transcript.provider_profile.recorded_agents import (
     ProviderFamily,
     openclaw_family,
     recorded_rules,
 )
-from palimpsest.transcript.provider_rows import TurnOrder
 from palimpsest.transcript.values import ModelRef
 
 ONE_TABLE_SINCE = 3

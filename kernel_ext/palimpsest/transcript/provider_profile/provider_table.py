@@ -7,7 +7,7 @@ what is documented, or what is known from requests that were refused; who is unk
 from dataclasses import dataclass
 from typing import Literal
 
-from palimpsest.transcript.tool_call_ids import IdRule
+from palimpsest.transcript.provider_profile.tool_call_ids import IdRule
 
 Family = Literal["anthropic", "gemini", "mistral", "openai", "other"]
 """Whose model it is. Written into recorded thinking, so a name is never changed."""

@@ -7,8 +7,15 @@ a log are data, and where one is missing the sentence says less.
 
 from typing import Literal, TypeGuard, assert_never, get_args
 
-from palimpsest.transcript.base import Value
-from palimpsest.transcript.number_words import Numbers, duration, ends, joined, number, quantity
+from palimpsest.transcript.strings.number_words import (
+    Numbers,
+    duration,
+    ends,
+    joined,
+    number,
+    quantity,
+)
+from palimpsest.transcript.values import Value
 
 PRUNE_RULE = "prune/"
 """Begins the rule of whatever prune decides; what it takes back itself is no person's wish."""

@@ -8,13 +8,12 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, TypeAdapter
 
-from palimpsest.transcript.base import Value
-from palimpsest.transcript.decisions import Decision, Facts, StepRequest
+from palimpsest.transcript.context_values.decisions import Decision, Facts, StepRequest
 from palimpsest.transcript.errors import ErrorValue
 from palimpsest.transcript.messages import AssistantMessage, MessageInfo, Origin
 from palimpsest.transcript.parts import Part
-from palimpsest.transcript.sessions import SessionInfo, Status
-from palimpsest.transcript.values import Answers, Ask, Question, Reply, Todo
+from palimpsest.transcript.session_record.sessions import SessionInfo, Status
+from palimpsest.transcript.values import Answers, Ask, Question, Reply, Todo, Value
 
 RECORD_VERSION = 1
 

@@ -1,0 +1,1 @@
+"""Values of context management: policies, decisions, what they come to, neutral messages."""

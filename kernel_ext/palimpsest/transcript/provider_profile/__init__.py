@@ -1,0 +1,1 @@
+"""What each provider of models accepts, as one profile for a model reference."""

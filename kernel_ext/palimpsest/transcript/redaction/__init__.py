@@ -1,0 +1,1 @@
+"""Secrets and home folders taken out of texts, streams and values."""

@@ -1,0 +1,1 @@
+"""Words of numbers, paths and lists, and halves of characters joined."""
