@@ -47,7 +47,7 @@ from palimpsest.model.model import (
     ToolReturned,
 )
 from palimpsest.model.overflow import is_overflow
-from palimpsest.processor.processor import Processor
+from palimpsest.processor.stream_processor import Processor
 from palimpsest.tools.permissions import from_config
 from palimpsest.transcript.errors import (
     AbortedError,

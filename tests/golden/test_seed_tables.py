@@ -46,7 +46,7 @@ from palimpsest.loop.compaction_state import (
 from palimpsest.loop.recovery import too_large
 from palimpsest.loop.turn import UNFINISHED
 from palimpsest.model.tokenizer import counter
-from palimpsest.processor.loopguard import ROUNDS, circle
+from palimpsest.processor.loop_detection import ROUNDS, circle
 from palimpsest.session.config_files import SWITCHES_OFF
 from palimpsest.session.settings import Config
 from palimpsest.session.titles import default_title

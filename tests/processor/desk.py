@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 from tests.builders import MODEL, SESSION
 
-from palimpsest.processor.recorder import StreamServices
+from palimpsest.processor.stream_services import StreamServices
 from palimpsest.store.interface import Owner
 from palimpsest.store.log.journal import Journal
 from palimpsest.store.log.memory_store import MemoryStore

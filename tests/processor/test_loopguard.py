@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from palimpsest.processor.loopguard import circle, fingerprint
+from palimpsest.processor.loop_detection import circle, fingerprint
 
 
 @pytest.mark.parametrize(

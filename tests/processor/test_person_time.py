@@ -1,6 +1,6 @@
 """The time that a person took is told apart from the time that calls took."""
 
-from palimpsest.processor.person_time import PersonTime
+from palimpsest.processor.user_wait_time import PersonTime
 
 
 class Clock:

@@ -20,7 +20,7 @@ from palimpsest.model.model import (
     ToolInputStarted,
     ToolReturned,
 )
-from palimpsest.processor.processor import ABORTED, Processor
+from palimpsest.processor.stream_processor import ABORTED, Processor
 from palimpsest.tools.tool import ToolOutcome
 from palimpsest.transcript.context_values.decisions import Decision
 from palimpsest.transcript.errors import AbortedError, ApiError

@@ -8,8 +8,8 @@ from palimpsest.loop.recovery import wait_before_retry
 from palimpsest.loop.request import Assembled
 from palimpsest.loop.stage import Setup, Stage
 from palimpsest.model.model import Model, ModelRequest, StepFinished, StepStarted
-from palimpsest.processor.processor import Processor
-from palimpsest.processor.recorder import StreamServices
+from palimpsest.processor.stream_processor import Processor
+from palimpsest.processor.stream_services import StreamServices
 from palimpsest.store.blobs.blob_folder import keep_attachment, keep_output
 from palimpsest.transcript.context_values.decisions import Decision, Facts
 from palimpsest.transcript.errors import Aborted, ModelFailed, StorageFailed, UnknownError

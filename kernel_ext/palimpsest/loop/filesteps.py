@@ -12,7 +12,7 @@ from typing import Any
 from palimpsest.context.prompted_turns import begins_turn, newest_turn
 from palimpsest.loop.files import Files
 from palimpsest.loop.stage import Stage
-from palimpsest.processor.processor import Processor
+from palimpsest.processor.stream_processor import Processor
 from palimpsest.store.file_snapshots.file_diffs import diffs, joined
 from palimpsest.store.file_snapshots.snapshots import Snapshots
 from palimpsest.transcript.errors import NotFound

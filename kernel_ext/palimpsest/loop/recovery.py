@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from palimpsest.context.route import Route
 from palimpsest.loop.stage import Stage
 from palimpsest.model.retry import MAX_RETRIES, delay_seconds, retryable
-from palimpsest.processor.processor import Processor
+from palimpsest.processor.stream_processor import Processor
 from palimpsest.render.words import duration
 from palimpsest.transcript.errors import Aborted, ApiError, ContextOverflowError, ModelFailed
 from palimpsest.transcript.ids import short

@@ -14,8 +14,8 @@ from palimpsest.loop.files import Files
 from palimpsest.loop.hooks import Hooks, NoHooks
 from palimpsest.loop.remembered import Memory
 from palimpsest.model.model import Model, ToolCalled
-from palimpsest.processor.recorder import Recorder
-from palimpsest.processor.toolcalls import Offer
+from palimpsest.processor.stream_services import Recorder
+from palimpsest.processor.tool_call_runner import Offer
 from palimpsest.tools.tool import Abort, AskFunction, Namespace, PythonRunner
 from palimpsest.transcript.context_values.decisions import ContextItem, Decision, StepRequest
 from palimpsest.transcript.context_values.policies import Policy

@@ -20,8 +20,8 @@ from palimpsest.loop.structured import choice, may_run, take_answer
 from palimpsest.loop.timed_interview import TimedInterview
 from palimpsest.loop.window_notice import tell_of_window
 from palimpsest.model.model import StepFinished, ToolCalled
-from palimpsest.processor.processor import Processor
-from palimpsest.processor.toolcalls import run_calls
+from palimpsest.processor.stream_processor import Processor
+from palimpsest.processor.tool_call_runner import run_calls
 from palimpsest.tools.tool import AskFunction, ToolContext
 from palimpsest.transcript.errors import (
     Aborted,

@@ -10,7 +10,7 @@ from typing import Any
 from palimpsest.loop.saying import say
 from palimpsest.loop.stage import Setup, Stage
 from palimpsest.model.model import ToolCalled
-from palimpsest.processor.processor import Processor
+from palimpsest.processor.stream_processor import Processor
 from palimpsest.tools.structured_output import STRUCTURED_OUTPUT
 from palimpsest.transcript.errors import StructuredOutputError
 from palimpsest.transcript.messages import AssistantMessage, UserMessage

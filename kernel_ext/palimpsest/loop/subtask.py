@@ -14,8 +14,8 @@ from palimpsest.loop.request import facts_for
 from palimpsest.loop.saying import say
 from palimpsest.loop.stage import Setup, Stage
 from palimpsest.model.model import StepFinished, ToolCalled
-from palimpsest.processor.processor import Processor
-from palimpsest.processor.toolcalls import run_calls
+from palimpsest.processor.stream_processor import Processor
+from palimpsest.processor.tool_call_runner import run_calls
 from palimpsest.tools.registry import Registry
 from palimpsest.tools.task import TASK, TaskTool
 from palimpsest.tools.tool import ToolContext

@@ -20,7 +20,7 @@ from palimpsest.loop.request import build, calibration, facts_for
 from palimpsest.loop.seen import view_of
 from palimpsest.loop.stage import Setup, Stage, Summariser
 from palimpsest.model.model import StepFinished
-from palimpsest.processor.processor import Processor
+from palimpsest.processor.stream_processor import Processor
 from palimpsest.transcript.errors import (
     ApiError,
     AuthError,

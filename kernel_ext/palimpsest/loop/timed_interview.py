@@ -1,6 +1,6 @@
 """Count how long a person takes to answer what a model asks."""
 
-from palimpsest.processor.person_time import PersonTime
+from palimpsest.processor.user_wait_time import PersonTime
 from palimpsest.tools.question import Interview
 from palimpsest.tools.tool import Abort
 from palimpsest.transcript.values import Answers, Question

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from palimpsest.loop.saying import refuse
 from palimpsest.loop.stage import Stage
-from palimpsest.processor.toolcalls import UNATTENDED
+from palimpsest.processor.tool_call_runner import UNATTENDED
 from palimpsest.transcript.errors import AbortedError
 from palimpsest.transcript.messages import AssistantMessage, Message, Messages, UserMessage
 from palimpsest.transcript.parts import ToolFailed, ToolPart

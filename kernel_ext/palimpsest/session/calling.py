@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from palimpsest.model.model import ToolCalled
-from palimpsest.processor.loopguard import circle, fingerprint
+from palimpsest.processor.loop_detection import circle, fingerprint
 from palimpsest.session.asks import Asks, Caller
 from palimpsest.session.family import refuse_beyond
 from palimpsest.session.log import SessionLog

@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 from palimpsest.model.model import ToolCalled, ToolErred, ToolReturned
-from palimpsest.processor.processor import ABORTED
+from palimpsest.processor.stream_processor import ABORTED
 from palimpsest.tools.contained import Escaped, awaited
 from palimpsest.tools.tool import Tool, ToolContext, ToolOutcome
 from palimpsest.transcript.errors import Aborted, PermissionDenied, UserError
