@@ -25,8 +25,8 @@ from tests.bench.records import records
 
 from palimpsest.context.policy import POLICIES
 from palimpsest.context.system import HEADER
-from palimpsest.loop.request import Assembled, build
-from palimpsest.loop.stage import Setup, Stage
+from palimpsest.loop.model_requests.request_builder import Assembled, build
+from palimpsest.loop.run_inputs.run_context import Setup, Stage
 from palimpsest.model import tokenizer
 from palimpsest.model.tokenizer import counter
 from palimpsest.session.log import SessionLog

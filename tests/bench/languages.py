@@ -13,7 +13,7 @@ from tests.store.builders import assistant
 
 import palimpsest.store.log.journal as code_of_one
 import palimpsest.store.log.jsonl_store as code_of_another
-from palimpsest.loop.request import calibration
+from palimpsest.loop.model_requests.request_builder import calibration
 from palimpsest.model.tokenizer import chars_over_four, counter
 from palimpsest.store.session_state.state import State
 from palimpsest.transcript.context_values.decisions import Facts, StepRequest

@@ -13,7 +13,7 @@ from tests.golden.openclaw_messages import flat
 from tests.waiting import until
 
 from palimpsest.context.policy import policy
-from palimpsest.loop.compaction_state import (
+from palimpsest.loop.run_inputs.compaction_state import (
     CompactionState,
     MessagesSnapshot,
     at_time_limit,

@@ -11,8 +11,8 @@ from tests.loop.compacting import SUMMARY, assert_rebuilt, summaries
 from tests.loop.studio import Studio, ask, until
 
 from palimpsest.context.policy import policy
-from palimpsest.loop import deadline
-from palimpsest.loop.compaction_state import (
+from palimpsest.loop import turn_time_limit
+from palimpsest.loop.run_inputs.compaction_state import (
     CompactionState,
     at_time_limit,
     choose_snapshot,
@@ -93,7 +93,7 @@ async def test_a_turn_at_its_limit_lets_one_come_to_its_end_and_who_waits_is_tol
     up = {600.0: asyncio.Event(), 300.0: asyncio.Event()}
     """Set when so many seconds are over."""
     clock = SimpleNamespace(sleep=lambda seconds: up[seconds].wait())
-    monkeypatch.setattr(deadline, "asyncio", clock)
+    monkeypatch.setattr(turn_time_limit, "asyncio", clock)
 
     with Trace(at_time_limit, CompactionState.run_wait, CompactionState.wait) as trace:
         asking = asyncio.create_task(full(session, preset))

@@ -27,7 +27,7 @@ from tests.loop.studio import Studio, ask
 from tests.processor.desk import Bench
 
 from palimpsest.context.fold import marker
-from palimpsest.loop import recovery
+from palimpsest.loop.model_requests import request_failures
 from palimpsest.model.model import (
     ModelRequest,
     ReasoningDelta,
@@ -282,7 +282,7 @@ async def test_failures_retries_and_overflows_end_as_recorded(
     async def at_once(*_: object) -> None:
         """Wait for no attempt; how long one waits is compared in ``test_retry``."""
 
-    monkeypatch.setattr(recovery, "_sleep", at_once)
+    monkeypatch.setattr(request_failures, "_sleep", at_once)
     model = Streams(case)
     info = ModelInfo(
         ref=ModelRef(provider="anthropic", name="claude-test"),

@@ -1,7 +1,7 @@
 """Failures are worth another attempt, after the wait, as in the recorded agent.
 
 The wait and the judgement are those that the loop calls before it sends a request again
-(``loop/recovery.py``). Differences on purpose, each a rule over the case:
+(``loop/model_requests/request_failures.py``). Differences on purpose, each a rule over the case:
 
 - a wait of our own never exceeds half a minute, also where the refusal had headers that ask for
   nothing: nobody watches a cell for 17 minutes because of an empty header;

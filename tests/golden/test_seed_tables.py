@@ -37,13 +37,13 @@ from palimpsest.context.summary import summary_messages
 from palimpsest.context.system import Surroundings, system
 from palimpsest.context.truncate import measure, shorten, truncate
 from palimpsest.context.view import View
-from palimpsest.loop.compaction_state import (
+from palimpsest.loop.run_inputs.compaction_state import (
     CompactionState,
     MessagesSnapshot,
     choose_snapshot,
     compaction_timed_out,
 )
-from palimpsest.loop.recovery import too_large
+from palimpsest.loop.model_requests.request_failures import too_large
 from palimpsest.loop.turn import UNFINISHED
 from palimpsest.model.tokenizer import counter
 from palimpsest.processor.loop_detection import ROUNDS, circle

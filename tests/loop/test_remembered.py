@@ -13,9 +13,9 @@ from palimpsest.context.policy import POLICIES
 from palimpsest.context.projection import project
 from palimpsest.context.texts import load_texts
 from palimpsest.context.view import View
-from palimpsest.loop.assembly import Assembly, assemble, recorded
-from palimpsest.loop.pile import RequestTerms
-from palimpsest.loop.remembered import Memory
+from palimpsest.loop.run_inputs.written_request import Assembly, assemble, recorded
+from palimpsest.loop.run_inputs.request_chunks import RequestTerms
+from palimpsest.loop.run_inputs.request_cache import Memory
 from palimpsest.transcript.values import ModelInfo, ModelRef, ToolSpec
 
 MODELS = {

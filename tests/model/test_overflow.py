@@ -11,7 +11,7 @@ from palimpsest.context.guard import refusal
 from palimpsest.context.overflow import cut_in_silence
 from palimpsest.context.presets import PRESETS
 from palimpsest.context.route import Route
-from palimpsest.loop.recovery import too_large
+from palimpsest.loop.model_requests.request_failures import too_large
 from palimpsest.model.errors import overflow_error
 from palimpsest.model.overflow import is_overflow, observed_tokens
 from palimpsest.model.overflow_tables import TABLES

@@ -19,7 +19,7 @@ from palimpsest.context.fit import Decided, Fit, Shortened, Summarise
 from palimpsest.context.oversized import RULE as OVERSIZED
 from palimpsest.context.presets import OPENCODE_1_18, PRESETS
 from palimpsest.context.reminders import STEERED
-from palimpsest.loop.room import SHORTENED
+from palimpsest.loop.context_management.fit_driver import SHORTENED
 from palimpsest.model.script import calls, overflows, says
 from palimpsest.review import room as driver
 from palimpsest.review.whatif import whatif

@@ -6,15 +6,15 @@ those the provider ran or that were left interrupted.
 """
 
 from palimpsest.context.guard import refusal, too_many_tools
-from palimpsest.loop.compaction import asked, run_compaction
-from palimpsest.loop.filesteps import tell_changes
-from palimpsest.loop.reminding import say_last_step
-from palimpsest.loop.room import Room, prune_after_turn
-from palimpsest.loop.saying import refuse
-from palimpsest.loop.stage import Setup, Stage
+from palimpsest.loop.context_management.compaction import asked, run_compaction
+from palimpsest.loop.step_snapshots import tell_changes
+from palimpsest.loop.model_requests.last_step_message import say_last_step
+from palimpsest.loop.context_management.fit_driver import Room, prune_after_turn
+from palimpsest.loop.model_requests.engine_messages import refuse
+from palimpsest.loop.run_inputs.run_context import Setup, Stage
 from palimpsest.loop.step import StepResult, run_step
-from palimpsest.loop.structured import ask_again, refuse_unstructured, say_last
-from palimpsest.loop.subtask import pending, run_subtasks
+from palimpsest.loop.structured_turn import ask_again, refuse_unstructured, say_last
+from palimpsest.loop.subtasks import pending, run_subtasks
 from palimpsest.loop.turn_end import refused_unasked
 from palimpsest.transcript.errors import (
     Aborted,

@@ -5,8 +5,8 @@ Border: called by the runner when nothing runs any more; the turn itself says wh
 
 from collections.abc import Sequence
 
-from palimpsest.loop.saying import refuse
-from palimpsest.loop.stage import Stage
+from palimpsest.loop.model_requests.engine_messages import refuse
+from palimpsest.loop.run_inputs.run_context import Stage
 from palimpsest.processor.tool_call_runner import UNATTENDED
 from palimpsest.transcript.errors import AbortedError
 from palimpsest.transcript.messages import AssistantMessage, Message, Messages, UserMessage

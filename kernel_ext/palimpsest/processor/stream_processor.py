@@ -28,8 +28,8 @@ from palimpsest.model.model import (
     ToolInputStarted,
     ToolReturned,
 )
-from palimpsest.processor.user_wait_time import PersonTime
 from palimpsest.processor.stream_services import StreamServices
+from palimpsest.processor.user_wait_time import PersonTime
 from palimpsest.tools.tool import ToolOutcome
 from palimpsest.transcript.context_values.decisions import Decision
 from palimpsest.transcript.errors import AbortedError, ErrorValue

@@ -1,6 +1,6 @@
 """Make room for the requests of a session as it would have been: drive ``context/fit.py``, and apply what it yields.
 
-The live loop drives the same generator (``loop/room.py``). Here nothing is journaled and no model is
+The live loop drives the same generator (``loop/context_management/fit_driver.py``). Here nothing is journaled and no model is
 asked: decisions are taken into ``Other``, and whoever calls says how a summary would have ended.
 """
 

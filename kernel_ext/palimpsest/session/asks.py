@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, assert_never
 
-from palimpsest.loop.stage import Log
+from palimpsest.loop.run_inputs.run_context import Log
 from palimpsest.session.permitting import Permitting
 from palimpsest.tools.permissions import (
     Allowed,

@@ -10,7 +10,7 @@ import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from palimpsest.loop.stage import Setup, Stage
+from palimpsest.loop.run_inputs.run_context import Setup, Stage
 from palimpsest.session.agents import Agent, helpers
 from palimpsest.session.api import PromptOptions
 from palimpsest.session.command_files import OwnCommand

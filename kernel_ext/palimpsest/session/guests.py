@@ -9,7 +9,7 @@ from typing import Any
 
 from palimpsest.context.system import joined, with_added
 from palimpsest.context.view import View
-from palimpsest.loop.stage import StateView
+from palimpsest.loop.run_inputs.run_context import StateView
 from palimpsest.processor.tool_call_runner import Offer
 from palimpsest.session.hooking import HookedOffer, Hooking
 from palimpsest.session.hooks import HookBook

@@ -13,9 +13,9 @@ from typing import Any, TypeVar
 
 from palimpsest.context.basis import Basis
 from palimpsest.context.changes import choice
-from palimpsest.loop.compaction import WantedSummary
-from palimpsest.loop.remembered import Memory
-from palimpsest.loop.stage import Stage
+from palimpsest.loop.context_management.compaction import WantedSummary
+from palimpsest.loop.run_inputs.request_cache import Memory
+from palimpsest.loop.run_inputs.run_context import Stage
 from palimpsest.session.api import Answer, PromptOptions, RecordsCallback, Snapshot
 from palimpsest.session.archive import SessionArchive
 from palimpsest.session.asking import check

@@ -11,10 +11,10 @@ from palimpsest.context.basis import Basis
 from palimpsest.context.policy import reserve, without_recall, without_task
 from palimpsest.context.undo import suspended
 from palimpsest.context.view import View
-from palimpsest.loop.compaction import asked
-from palimpsest.loop.request import calibration
-from palimpsest.loop.stage import Setup, Summariser
-from palimpsest.loop.summarise import AGENT
+from palimpsest.loop.context_management.compaction import asked
+from palimpsest.loop.model_requests.request_builder import calibration
+from palimpsest.loop.run_inputs.run_context import Setup, Summariser
+from palimpsest.loop.context_management.summary_writer import AGENT
 from palimpsest.model.choice import check_effort, known_effort
 from palimpsest.session.agents import Agent, find_agent
 from palimpsest.session.family import hidden_by, is_child

@@ -9,7 +9,7 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import Literal
 
-from palimpsest.loop.stage import Log
+from palimpsest.loop.run_inputs.run_context import Log
 from palimpsest.render.words import some
 from palimpsest.tools.tool import Abort
 from palimpsest.transcript.errors import Aborted, PermissionDenied, UserError

@@ -9,7 +9,7 @@ from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import Future
 from typing import Any, TypeVar, Unpack
 
-from palimpsest.loop.compaction_state import CLOSED_BEFORE
+from palimpsest.loop.run_inputs.compaction_state import CLOSED_BEFORE
 from palimpsest.session.api import Answer, KernelSession
 from palimpsest.session.asking import PromptWords, answers_of, options_of, reply_of
 from palimpsest.session.forwarding import SessionHolder

@@ -11,8 +11,8 @@ from typing import Any
 
 from palimpsest.context.prompted_turns import begins_turn, newest_turn, turn_of
 from palimpsest.context.turn_summary import without_turns
-from palimpsest.loop.files import Files
-from palimpsest.loop.filesteps import (
+from palimpsest.loop.run_inputs.project_files import Files
+from palimpsest.loop.step_snapshots import (
     merged,
     net_diffs,
     patches_of,

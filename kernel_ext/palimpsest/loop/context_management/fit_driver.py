@@ -24,12 +24,12 @@ from palimpsest.context.fit import (
 from palimpsest.context.fit import prune_after_turn as pruning
 from palimpsest.context.projection import Projection
 from palimpsest.context.view import View
-from palimpsest.loop.assembly import Assembly
-from palimpsest.loop.compaction import begin
-from palimpsest.loop.request import Assembled, assembly_of, facts_for, record
-from palimpsest.loop.saying import say
-from palimpsest.loop.seen import view_of
-from palimpsest.loop.stage import Setup, Stage
+from palimpsest.loop.run_inputs.written_request import Assembly
+from palimpsest.loop.context_management.compaction import begin
+from palimpsest.loop.model_requests.request_builder import Assembled, assembly_of, facts_for, record
+from palimpsest.loop.model_requests.engine_messages import say
+from palimpsest.loop.model_requests.current_view import view_of
+from palimpsest.loop.run_inputs.run_context import Setup, Stage
 from palimpsest.transcript.messages import Messages, UserMessage
 from palimpsest.transcript.session_record.events import DecisionMade
 

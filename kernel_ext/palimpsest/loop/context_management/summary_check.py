@@ -2,8 +2,8 @@
 
 from palimpsest.context.judged import UselessSummary, judged
 from palimpsest.context.judged import size as size_of
-from palimpsest.loop.seen import view_of
-from palimpsest.loop.stage import Setup, Stage
+from palimpsest.loop.model_requests.current_view import view_of
+from palimpsest.loop.run_inputs.run_context import Setup, Stage
 from palimpsest.transcript.messages import AssistantMessage, Messages
 from palimpsest.transcript.session_record.events import DecisionMade
 

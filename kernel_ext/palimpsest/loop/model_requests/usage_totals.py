@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from palimpsest.loop.stage import Stage
+from palimpsest.loop.run_inputs.run_context import Stage
 from palimpsest.transcript.messages import AssistantMessage
 from palimpsest.transcript.session_record.budgets import Spent
 from palimpsest.transcript.session_record.events import SessionUpdated

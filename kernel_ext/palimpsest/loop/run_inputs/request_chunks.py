@@ -14,7 +14,7 @@ from palimpsest.context.hygiene import CLOSING, clean
 from palimpsest.context.kept import reaches_model
 from palimpsest.context.kinds import KINDS, by_kind
 from palimpsest.context.projection import Projection, head
-from palimpsest.loop.assembly import Assembly, Recorded, Written, summaries, write
+from palimpsest.loop.run_inputs.written_request import Assembly, Recorded, Written, summaries, write
 from palimpsest.model.wire import Body
 from palimpsest.transcript.context_values.decisions import ContextItem
 from palimpsest.transcript.context_values.neutral_messages import (

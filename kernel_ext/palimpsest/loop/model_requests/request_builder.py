@@ -12,9 +12,9 @@ from palimpsest.context.route import Route, longest_answer, route
 from palimpsest.context.route import calibration as ratio
 from palimpsest.context.summary import project_summary
 from palimpsest.context.view import View
-from palimpsest.loop.assembly import Assembly, Recorded, assemble, recorded
-from palimpsest.loop.pile import RequestTerms
-from palimpsest.loop.stage import Setup, Stage, StateView
+from palimpsest.loop.run_inputs.written_request import Assembly, Recorded, assemble, recorded
+from palimpsest.loop.run_inputs.request_chunks import RequestTerms
+from palimpsest.loop.run_inputs.run_context import Setup, Stage, StateView
 from palimpsest.model.model import ModelRequest
 from palimpsest.model.wire import request_hash, with_marks
 from palimpsest.transcript.context_values.decisions import ContextItem, Facts, Purpose, StepRequest

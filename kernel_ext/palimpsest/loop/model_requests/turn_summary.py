@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from palimpsest.context.prompted_turns import turn_of
 from palimpsest.context.turn_summary import SYSTEM, project_turn_summary
 from palimpsest.context.view import View
-from palimpsest.loop.side_request import SideAnswer, quiet, run_side_request
-from palimpsest.loop.stage import Setup, Stage
+from palimpsest.loop.model_requests.side_request import SideAnswer, quiet, run_side_request
+from palimpsest.loop.run_inputs.run_context import Setup, Stage
 
 
 async def run_turn_summary(stage: Stage, setup: Setup, turns: Sequence[str]) -> SideAnswer | None:

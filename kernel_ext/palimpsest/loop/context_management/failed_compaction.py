@@ -12,15 +12,15 @@ from palimpsest.context.convert import convert
 from palimpsest.context.going_on import work_left
 from palimpsest.context.standing import standing
 from palimpsest.context.view import View
-from palimpsest.loop.compaction_state import (
+from palimpsest.loop.run_inputs.compaction_state import (
     MessagesSnapshot,
     choose_snapshot,
     compaction_timed_out,
     is_answerable,
 )
-from palimpsest.loop.seen import until
-from palimpsest.loop.stage import Setup, Stage
-from palimpsest.loop.summarise import TIMED_OUT
+from palimpsest.loop.model_requests.current_view import until
+from palimpsest.loop.run_inputs.run_context import Setup, Stage
+from palimpsest.loop.context_management.summary_writer import TIMED_OUT
 from palimpsest.transcript.context_values.decisions import Decision, OwnRule
 from palimpsest.transcript.errors import ApiError, ErrorValue
 from palimpsest.transcript.messages import Message, Messages

@@ -17,14 +17,14 @@ from palimpsest.context.news import named_words
 from palimpsest.context.overflow import usable
 from palimpsest.context.summary import seen_at
 from palimpsest.context.undo import CONTINUES
-from palimpsest.loop.aside import go_back, snapshot, take_up
-from palimpsest.loop.consult import compacting, tell
-from palimpsest.loop.judge import judge, size
-from palimpsest.loop.saying import engine_message, say
-from palimpsest.loop.seen import until, view_of
-from palimpsest.loop.spending import add_to_session
-from palimpsest.loop.stage import Setup, Stage
-from palimpsest.loop.summarise import Scribe
+from palimpsest.loop.context_management.failed_compaction import go_back, snapshot, take_up
+from palimpsest.loop.model_requests.hook_decisions import compacting, tell
+from palimpsest.loop.context_management.summary_check import judge, size
+from palimpsest.loop.model_requests.engine_messages import engine_message, say
+from palimpsest.loop.model_requests.current_view import until, view_of
+from palimpsest.loop.model_requests.usage_totals import add_to_session
+from palimpsest.loop.run_inputs.run_context import Setup, Stage
+from palimpsest.loop.context_management.summary_writer import Scribe
 from palimpsest.tools.tool import TYPES, ShownVariables
 from palimpsest.tools.variables import MOST_VARIABLES
 from palimpsest.transcript.errors import (

@@ -16,9 +16,9 @@ from palimpsest.context.route import route
 from palimpsest.context.summary import ABOVE, RULES, TEMPLATE
 from palimpsest.context.truncate import truncate
 from palimpsest.context.view import View, whole_output
-from palimpsest.loop.request import Assembled, facts_for
-from palimpsest.loop.seen import view_of
-from palimpsest.loop.stage import Setup, Stage
+from palimpsest.loop.model_requests.request_builder import Assembled, facts_for
+from palimpsest.loop.model_requests.current_view import view_of
+from palimpsest.loop.run_inputs.run_context import Setup, Stage
 from palimpsest.model.wire import message_hash, prompt_text, request_hash, without_marks
 from palimpsest.transcript.context_values.decisions import ContextItem, Decision, Facts
 from palimpsest.transcript.context_values.effective_decisions import Standing

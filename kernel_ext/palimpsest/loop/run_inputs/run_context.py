@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
-from palimpsest.loop.compaction_state import CompactionState
-from palimpsest.loop.files import Files
-from palimpsest.loop.hooks import Hooks, NoHooks
-from palimpsest.loop.remembered import Memory
+from palimpsest.loop.run_inputs.compaction_state import CompactionState
+from palimpsest.loop.run_inputs.project_files import Files
+from palimpsest.loop.run_inputs.hook_protocol import Hooks, NoHooks
+from palimpsest.loop.run_inputs.request_cache import Memory
 from palimpsest.model.model import Model, ToolCalled
 from palimpsest.processor.stream_services import Recorder
 from palimpsest.processor.tool_call_runner import Offer

@@ -6,8 +6,8 @@ it cost is added to the session.
 
 from palimpsest.context.title import SYSTEM, project_title
 from palimpsest.context.view import View
-from palimpsest.loop.side_request import SideAnswer, quiet, run_side_request
-from palimpsest.loop.stage import Setup, Stage
+from palimpsest.loop.model_requests.side_request import SideAnswer, quiet, run_side_request
+from palimpsest.loop.run_inputs.run_context import Setup, Stage
 
 
 async def run_title(stage: Stage, setup: Setup, system: str | None = None) -> SideAnswer:

@@ -1,8 +1,8 @@
 """Say before a request that it is the last of its turn; why words come now is decided by ``context/fit.py``."""
 
 from palimpsest.context.reminders import last_step
-from palimpsest.loop.saying import say
-from palimpsest.loop.stage import Setup, Stage
+from palimpsest.loop.model_requests.engine_messages import say
+from palimpsest.loop.run_inputs.run_context import Setup, Stage
 from palimpsest.transcript.messages import UserMessage
 
 

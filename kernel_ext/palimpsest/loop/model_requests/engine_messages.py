@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from palimpsest.loop.stage import Stage
+from palimpsest.loop.run_inputs.run_context import Stage
 from palimpsest.transcript.errors import ErrorValue
 from palimpsest.transcript.messages import (
     AssistantMessage,

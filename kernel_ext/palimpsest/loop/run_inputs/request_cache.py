@@ -15,8 +15,8 @@ from palimpsest.context.standing import says_pinned
 from palimpsest.context.texts import Read, read_texts
 from palimpsest.context.undo import CONTINUES
 from palimpsest.context.view import View
-from palimpsest.loop.assembly import Assembly, Recorded
-from palimpsest.loop.pile import Pile, RequestTerms, Unsure
+from palimpsest.loop.run_inputs.written_request import Assembly, Recorded
+from palimpsest.loop.run_inputs.request_chunks import Pile, RequestTerms, Unsure
 from palimpsest.transcript.context_values.decisions import Decision
 from palimpsest.transcript.context_values.effective_decisions import Standing
 from palimpsest.transcript.messages import AssistantMessage, Message, Messages, UserMessage

@@ -10,8 +10,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from palimpsest.context.prompted_turns import begins_turn, newest_turn
-from palimpsest.loop.files import Files
-from palimpsest.loop.stage import Stage
+from palimpsest.loop.run_inputs.project_files import Files
+from palimpsest.loop.run_inputs.run_context import Stage
 from palimpsest.processor.stream_processor import Processor
 from palimpsest.store.file_snapshots.file_diffs import diffs, joined
 from palimpsest.store.file_snapshots.snapshots import Snapshots

@@ -15,10 +15,10 @@ from palimpsest.context.guard import refusal, too_many_tools
 from palimpsest.context.stages import DRAFT, REJECTED, Stretch
 from palimpsest.context.summary import SYSTEM
 from palimpsest.context.telling import Telling
-from palimpsest.loop.answering import answer, desk
-from palimpsest.loop.request import build, calibration, facts_for
-from palimpsest.loop.seen import view_of
-from palimpsest.loop.stage import Setup, Stage, Summariser
+from palimpsest.loop.model_requests.answer_stream import answer, desk
+from palimpsest.loop.model_requests.request_builder import build, calibration, facts_for
+from palimpsest.loop.model_requests.current_view import view_of
+from palimpsest.loop.run_inputs.run_context import Setup, Stage, Summariser
 from palimpsest.model.model import StepFinished
 from palimpsest.processor.stream_processor import Processor
 from palimpsest.transcript.errors import (

@@ -5,7 +5,7 @@ summary never holds it. That it was told stands on the session, which outlives a
 """
 
 from palimpsest.context.guard import warning
-from palimpsest.loop.stage import Setup, Stage
+from palimpsest.loop.run_inputs.run_context import Setup, Stage
 from palimpsest.transcript.messages import AssistantMessage
 from palimpsest.transcript.session_record.events import PartUpdated, SessionUpdated
 from palimpsest.transcript.user_notices import notice

@@ -4,9 +4,9 @@ import asyncio
 import functools
 
 from palimpsest.context.truncate import truncate
-from palimpsest.loop.recovery import wait_before_retry
-from palimpsest.loop.request import Assembled
-from palimpsest.loop.stage import Setup, Stage
+from palimpsest.loop.model_requests.request_failures import wait_before_retry
+from palimpsest.loop.model_requests.request_builder import Assembled
+from palimpsest.loop.run_inputs.run_context import Setup, Stage
 from palimpsest.model.model import Model, ModelRequest, StepFinished, StepStarted
 from palimpsest.processor.stream_processor import Processor
 from palimpsest.processor.stream_services import StreamServices

@@ -1,7 +1,7 @@
 """What the session holds at this moment, as those look at it who decide about it."""
 
 from palimpsest.context.view import View
-from palimpsest.loop.stage import Stage
+from palimpsest.loop.run_inputs.run_context import Stage
 from palimpsest.transcript.messages import Messages
 
 

@@ -6,7 +6,7 @@ Who has waited minutes for a summary should not lose it to the turn's limit (spe
 
 import asyncio
 
-from palimpsest.loop.compaction_state import CompactionState, at_time_limit
+from palimpsest.loop.run_inputs.compaction_state import CompactionState, at_time_limit
 from palimpsest.tools.tool import Abort
 from palimpsest.transcript.context_values.policies import RecoveryPolicy
 

@@ -7,8 +7,8 @@ again; a turn that ends without the call, for whatever reason, is an error.
 from collections.abc import Iterable
 from typing import Any
 
-from palimpsest.loop.saying import say
-from palimpsest.loop.stage import Setup, Stage
+from palimpsest.loop.model_requests.engine_messages import say
+from palimpsest.loop.run_inputs.run_context import Setup, Stage
 from palimpsest.model.model import ToolCalled
 from palimpsest.processor.stream_processor import Processor
 from palimpsest.tools.structured_output import STRUCTURED_OUTPUT

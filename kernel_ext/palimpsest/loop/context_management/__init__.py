@@ -1,0 +1,1 @@
+"""Keep requests within the window: fit them, compact, take back a compaction that failed."""
