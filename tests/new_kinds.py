@@ -45,9 +45,9 @@ RULE = (
 
 from collections.abc import Callable
 
-from palimpsest.context.outputs import outputs
+from palimpsest.context.reduction.shown_outputs import outputs
 from palimpsest.context.standing import pinned_parts
-from palimpsest.context.view import View
+from palimpsest.context.visible_messages.view import View
 from palimpsest.transcript.context_values.decisions import Decision, Facts
 from palimpsest.transcript.context_values.policies import Policy
 from palimpsest.transcript.context_values.prune_policy import PRUNE_RULE
@@ -81,9 +81,9 @@ def prune_largest(
     ),
     Change(
         f"{PACKAGE}/context/prune.py",
-        "from palimpsest.context.prune_cache import prune_cache\n"
+        "from palimpsest.context.reduction.cache_ttl_pruning import prune_cache\n"
         "from palimpsest.context.prune_largest import prune_largest\n",
-        "from palimpsest.context.prune_cache import prune_cache\n",
+        "from palimpsest.context.reduction.cache_ttl_pruning import prune_cache\n",
     ),
     Change(
         f"{PACKAGE}/context/prune.py",

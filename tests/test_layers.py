@@ -101,7 +101,7 @@ def test_every_module_imports_only_what_lies_below() -> None:
     [
         ("loop/turn.py", "from palimpsest.session.live import Live"),
         ("store/log/journal.py", "from palimpsest.tools import registry"),
-        ("context/prune.py", "import time"),
+        ("context/reduction/pruning.py", "import time"),
         ("tools/python.py", "from IPython import get_ipython"),
         ("transcript/ids.py", "def f():\n    import palimpsest.app"),
         ("session/live.py", "from palimpsest.testing import ScriptedModel"),

@@ -59,7 +59,11 @@ def tsc(target: Path) -> set[str]:
 @pytest.mark.parametrize(
     ("kind", "python", "page"),
     [
-        ("rule", {"context/prune.py", "transcript/context_values/prune_policy.py"}, set()),
+        (
+            "rule",
+            {"context/reduction/pruning.py", "transcript/context_values/prune_policy.py"},
+            set(),
+        ),
         ("part", {"render/story.py"}, {"views/plain.tsx"}),
     ],
 )
@@ -75,9 +79,9 @@ def test_a_kind_that_is_only_named_is_a_type_error(
 
 WORKS = """
 import asyncio, json
-from palimpsest.context.prune import prune
-from palimpsest.context.view import View
-from palimpsest.context.convert import convert
+from palimpsest.context.reduction.pruning import prune
+from palimpsest.context.visible_messages.view import View
+from palimpsest.context.conversion.part_conversion import convert
 from palimpsest.render import html, text
 from palimpsest.render.reasons import mark
 from palimpsest.tools.permissions import DEFAULT_RULES, evaluate

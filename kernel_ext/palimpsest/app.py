@@ -16,8 +16,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from palimpsest.context.changes import names, possible_values
-from palimpsest.context.guard import window_words
+from palimpsest.context.budget.window_guard import window_words
+from palimpsest.context.policy_overrides import names, possible_values
 from palimpsest.context.presets import PRESETS
 from palimpsest.model import catalog, discovery, ollama
 from palimpsest.model.choice import check_model, listed_by

@@ -23,8 +23,8 @@ from tests.bench.generate_session import Author, generate
 from tests.bench.languages import languages
 from tests.bench.records import records
 
-from palimpsest.context.policy import POLICIES
-from palimpsest.context.system import HEADER
+from palimpsest.context.engine_text.system_prompt import HEADER
+from palimpsest.context.presets import PRESETS
 from palimpsest.loop.model_requests.request_builder import Assembled, build
 from palimpsest.loop.run_inputs.run_context import Setup, Stage
 from palimpsest.model import tokenizer
@@ -87,7 +87,7 @@ class Counts:
     """Counts tokens as the policy says, and how often each text was counted."""
 
     count: Callable[[str], int] = field(
-        default_factory=lambda: counter(POLICIES["palimpsest"].estimator)
+        default_factory=lambda: counter(PRESETS["palimpsest"].estimator)
     )
     calls: Counter[str] = field(default_factory=Counter)
 
@@ -183,7 +183,7 @@ def kernel(store: JsonlStore, state: State) -> Iterator[Kernel]:
         agent="build",
         model=cast("Any", None),
         info=INFO,
-        policy=POLICIES["palimpsest"],
+        policy=PRESETS["palimpsest"],
         count=counts,
         system=(HEADER, "<env>\n  Working directory: /home/ada\n</env>" * 10),
         specs=tuple(registry.spec(tool) for tool in registry.offered((), None)),

@@ -12,12 +12,12 @@ from typing import Any
 from tests.context.roads import POLICY, READ, SYSTEM, Road, head
 from tests.strict import gemini, mistral, openai
 
-from palimpsest.context.hygiene import clean
-from palimpsest.context.limit import limit
-from palimpsest.context.marks import marks
-from palimpsest.context.projection import project
-from palimpsest.context.transform import transform
-from palimpsest.context.view import View
+from palimpsest.context.conversion.cache_marks import marks
+from palimpsest.context.conversion.model_transform import transform
+from palimpsest.context.message_repair.rule_order import clean
+from palimpsest.context.request_assembly.projection import project
+from palimpsest.context.request_assembly.turn_limit import limit
+from palimpsest.context.visible_messages.view import View
 from palimpsest.model.letters import unread
 from palimpsest.model.wire import sendable, to_provider, with_marks
 from palimpsest.transcript.context_values.neutral_messages import FlatMessages

@@ -14,14 +14,14 @@ from typing import Any
 from tests.strict import anthropic, gemini, mistral, openai
 from tests.strict.dialects import problems
 
-from palimpsest.context.convert import convert
-from palimpsest.context.hygiene import clean
-from palimpsest.context.limit import limit
-from palimpsest.context.marks import marks
+from palimpsest.context.conversion.cache_marks import marks
+from palimpsest.context.conversion.model_transform import transform
+from palimpsest.context.conversion.part_conversion import convert
+from palimpsest.context.message_repair.rule_order import clean
 from palimpsest.context.presets import PRESETS
-from palimpsest.context.projection import project
-from palimpsest.context.transform import transform
-from palimpsest.context.view import View
+from palimpsest.context.request_assembly.projection import project
+from palimpsest.context.request_assembly.turn_limit import limit
+from palimpsest.context.visible_messages.view import View
 from palimpsest.model.litellm_model import LitellmModel
 from palimpsest.model.model import ModelRequest
 from palimpsest.model.script import says

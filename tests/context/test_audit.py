@@ -5,8 +5,8 @@ import time
 import pytest
 from tests.store.builders import text, user
 
-from palimpsest.context.audit import REFUSES, UNSTRUCTURED, lacks
-from palimpsest.context.retention import report
+from palimpsest.context.compaction.audit import REFUSES, UNSTRUCTURED, lacks
+from palimpsest.context.compaction.loss_report import report
 from palimpsest.transcript.context_values.policies import CompactPolicy
 from palimpsest.transcript.messages import Message, Messages
 from palimpsest.transcript.parts import CompactionPart

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from palimpsest.context.changes import (
+from palimpsest.context.policy_overrides import (
     bounds,
     changed,
     check,

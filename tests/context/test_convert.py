@@ -4,8 +4,8 @@ from typing import Literal
 
 from tests.builders import MODEL, Builder
 
-from palimpsest.context.convert import INTERRUPTED, convert
-from palimpsest.context.limit import limit
+from palimpsest.context.conversion.part_conversion import INTERRUPTED, convert
+from palimpsest.context.request_assembly.turn_limit import limit
 from palimpsest.transcript.context_values.neutral_messages import (
     CallBlock,
     FlatMessage,

@@ -4,8 +4,9 @@ from itertools import count as counter
 
 from tests.builders import INFO, Builder
 
-from palimpsest.context.changes import changed
-from palimpsest.context.fit import (
+from palimpsest.context.policy_overrides import changed, preset
+from palimpsest.context.presets import PRESETS
+from palimpsest.context.request_assembly.fit import (
     Decided,
     Fit,
     FittedRequest,
@@ -18,15 +19,13 @@ from palimpsest.context.fit import (
     fit,
     prune_after_turn,
 )
-from palimpsest.context.policy import policy
-from palimpsest.context.presets import PRESETS
-from palimpsest.context.projection import project
-from palimpsest.context.view import View
+from palimpsest.context.request_assembly.projection import project
+from palimpsest.context.visible_messages.view import View
 from palimpsest.transcript.context_values.decisions import Facts
 from palimpsest.transcript.context_values.policies import Policy
 
-OURS = changed(policy("palimpsest"), {"prune.rule": "none"})
-PRUNES = changed(policy("palimpsest"), {"prune.protect_tokens": 1_000, "prune.minimum_tokens": 500})
+OURS = changed(preset("palimpsest"), {"prune.rule": "none"})
+PRUNES = changed(preset("palimpsest"), {"prune.protect_tokens": 1_000, "prune.minimum_tokens": 500})
 WINDOW = 12_800
 FACTS = Facts(now=7, estimator="one per character", window=WINDOW, reserve=800, used_tokens=5)
 

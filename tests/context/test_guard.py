@@ -2,11 +2,11 @@
 
 import pytest
 
-from palimpsest.context.guard import refusal, remark
-from palimpsest.context.policy import POLICIES
+from palimpsest.context.budget.window_guard import refusal, remark
+from palimpsest.context.presets import PRESETS
 from palimpsest.transcript.values import ModelInfo, ModelRef
 
-GUARD = POLICIES["palimpsest"].guard
+GUARD = PRESETS["palimpsest"].guard
 
 
 def model(window: int, *, assumed: bool = False) -> ModelInfo:
@@ -38,13 +38,13 @@ def test_an_assumed_window_is_said_to_be_one() -> None:
 
 @pytest.mark.parametrize(("preset", "least"), [("openclaw-2026.2", 16_000), ("palimpsest", 16_000)])
 def test_the_least_window_is_the_policys(preset: str, least: int) -> None:
-    guard = POLICIES[preset].guard
+    guard = PRESETS[preset].guard
 
     assert refusal(model(least), guard) is None
     assert refusal(model(least - 1), guard) is not None
 
 
 def test_the_seeds_sentence_is_said_under_their_presets() -> None:
-    words = refusal(model(8_000), POLICIES["openclaw-2026.2"].guard)
+    words = refusal(model(8_000), PRESETS["openclaw-2026.2"].guard)
 
     assert words == "Model context window too small (8000 tokens). Minimum is 16000."

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from tests.context.histories import FAMILIES, MODELS, PROFILES, histories
 from tests.context.laws import laws
 
-from palimpsest.context.hygiene import CLOSING, OPENING, clean
-from palimpsest.context.pairing import MISSING
+from palimpsest.context.message_repair.pairing import MISSING
+from palimpsest.context.message_repair.rule_order import CLOSING, OPENING, clean
 from palimpsest.model.wire import to_provider
 from palimpsest.transcript.context_values.neutral_messages import (
     CallBlock,

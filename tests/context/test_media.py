@@ -2,7 +2,7 @@
 
 import pytest
 
-from palimpsest.context.media import is_media, takes_in_results
+from palimpsest.context.conversion.part_conversion import is_media, takes_in_results
 from palimpsest.transcript.provider_profile.provider_table import PDF
 from palimpsest.transcript.values import ModelRef
 

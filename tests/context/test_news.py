@@ -6,8 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.builders import Builder
 
-from palimpsest.context.modes import FROM_PLAN, TO_PLAN
-from palimpsest.context.news import (
+from palimpsest.context.engine_text.environment_changes import (
     CHANGES,
     FIRST_LOOK,
     MOST_NAMED,
@@ -16,6 +15,7 @@ from palimpsest.context.news import (
     has_news,
     news,
 )
+from palimpsest.context.engine_text.mode_notes import FROM_PLAN, TO_PLAN
 from palimpsest.transcript.context_values.policies import ReminderPolicy
 from palimpsest.transcript.messages import Message, Messages, Origin, UserMessage
 

@@ -2,7 +2,7 @@
 
 from tests.builders import Builder
 
-from palimpsest.context.serialize import serialize
+from palimpsest.context.conversion.transcript_text import serialize
 from palimpsest.transcript.user_notices import NOTICE, notice, notice_of
 
 

@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
-from palimpsest.context.hygiene import with_tool_ids, without_thinking
-from palimpsest.context.policy import POLICIES
-from palimpsest.context.projection import Projection
-from palimpsest.context.view import View
-from palimpsest.context.ways import routed
+from palimpsest.context.message_repair.rule_order import with_tool_ids, without_thinking
+from palimpsest.context.presets import PRESETS
+from palimpsest.context.request_assembly.fit import routed
+from palimpsest.context.request_assembly.projection import Projection
+from palimpsest.context.visible_messages.view import View
 from palimpsest.model.overflow import is_overflow
 from palimpsest.model.retry import retryable
 from palimpsest.transcript.context_values.decisions import Facts
@@ -22,7 +22,7 @@ from palimpsest.transcript.context_values.neutral_messages import (
 from palimpsest.transcript.context_values.policies import HygieneRule
 from palimpsest.transcript.errors import ApiError, UnknownError
 
-NEWEST = POLICIES["openclaw-2026.9"]
+NEWEST = PRESETS["openclaw-2026.9"]
 SIGNED: dict[str, Any] = {
     "thinking_blocks": [{"type": "thinking", "thinking": "Hm.", "signature": "sig"}]
 }

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from palimpsest.context.system import Surroundings, sections, shared, system
+from palimpsest.context.engine_text.system_prompt import Surroundings, sections, shared, system
 
 WORDS = st.text(st.sampled_from("ab \n</>env:Instructions from"), min_size=1, max_size=30)
 

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.builders import Builder
 
-from palimpsest.context.stages import NOTE_TOKENS, Parts, Stretch, fill
+from palimpsest.context.compaction.stages import NOTE_TOKENS, Parts, Stretch, fill
 from palimpsest.transcript.messages import Messages
 
 

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 from tests.loop.studio import Studio, ask, requested
 
-from palimpsest.context.manners import MANNERS, manner
-from palimpsest.context.system import HEADER, header
+from palimpsest.context.engine_text.model_guidance import MANNERS, manner
+from palimpsest.context.engine_text.system_prompt import HEADER, header
 from palimpsest.model.script import calls, says
 from palimpsest.testing import ScriptedModel
 

@@ -4,9 +4,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.builders import Builder
 
-from palimpsest.context.apply import apply
-from palimpsest.context.truncate import HINT, RECALL_HINT, TASK_HINT, measure, shorten, truncate
-from palimpsest.context.view import View
+from palimpsest.context.reduction.applied_decisions import apply
+from palimpsest.context.reduction.truncation import (
+    HINT,
+    RECALL_HINT,
+    TASK_HINT,
+    measure,
+    shorten,
+    truncate,
+)
+from palimpsest.context.visible_messages.view import View
 from palimpsest.transcript.context_values.decisions import Facts
 from palimpsest.transcript.context_values.policies import Policy, TruncatePolicy
 from palimpsest.transcript.parts import ToolCompleted, ToolPart

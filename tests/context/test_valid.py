@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 from tests.amount import amount
 from tests.context.histories import FAMILIES, MEDIA, PROFILES, TEXTS, THOUGHTS, histories
 
-from palimpsest.context.hygiene import mended
-from palimpsest.context.valid import is_valid
+from palimpsest.context.message_repair.rule_order import mended
+from palimpsest.context.message_repair.validity_check import is_valid
 from palimpsest.transcript.context_values.neutral_messages import (
     Block,
     CallBlock,

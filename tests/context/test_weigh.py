@@ -1,6 +1,6 @@
 """A request is weighed on the safe side before it is sent."""
 
-from palimpsest.context.weigh import weigh
+from palimpsest.context.budget.conservative_estimate import weigh
 from palimpsest.transcript.context_values.neutral_messages import (
     CallBlock,
     FlatMessage,

@@ -12,9 +12,9 @@ from tests.amount import amount
 from tests.builders import INFO, SESSION, Builder
 from tests.context.laws import laws
 
-from palimpsest.context.policy import POLICIES
-from palimpsest.context.projection import project
-from palimpsest.context.view import View
+from palimpsest.context.presets import PRESETS
+from palimpsest.context.request_assembly.projection import project
+from palimpsest.context.visible_messages.view import View
 from palimpsest.session.wishes import Wishes
 from palimpsest.transcript.context_values.decisions import Decision
 from palimpsest.transcript.context_values.neutral_messages import FlatMessages
@@ -24,7 +24,7 @@ from palimpsest.transcript.parts import CompactionPart, ReasoningPart, TextPart,
 from palimpsest.transcript.provider_profile.recorded_agents import ProviderFamily
 from palimpsest.transcript.values import ModelRef
 
-DEFAULT = POLICIES["palimpsest"]
+DEFAULT = PRESETS["palimpsest"]
 MODELS: dict[ProviderFamily, ModelRef] = {
     "openai": ModelRef(provider="openai", name="gpt-test"),
     "anthropic": ModelRef(provider="anthropic", name="claude-test"),
@@ -108,8 +108,8 @@ def sayings(messages: Messages) -> list[Saying]:
 POLICIES_TRIED = (
     DEFAULT,
     DEFAULT.model_copy(update={"history_limit": 2}),
-    POLICIES["openclaw-2026.9"].model_copy(update={"history_limit": 1}),
-    POLICIES["opencode-1.18"],
+    PRESETS["openclaw-2026.9"].model_copy(update={"history_limit": 1}),
+    PRESETS["opencode-1.18"],
 )
 
 

@@ -5,7 +5,7 @@ from typing import Any
 from tests.builders import SESSION, Builder
 from tests.context.wild import IDS, INPUTS, THOUGHTS, TOOLS, Wild
 
-from palimpsest.context.view import View
+from palimpsest.context.visible_messages.view import View
 from palimpsest.transcript.context_values.decisions import Decision
 from palimpsest.transcript.errors import AbortedError, ApiError, OutputLengthError
 from palimpsest.transcript.messages import Message, Messages

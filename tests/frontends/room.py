@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from palimpsest import boot
-from palimpsest.context.policy import policy
+from palimpsest.context.policy_overrides import preset
 from palimpsest.frontends.front import Front
 from palimpsest.frontends.magic import Cells
 from palimpsest.frontends.pump import Pump, main_loop_of
@@ -59,7 +59,7 @@ class Room:
             agents=known_agents({}, {}),
             default_agent="build",
             rules=DEFAULT_RULES if rules is None else rules,
-            policy=policy("palimpsest"),
+            policy=preset("palimpsest"),
             python=self.pump.runner,
             namespace=self.pump.runner,
             snapshots=keeping(root) if snapshots else None,

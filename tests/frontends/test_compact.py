@@ -89,7 +89,7 @@ def test_is_stopped_like_any_turn(kernel: Kernel) -> None:
 
 
 NARROW = """
-from palimpsest.context.policy import policy
+from palimpsest.context.policy_overrides import preset
 from tests.frontends.room import INFO
 chosen = policy('palimpsest')
 def use(window=8_000, recovery={}, **compact):

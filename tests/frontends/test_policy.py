@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from tests.frontends.kernel import Kernel
 
-from palimpsest.context.changes import changed
+from palimpsest.context.policy_overrides import changed
 from palimpsest.context.presets import PRESETS
 from palimpsest.frontends.options import MagicLine, OptionError, parse
 from palimpsest.frontends.policy import changes, sections, summary

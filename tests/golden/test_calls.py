@@ -7,8 +7,8 @@ from tests.golden.data import load, only
 from tests.golden.generations import GENERATIONS, rule_of
 from tests.golden.openclaw_messages import flat, written
 
-from palimpsest.context.calls import repair_calls
-from palimpsest.context.hygiene import call_rule
+from palimpsest.context.message_repair.rule_order import call_rule
+from palimpsest.context.message_repair.usable_calls import repair_calls
 
 
 @pytest.mark.parametrize(("version", "preset"), GENERATIONS)

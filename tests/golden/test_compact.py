@@ -9,14 +9,15 @@ from typing import Any
 from tests.golden.data import load
 from tests.golden.upstream import message
 
-from palimpsest.context.apply import apply
-from palimpsest.context.compact import CompactionPlan, completed, plan, planned, turn_spans
-from palimpsest.context.convert import convert
-from palimpsest.context.estimate import json_tokens
-from palimpsest.context.overflow import usable
+from palimpsest.context.budget.overflow import usable
+from palimpsest.context.budget.token_estimate import json_tokens
+from palimpsest.context.compaction.plan import CompactionPlan, completed, plan, planned
+from palimpsest.context.conversion.part_conversion import convert
+from palimpsest.context.conversion.transcript_text import serialize, serialize_message
 from palimpsest.context.presets import OPENCODE_1_18
-from palimpsest.context.serialize import serialize, serialize_message
-from palimpsest.context.view import View
+from palimpsest.context.reduction.applied_decisions import apply
+from palimpsest.context.visible_messages.prompted_turns import turn_spans
+from palimpsest.context.visible_messages.view import View
 from palimpsest.transcript.context_values.decisions import Decision
 from palimpsest.transcript.context_values.policies import CompactPolicy
 from palimpsest.transcript.messages import Messages

@@ -17,11 +17,11 @@ from tests.golden.test_loop import write
 from tests.loop.studio import Studio, requested
 from tests.loop.test_room import SUMMARY
 
-from palimpsest.context.compact import plan, planned
-from palimpsest.context.fold import marker
-from palimpsest.context.going_on import going_on
+from palimpsest.context.compaction.continuation import going_on
+from palimpsest.context.compaction.plan import plan, planned
+from palimpsest.context.conversion.transcript_text import serialize
 from palimpsest.context.presets import OPENCODE_1_18
-from palimpsest.context.serialize import serialize
+from palimpsest.context.visible_messages.fold import marker
 from palimpsest.model.script import ModelAnswer, fails, overflows, says
 from palimpsest.testing import ScriptedModel
 from palimpsest.transcript.context_values.decisions import Decision

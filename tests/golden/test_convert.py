@@ -10,10 +10,9 @@ from tests.golden.data import load
 from tests.golden.modelmessages import anonymous, flat_of, model_of, provider
 from tests.golden.upstream import message
 
-from palimpsest.context.apply import apply
-from palimpsest.context.convert import convert
-from palimpsest.context.policy import policy
-from palimpsest.context.view import View
+from palimpsest.context.conversion.part_conversion import convert
+from palimpsest.context.reduction.applied_decisions import apply
+from palimpsest.context.visible_messages.view import View
 from palimpsest.transcript.context_values.decisions import Decision
 from palimpsest.transcript.context_values.neutral_messages import FlatMessage, FlatMessages
 from palimpsest.transcript.messages import AssistantMessage, Message, Messages
@@ -81,7 +80,7 @@ def converted(session: Session, case: Case, models: dict[str, Any], preset: str)
         convert(
             seen(session),
             model_of(models[case["model"]]).ref,
-            policy(preset).convert,
+            preset(preset).convert,
             strip_media=options.get("stripMedia", False),
             result_chars=options.get("toolOutputMaxChars"),
         )

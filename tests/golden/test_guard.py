@@ -6,8 +6,7 @@ import pytest
 from tests.golden.data import load
 from tests.golden.openclaw import NEWEST, OLDEST, models, plain
 
-from palimpsest.context.guard import WindowSize, evaluate_guard, resolve_window
-from palimpsest.context.policy import policy
+from palimpsest.context.budget.window_guard import WindowSize, evaluate_guard, resolve_window
 from palimpsest.transcript.context_values.policies import GuardPolicy
 
 SOURCES = {
@@ -20,7 +19,7 @@ GENERATIONS = [(OLDEST, "openclaw-2026.2"), (NEWEST, "openclaw-2026.9")]
 
 
 def guard_of(preset: str) -> GuardPolicy:
-    return policy(preset).guard
+    return preset(preset).guard
 
 
 @pytest.mark.parametrize(("version", "preset"), GENERATIONS)

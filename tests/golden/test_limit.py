@@ -4,8 +4,7 @@ import pytest
 from tests.golden.data import load
 from tests.golden.openclaw import NEWEST, OLDEST, limits, plain
 
-from palimpsest.context.limit import history_limit, limit
-from palimpsest.context.policy import policy
+from palimpsest.context.request_assembly.turn_limit import history_limit, limit
 from palimpsest.transcript.context_values.neutral_messages import (
     FlatMessage,
     FlatMessages,
@@ -37,7 +36,7 @@ def test_every_recorded_key_sets_the_same_limit(version: str, preset: str) -> No
     for case in load("openclaw", "getHistoryLimitFromSessionKey")["cases"]:
         given = plain(case["input"])
         ours[case["name"]] = history_limit(
-            given.get("sessionKey"), limits(given.get("config")), policy(preset).limit
+            given.get("sessionKey"), limits(given.get("config")), preset(preset).limit
         )
         theirs[case["name"]] = plain(case["expected"][version])
 
@@ -49,7 +48,7 @@ def test_every_recorded_history_is_limited_alike(version: str, preset: str) -> N
     ours, theirs = {}, {}
     for case in load("openclaw", "limitHistoryTurns")["cases"]:
         given = plain(case["input"])
-        kept = limit(flat(given["messages"]), given.get("limit"), policy(preset).limit)
+        kept = limit(flat(given["messages"]), given.get("limit"), preset(preset).limit)
         ours[case["name"]] = [int(message.message_id or "-1") for message in kept]
         theirs[case["name"]] = case["expected"][version]["keptIndexes"]
 

@@ -9,22 +9,26 @@ from typing import Any, NamedTuple
 import pytest
 from tests.loop.studio import Studio, ask
 
-from palimpsest.context.calls import repair_calls
-from palimpsest.context.convert import convert
-from palimpsest.context.fold import fold
-from palimpsest.context.guard import evaluate_guard
-from palimpsest.context.hygiene import anthropic_turns, gemini_turns, ordered, pairing
-from palimpsest.context.limit import limit
-from palimpsest.context.marks import marks
-from palimpsest.context.oversized import cut
-from palimpsest.context.policy import policy
-from palimpsest.context.precheck import precheck
-from palimpsest.context.prune import prune
-from palimpsest.context.prune_cache import prune_cache
-from palimpsest.context.tool_ids import write_tool_ids
-from palimpsest.context.transform import transform
-from palimpsest.context.turns import user_first
-from palimpsest.context.weigh import weigh
+from palimpsest.context.budget.conservative_estimate import weigh
+from palimpsest.context.budget.precheck import precheck
+from palimpsest.context.budget.window_guard import evaluate_guard
+from palimpsest.context.conversion.cache_marks import marks
+from palimpsest.context.conversion.model_transform import transform
+from palimpsest.context.conversion.part_conversion import convert
+from palimpsest.context.message_repair.rule_order import (
+    anthropic_turns,
+    gemini_turns,
+    ordered,
+    pairing,
+)
+from palimpsest.context.message_repair.tool_ids import write_tool_ids
+from palimpsest.context.message_repair.turn_order import user_first
+from palimpsest.context.message_repair.usable_calls import repair_calls
+from palimpsest.context.reduction.cache_ttl_pruning import prune_cache
+from palimpsest.context.reduction.oversized_results import cut
+from palimpsest.context.reduction.pruning import prune
+from palimpsest.context.request_assembly.turn_limit import limit
+from palimpsest.context.visible_messages.fold import fold
 from palimpsest.model.model import ModelRequest
 from palimpsest.model.script import ModelAnswer, calls, says
 from palimpsest.model.tokenizer import counter
@@ -61,7 +65,7 @@ class Trace:
 async def test_a_turn_goes_through_what_is_compared_and_is_rebuilt(
     tmp_path: Path, preset: str
 ) -> None:
-    chosen = policy(preset)
+    chosen = preset(preset)
     model = ScriptedModel(calls("list"), says("Done."))
     studio = Studio(tmp_path, model, info=INFO, policy=preset)
     session = await studio.session()

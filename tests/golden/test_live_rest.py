@@ -7,21 +7,22 @@ from tests.golden.test_live import Trace
 from tests.loop.studio import Studio, ask
 from tests.loop.test_room import SUMMARY, rebuilt, room
 
-from palimpsest.context.apply import apply
-from palimpsest.context.changes import changed
-from palimpsest.context.compact import completed, plan, planned, turn_spans
-from palimpsest.context.estimate import json_tokens, quarter_chars
-from palimpsest.context.hygiene import call_rule, with_tool_ids, without_thinking
-from palimpsest.context.limit import history_limit, limit
-from palimpsest.context.overflow import longest_answer, overflows, usable
-from palimpsest.context.oversized import cut
-from palimpsest.context.precheck import reducible, result_chars
+from palimpsest.context.budget.overflow import longest_answer, overflows, usable
+from palimpsest.context.budget.precheck import reducible, result_chars
+from palimpsest.context.budget.token_estimate import json_tokens, quarter_chars
+from palimpsest.context.compaction.plan import completed, plan, planned
+from palimpsest.context.conversion.transcript_text import serialize, serialize_message
+from palimpsest.context.message_repair.rule_order import call_rule, with_tool_ids, without_thinking
+from palimpsest.context.message_repair.thinking_removal import drop_thinking
+from palimpsest.context.message_repair.tool_ids import tool_id
+from palimpsest.context.policy_overrides import changed
 from palimpsest.context.presets import PRESETS
-from palimpsest.context.prune import prune
-from palimpsest.context.serialize import serialize, serialize_message
-from palimpsest.context.thinking import drop_thinking
-from palimpsest.context.tool_ids import tool_id
-from palimpsest.context.truncate import shorten, truncate
+from palimpsest.context.reduction.applied_decisions import apply
+from palimpsest.context.reduction.oversized_results import cut
+from palimpsest.context.reduction.pruning import prune
+from palimpsest.context.reduction.truncation import shorten, truncate
+from palimpsest.context.request_assembly.turn_limit import history_limit, limit
+from palimpsest.context.visible_messages.prompted_turns import turn_spans
 from palimpsest.model.model import ModelRequest
 from palimpsest.model.script import ModelAnswer, calls, says, thinks
 from palimpsest.testing import ScriptedModel

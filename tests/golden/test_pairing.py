@@ -8,8 +8,8 @@ from tests.golden.generations import GENERATIONS, rule_of
 from tests.golden.openclaw import NEWEST
 from tests.golden.openclaw_messages import flat, result_back, written
 
-from palimpsest.context.hygiene import pairing
-from palimpsest.context.repair import Repair, is_result
+from palimpsest.context.message_repair.message_blocks import Repair, is_result
+from palimpsest.context.message_repair.rule_order import pairing
 from palimpsest.transcript.context_values.neutral_messages import FlatMessages
 
 SYNTHETIC = {

@@ -26,7 +26,7 @@ from tests.golden.upstream import ERRORS
 from tests.loop.studio import Studio, ask
 from tests.processor.desk import Bench
 
-from palimpsest.context.fold import marker
+from palimpsest.context.visible_messages.fold import marker
 from palimpsest.loop.model_requests import request_failures
 from palimpsest.model.model import (
     ModelRequest,

@@ -9,11 +9,10 @@ from tests.golden.data import load
 from tests.golden.openclaw import MIDDLE, OLDEST, plain
 from tests.golden.prune_settings import prune_settings
 
-from palimpsest.context.apply import apply
-from palimpsest.context.estimate import quarter_chars
-from palimpsest.context.policy import policy
-from palimpsest.context.prune import prune
-from palimpsest.context.view import View
+from palimpsest.context.budget.token_estimate import quarter_chars
+from palimpsest.context.reduction.applied_decisions import apply
+from palimpsest.context.reduction.pruning import prune
+from palimpsest.context.visible_messages.view import View
 from palimpsest.transcript.context_values.decisions import Decision, Facts
 from palimpsest.transcript.context_values.policies import Policy, PrunePolicy
 from palimpsest.transcript.messages import Message, Messages
@@ -35,7 +34,7 @@ def decide(view: View, chosen: Policy, window: int = 200_000) -> tuple[Decision,
 
 
 def opencode_policy(preset: str, case: dict[str, Any]) -> Policy:
-    chosen = policy(preset)
+    chosen = preset(preset)
     configured = case["cfg"].get("compaction", {}).get("prune")
     if configured is None:
         return chosen
@@ -139,7 +138,7 @@ def test_every_recorded_setting_is_read_alike(version: str, preset: str) -> None
     ours, theirs = {}, {}
     for case in load("openclaw", "contextPruningSettings")["cases"]:
         given = renamed(plain(case["input"]).get("raw"))
-        ours[case["name"]] = settled(prune_settings(given, policy(preset).prune))
+        ours[case["name"]] = settled(prune_settings(given, preset(preset).prune))
         theirs[case["name"]] = plain(case["expected"][version])
 
     assert ours == theirs
@@ -224,10 +223,10 @@ def test_every_recorded_request_is_pruned_alike(version: str, preset: str) -> No
     ours, theirs = {}, {}
     for case in load("openclaw", "pruneContextMessages")["cases"]:
         given, expected = plain(case["input"]), plain(case["expected"][version])
-        rule = prune_settings(renamed(given["settings"]), policy(preset).prune)
+        rule = prune_settings(renamed(given["settings"]), preset(preset).prune)
         sizes = given.get("resultSizes")
         view = View(transcript(given["messages"] if sizes is None else sized(sizes)))
-        chosen = policy(preset).model_copy(update={"prune": rule})
+        chosen = preset(preset).model_copy(update={"prune": rule})
         found = shown(view, decide(view, chosen, given["contextWindowTokens"]))
         if sizes is None:
             ours[case["name"]] = found

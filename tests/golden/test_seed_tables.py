@@ -11,39 +11,39 @@ from typing import Any, get_args
 import pytest
 from tests.builders import INFO, MODEL, Builder
 
-from palimpsest.context.apply import apply
-from palimpsest.context.compact import CompactionPlan
-from palimpsest.context.convert import convert
-from palimpsest.context.fold import fold
-from palimpsest.context.going_on import going_on
-from palimpsest.context.guard import (
+from palimpsest.context.budget.budget_check import Route
+from palimpsest.context.budget.overflow import longest_answer, overflows, usable
+from palimpsest.context.budget.precheck import result_chars
+from palimpsest.context.budget.window_guard import (
     DEFAULT_WINDOW,
     WindowSize,
     evaluate_guard,
     refusal,
     resolve_window,
 )
-from palimpsest.context.hygiene import clean, pairing
-from palimpsest.context.limit import history_limit, limit
-from palimpsest.context.manners import manner
-from palimpsest.context.overflow import longest_answer, overflows, usable
-from palimpsest.context.oversized import cut
-from palimpsest.context.policy import policy
-from palimpsest.context.precheck import result_chars
-from palimpsest.context.prune import prune
-from palimpsest.context.reminders import last_step, remind
-from palimpsest.context.route import Route
-from palimpsest.context.summary import summary_messages
-from palimpsest.context.system import Surroundings, system
-from palimpsest.context.truncate import measure, shorten, truncate
-from palimpsest.context.view import View
+from palimpsest.context.compaction.continuation import going_on
+from palimpsest.context.compaction.plan import CompactionPlan
+from palimpsest.context.compaction.summary_request import summary_messages
+from palimpsest.context.conversion.part_conversion import convert
+from palimpsest.context.engine_text.model_guidance import manner
+from palimpsest.context.engine_text.reminders import last_step, remind
+from palimpsest.context.engine_text.system_prompt import Surroundings, system
+from palimpsest.context.message_repair.rule_order import clean, pairing
+from palimpsest.context.policy_overrides import preset
+from palimpsest.context.reduction.applied_decisions import apply
+from palimpsest.context.reduction.oversized_results import cut
+from palimpsest.context.reduction.pruning import prune
+from palimpsest.context.reduction.truncation import measure, shorten, truncate
+from palimpsest.context.request_assembly.turn_limit import history_limit, limit
+from palimpsest.context.visible_messages.fold import fold
+from palimpsest.context.visible_messages.view import View
+from palimpsest.loop.model_requests.request_failures import too_large
 from palimpsest.loop.run_inputs.compaction_state import (
     CompactionState,
     MessagesSnapshot,
     choose_snapshot,
     compaction_timed_out,
 )
-from palimpsest.loop.model_requests.request_failures import too_large
 from palimpsest.loop.turn import UNFINISHED
 from palimpsest.model.tokenizer import counter
 from palimpsest.processor.loop_detection import ROUNDS, circle
@@ -67,8 +67,8 @@ from palimpsest.transcript.provider_profile.profile import profile
 from palimpsest.transcript.session_record import events
 from palimpsest.transcript.values import ModelRef, Usage
 
-OPENCODE = policy("opencode-1.1")
-OPENCLAW = policy("openclaw-2026.2")
+OPENCODE = preset("opencode-1.1")
+OPENCLAW = preset("openclaw-2026.2")
 FACTS = Facts(now=0, estimator="chars/4", window=200_000, reserve=0)
 
 CLEARED = "[Old tool result content cleared]"

@@ -5,7 +5,7 @@ from tests.golden.data import load
 from tests.golden.generations import GENERATIONS, rule_of
 from tests.golden.openclaw_messages import flat, written
 
-from palimpsest.context.hygiene import without_thinking
+from palimpsest.context.message_repair.rule_order import without_thinking
 
 
 @pytest.mark.parametrize(("version", "preset"), GENERATIONS)

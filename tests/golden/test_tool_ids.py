@@ -8,8 +8,8 @@ from tests.golden.generations import BEFORE_NEWEST, GENERATIONS, rule_of
 from tests.golden.openclaw import NEWEST, OLDEST
 from tests.golden.openclaw_messages import flat, written
 
-from palimpsest.context.hygiene import with_tool_ids
-from palimpsest.context.tool_ids import is_tool_id, tool_id
+from palimpsest.context.message_repair.rule_order import with_tool_ids
+from palimpsest.context.message_repair.tool_ids import is_tool_id, tool_id
 
 
 @pytest.mark.parametrize("version", [OLDEST, BEFORE_NEWEST, NEWEST])

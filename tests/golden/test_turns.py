@@ -6,8 +6,8 @@ from tests.golden.generations import BEFORE_NEWEST, GENERATIONS, rule_of
 from tests.golden.openclaw import NEWEST, OLDEST
 from tests.golden.openclaw_messages import flat, written
 
-from palimpsest.context.hygiene import anthropic_turns, gemini_turns
-from palimpsest.context.turns import user_first
+from palimpsest.context.message_repair.rule_order import anthropic_turns, gemini_turns
+from palimpsest.context.message_repair.turn_order import user_first
 
 
 @pytest.mark.parametrize(("version", "preset"), GENERATIONS)

@@ -9,8 +9,8 @@ import pytest
 from tests.amount import amount
 from tests.kill.harness import Nursery, examine
 
-from palimpsest.context.fold import good_summaries, marker
-from palimpsest.context.view import View
+from palimpsest.context.visible_messages.fold import good_summaries, marker
+from palimpsest.context.visible_messages.view import View
 from palimpsest.review.requests import rebuild_all
 from palimpsest.review.whatif import whatif
 from palimpsest.store.log.jsonl_store import JsonlStore

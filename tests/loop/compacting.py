@@ -6,7 +6,7 @@ from typing import Any
 
 from tests.loop.studio import Studio, ask
 
-from palimpsest.context.policy import POLICIES
+from palimpsest.context.presets import PRESETS
 from palimpsest.model.model import ModelRequest
 from palimpsest.model.script import ModelAnswer, says
 from palimpsest.review.requests import rebuild_all
@@ -20,7 +20,7 @@ from palimpsest.transcript.values import ModelInfo, ModelRef
 INFO = ModelInfo(ref=ModelRef(provider="scripted", name="model"), window=8_000, output_limit=1_000)
 LONG = "The mean of bill_length_mm is 43.92. " * 280
 """About 3,400 tokens: two of them fit, and nothing long beside them."""
-PALIMPSEST = POLICIES["palimpsest"]
+PALIMPSEST = PRESETS["palimpsest"]
 DEFAULT = PALIMPSEST.model_copy(
     update={
         "guard": PALIMPSEST.guard.model_copy(update={"hard_minimum": 4_000}),

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from tests.processor.desk import Clock
 from tests.waiting import until as until
 
-from palimpsest.context.policy import POLICIES
+from palimpsest.context.presets import PRESETS
 from palimpsest.model.model import Model
 from palimpsest.model.tokenizer import counter
 from palimpsest.session.agents import BUILT_IN
@@ -77,7 +77,7 @@ class Studio:
             agents=more.pop("agents", BUILT_IN),
             default_agent="build",
             rules=rules,
-            policy=POLICIES[policy],
+            policy=PRESETS[policy],
             **more,
         )
         self.workspace = Workspace(self.services, this_owner(kernel_id), project_id="project")

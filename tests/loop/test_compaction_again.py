@@ -12,7 +12,7 @@ from tests.loop.studio import Studio, ask
 from tests.loop.test_room import SUMMARY, rebuilt, room
 from tests.review.laws import holds
 
-from palimpsest.context.changes import changed
+from palimpsest.context.policy_overrides import changed
 from palimpsest.context.presets import PRESETS
 from palimpsest.model.script import ModelAnswer, fails, overflows, says
 from palimpsest.review.whatif import replay

@@ -5,7 +5,7 @@ from pathlib import Path
 from tests.loop.studio import ask
 from tests.loop.test_room import SUMMARY, reads, room
 
-from palimpsest.context.changes import changed
+from palimpsest.context.policy_overrides import changed
 from palimpsest.model.script import calls, fails, says
 from palimpsest.transcript.context_values.policies import Policy
 from palimpsest.transcript.ids import short

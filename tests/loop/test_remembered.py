@@ -9,13 +9,13 @@ from tests.amount import amount
 from tests.builders import Builder
 from tests.loop.edits import Edited
 
-from palimpsest.context.policy import POLICIES
-from palimpsest.context.projection import project
-from palimpsest.context.texts import load_texts
-from palimpsest.context.view import View
-from palimpsest.loop.run_inputs.written_request import Assembly, assemble, recorded
-from palimpsest.loop.run_inputs.request_chunks import RequestTerms
+from palimpsest.context.presets import PRESETS
+from palimpsest.context.request_assembly.projection import project
+from palimpsest.context.visible_messages.blob_texts import load_texts
+from palimpsest.context.visible_messages.view import View
 from palimpsest.loop.run_inputs.request_cache import Memory
+from palimpsest.loop.run_inputs.request_chunks import RequestTerms
+from palimpsest.loop.run_inputs.written_request import Assembly, assemble, recorded
 from palimpsest.transcript.values import ModelInfo, ModelRef, ToolSpec
 
 MODELS = {
@@ -36,7 +36,7 @@ MODELS = {
 }
 SYSTEM = ("You help.", "Today is Saturday.")
 TOOLS = (ToolSpec(name="read", description="Read a file.", parameters={"type": "object"}),)
-DEFAULT = POLICIES["palimpsest"]
+DEFAULT = PRESETS["palimpsest"]
 
 
 def terms(model: str, count: Callable[[str], int] = len) -> RequestTerms:
@@ -187,8 +187,6 @@ def test_another_model_gets_a_request_of_its_own() -> None:
 
 def test_rules_that_look_at_more_than_neighbours_take_the_other_road() -> None:
     edited = worked(5)
-    wanted = RequestTerms(
-        SYSTEM, TOOLS, MODELS["openai/gpt-test"], POLICIES["openclaw-2026.9"], len
-    )
+    wanted = RequestTerms(SYSTEM, TOOLS, MODELS["openai/gpt-test"], PRESETS["openclaw-2026.9"], len)
 
     assert remembered(Memory(), edited, wanted) is None

@@ -5,10 +5,10 @@ from pathlib import Path
 
 from tests.loop.studio import Studio, ask
 
-from palimpsest.context.policy import POLICIES
-from palimpsest.context.prune import prune
-from palimpsest.context.texts import load_texts
-from palimpsest.context.view import View
+from palimpsest.context.presets import PRESETS
+from palimpsest.context.reduction.pruning import prune
+from palimpsest.context.visible_messages.blob_texts import load_texts
+from palimpsest.context.visible_messages.view import View
 from palimpsest.model.script import ModelAnswer, calls, overflows, says
 from palimpsest.model.tokenizer import counter
 from palimpsest.review.requests import policy_of, rebuild_all
@@ -47,7 +47,7 @@ def room(
     model = ScriptedModel(*answers)
     studio = Studio(tmp_path, model, info=info)
     object.__setattr__(
-        studio.services, "policy", POLICIES[policy] if isinstance(policy, str) else policy
+        studio.services, "policy", PRESETS[policy] if isinstance(policy, str) else policy
     )
     return studio, model
 
@@ -175,7 +175,7 @@ async def test_a_cold_cache_is_used_to_clear_what_is_old(tmp_path: Path) -> None
 
 
 async def test_pruning_turned_off_compacts_instead(tmp_path: Path) -> None:
-    base = POLICIES["palimpsest"]
+    base = PRESETS["palimpsest"]
     off = base.model_copy(update={"prune": base.prune.model_copy(update={"rule": "none"})})
     studio, model = room(
         tmp_path, *reads(0, 1, 2, 3, 4, 5), says(SUMMARY), says("Well."), policy=off
@@ -193,7 +193,7 @@ async def test_pruning_turned_off_compacts_instead(tmp_path: Path) -> None:
 async def test_where_a_summary_fails_long_results_are_cut_and_the_work_goes_on(
     tmp_path: Path,
 ) -> None:
-    base = POLICIES["palimpsest"]
+    base = PRESETS["palimpsest"]
     off = base.model_copy(update={"prune": base.prune.model_copy(update={"rule": "none"})})
     studio, model = room(
         tmp_path,
@@ -251,7 +251,7 @@ async def test_what_the_provider_refuses_again_and_again_ends_in_a_sentence(
 async def test_refusals_are_answered_by_as_many_summaries_as_the_policy_says(
     tmp_path: Path,
 ) -> None:
-    base = POLICIES["palimpsest"]
+    base = PRESETS["palimpsest"]
     once = base.model_copy(update={"recovery": base.recovery.model_copy(update={"compactions": 1})})
     studio, model = room(
         tmp_path, *reads(0), overflows(), says(SUMMARY), overflows(), window=100_000, policy=once

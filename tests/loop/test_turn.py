@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 from tests.loop.studio import Studio, ask, requested, until
 
-from palimpsest.context.policy import POLICIES, without_task
+from palimpsest.context.policy_overrides import without_task
+from palimpsest.context.presets import PRESETS
 from palimpsest.model.script import calls, fails, overflows, says, thinks, writes
 from palimpsest.review.requests import policy_of, rebuild_all
 from palimpsest.session.permitting import Permitting
@@ -133,7 +134,7 @@ async def test_the_policy_is_stored_once_and_read_whole_from_older_logs(tmp_path
 
     assert first.policy is None
     assert first.policy_blob == second.policy_blob
-    assert policy_of(studio.store, first) == without_task(POLICIES["palimpsest"])
+    assert policy_of(studio.store, first) == without_task(PRESETS["palimpsest"])
     assert policy_of(studio.store, older).history_limit == 3
 
 

@@ -80,7 +80,9 @@ def parts(session: LiveSession) -> list[Part]:
 
 
 def fast(monkeypatch: pytest.MonkeyPatch, seconds: float = 0.0) -> None:
-    monkeypatch.setattr("palimpsest.loop.model_requests.request_failures.delay_seconds", lambda *_: seconds)
+    monkeypatch.setattr(
+        "palimpsest.loop.model_requests.request_failures.delay_seconds", lambda *_: seconds
+    )
 
 
 async def test_a_call_of_a_stream_that_broke_is_not_run(

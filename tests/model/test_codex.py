@@ -6,7 +6,7 @@ import pytest
 from tests.frontends.unattended import settings
 
 from palimpsest.app import App
-from palimpsest.context.manners import MANNERS
+from palimpsest.context.engine_text.model_guidance import MANNERS
 from palimpsest.model.script import fails
 from palimpsest.public import open_session
 from palimpsest.testing import FaultServer

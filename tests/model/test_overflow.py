@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from palimpsest.context.guard import refusal
-from palimpsest.context.overflow import cut_in_silence
+from palimpsest.context.budget.budget_check import Route
+from palimpsest.context.budget.overflow import cut_in_silence
+from palimpsest.context.budget.window_guard import refusal
 from palimpsest.context.presets import PRESETS
-from palimpsest.context.route import Route
 from palimpsest.loop.model_requests.request_failures import too_large
 from palimpsest.model.errors import overflow_error
 from palimpsest.model.overflow import is_overflow, observed_tokens

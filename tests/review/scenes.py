@@ -9,7 +9,7 @@ from tests.loop.test_compaction_model import two_models
 from tests.loop.test_compaction_parts import grown, part
 from tests.loop.test_room import SUMMARY, reads, room
 
-from palimpsest.context.changes import changed
+from palimpsest.context.policy_overrides import changed
 from palimpsest.context.presets import PRESETS
 from palimpsest.model.model import ModelRequest
 from palimpsest.model.script import ModelAnswer, calls, overflows, says, stalls

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from tests.loop.compacting import LONG, SUMMARY
 from tests.loop.studio import Studio, ask, requested, until
 
-from palimpsest.context.policy import POLICIES
-from palimpsest.context.route import route
+from palimpsest.context.budget.budget_check import route
+from palimpsest.context.presets import PRESETS
 from palimpsest.model.script import ModelAnswer, calls, fails, says, stalls, thinks
 from palimpsest.model.tokenizer import counter
 from palimpsest.review.ledger import Ledger
@@ -34,7 +34,7 @@ WINDOW, ANSWER = 64_000, 4_000
 INFO = ModelInfo(
     ref=ModelRef(provider="scripted", name="model"), window=WINDOW, output_limit=ANSWER
 )
-DEFAULT = POLICIES["palimpsest"]
+DEFAULT = PRESETS["palimpsest"]
 CSV = "species,bill_length_mm,43.92\n" * 300
 """About 3,600 tokens as the read tool shows them."""
 
@@ -498,7 +498,7 @@ async def test_what_a_request_left_that_was_sent_again_is_said_not_to_be_sent(
 
 async def test_what_a_failed_summary_hides_under_a_preset_is_told(tmp_path: Path) -> None:
     broken = fails(ContentFilterError())
-    policy = changed(POLICIES["opencode-1.18"], compact={"tail_tokens": 100})
+    policy = changed(PRESETS["opencode-1.18"], compact={"tail_tokens": 100})
     room = studio(tmp_path, says(LONG), says(LONG), says("Third."), broken, policy=policy)
     session = await room.session()
     for question in ("First question", "Second question", "Third question"):

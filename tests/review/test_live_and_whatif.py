@@ -14,11 +14,11 @@ from tests.review.scenes import SCENES as RECORDED
 from tests.session.test_hooks import studio as hooked
 from tests.session.test_tasks import Cast
 
-from palimpsest.context.changes import changed
-from palimpsest.context.fit import Decided, Fit, Shortened, Summarise
-from palimpsest.context.oversized import RULE as OVERSIZED
+from palimpsest.context.engine_text.reminders import STEERED
+from palimpsest.context.policy_overrides import changed
 from palimpsest.context.presets import OPENCODE_1_18, PRESETS
-from palimpsest.context.reminders import STEERED
+from palimpsest.context.reduction.oversized_results import RULE as OVERSIZED
+from palimpsest.context.request_assembly.fit import Decided, Fit, Shortened, Summarise
 from palimpsest.loop.context_management.fit_driver import SHORTENED
 from palimpsest.model.script import calls, overflows, says
 from palimpsest.review import room as driver

@@ -22,7 +22,7 @@ from tests.loop.test_room import SUMMARY
 from tests.review.laws import holds
 from tests.review.test_versions import FIRST, SECOND, loaded
 
-from palimpsest.context.changes import changed
+from palimpsest.context.policy_overrides import changed
 from palimpsest.context.presets import PRESETS
 from palimpsest.model.model import ModelRequest
 from palimpsest.model.script import ModelAnswer, calls, overflows, says

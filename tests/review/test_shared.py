@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 from tests.builders import MODEL, Builder
 
-from palimpsest.context.convert import convert
-from palimpsest.context.estimate import message_tokens, quarter_chars
+from palimpsest.context.budget.conservative_estimate import weigh
+from palimpsest.context.budget.token_estimate import message_tokens, quarter_chars
+from palimpsest.context.conversion.part_conversion import convert
 from palimpsest.context.presets import OPENCODE_1_1, OPENCODE_1_18
-from palimpsest.context.weigh import weigh
 from palimpsest.model.wire import ProviderMessage, message_hash
 from palimpsest.review.shared import Flattened, Hashed, Weighed
 from palimpsest.transcript.context_values.neutral_messages import FlatMessage, TextBlock

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from palimpsest.context.projection import PROJECTION_VERSION, VERSIONS
+from palimpsest.context.request_assembly.projection import PROJECTION_VERSION, VERSIONS
 from palimpsest.review.requests import rebuild_all
 from palimpsest.store.log.memory_store import MemoryStore
 from palimpsest.transcript.errors import UserError

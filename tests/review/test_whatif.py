@@ -9,7 +9,7 @@ from tests.loop.studio import ask
 from tests.loop.test_room import reads, room
 from tests.review.scenes import NO_PRUNE, SCENES, compacted, pruned, truncated
 
-from palimpsest.context.changes import changed
+from palimpsest.context.policy_overrides import changed
 from palimpsest.context.presets import OPENCODE_1_18, PRESETS
 from palimpsest.model.script import says
 from palimpsest.review.requests import rebuild_all

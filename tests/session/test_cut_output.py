@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from palimpsest.context.presets import PRESETS
-from palimpsest.context.truncate import HINT, RECALL_HINT, TASK_HINT
+from palimpsest.context.reduction.truncation import HINT, RECALL_HINT, TASK_HINT
 from palimpsest.model.model import ModelRequest
 from palimpsest.testing import ModelAnswer, ScriptedModel, calls, isolated_session, says
 

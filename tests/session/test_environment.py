@@ -7,8 +7,8 @@ import pytest
 from tests.loop.studio import Studio, ask
 from tests.loop.test_room import rebuilt
 
+from palimpsest.context.engine_text.system_prompt import sections
 from palimpsest.context.presets import PRESETS
-from palimpsest.context.system import sections
 from palimpsest.model.model import ModelRequest
 from palimpsest.model.script import ModelAnswer, says
 from palimpsest.store.log.jsonl_store import JsonlStore

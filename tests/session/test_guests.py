@@ -12,7 +12,7 @@ from tests.session.test_hooks import all_rebuilt, notices, tools
 
 import palimpsest
 from palimpsest.app import App
-from palimpsest.context.system import SERVERS, sections
+from palimpsest.context.engine_text.system_prompt import SERVERS, sections
 from palimpsest.model.script import calls, says
 from palimpsest.session.api import PromptOptions
 from palimpsest.session.config import load

@@ -7,7 +7,7 @@ import pytest
 from tests.loop.studio import Studio, ask
 
 from palimpsest.app import App
-from palimpsest.context.policy import policy
+from palimpsest.context.policy_overrides import preset
 from palimpsest.model.script import says
 from palimpsest.review.requests import policy_of, rebuild_all
 from palimpsest.session.api import PromptOptions
@@ -57,7 +57,7 @@ def test_a_task_of_another_session_is_a_thread() -> None:
 def test_the_limit_is_that_of_the_key(
     name: str, user: str, limits: dict[str, Any], turns: int | None
 ) -> None:
-    found = limited(policy(name), limits, agent="build", session=ANN, messages=(), user=user)
+    found = limited(preset(name), limits, agent="build", session=ANN, messages=(), user=user)
 
     assert found.history_limit == turns
 

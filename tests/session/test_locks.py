@@ -12,7 +12,7 @@ from tests.loop.studio import Studio, ask
 from tests.session.test_permitting import answered, once, tools
 
 from palimpsest.app import App
-from palimpsest.context.changes import numbers, possible_values
+from palimpsest.context.policy_overrides import numbers, possible_values
 from palimpsest.model.script import calls, says
 from palimpsest.session.agents import BUILT_IN
 from palimpsest.session.api import Answer, PromptOptions

@@ -14,7 +14,7 @@ from tests.amount import amount
 from tests.loop.studio import Studio, ask
 from tests.store.builders import assistant
 
-from palimpsest.context.news import CHANGES, FIRST_LOOK
+from palimpsest.context.engine_text.environment_changes import CHANGES, FIRST_LOOK
 from palimpsest.model.script import calls, says
 from palimpsest.review.requests import rebuild_all
 from palimpsest.session.live import LiveSession

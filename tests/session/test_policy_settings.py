@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 from tests.loop.studio import Studio, ask, until
 
-from palimpsest.context.changes import changed, choice
-from palimpsest.context.policy import without_task
+from palimpsest.context.policy_overrides import changed, choice, without_task
 from palimpsest.context.presets import OPENCODE_1_18, PRESETS
 from palimpsest.model.script import says
 from palimpsest.session.config import LoadedConfig, load, trust

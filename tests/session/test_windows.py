@@ -7,7 +7,7 @@ import pytest
 from tests.golden.test_live import Trace
 
 from palimpsest.app import App
-from palimpsest.context.guard import DEFAULT_WINDOW, evaluate_guard, resolve_window
+from palimpsest.context.budget.window_guard import DEFAULT_WINDOW, evaluate_guard, resolve_window
 from palimpsest.context.presets import PRESETS
 from palimpsest.model.script import says
 from palimpsest.session.api import PromptOptions

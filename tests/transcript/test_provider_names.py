@@ -38,7 +38,7 @@ FORMATS = {
     "model/overflow_tables.py": "the words of a refusal",
 }
 WORDS = {
-    "context/manners.py": "the paragraphs themselves, by the profile's guidance",
+    "context/engine_text/model_guidance.py": "the paragraphs themselves, by the profile's guidance",
     "model/errors.py": "how a server is started",
     "model/seen.py": "the form of keys, which are scrubbed",
     "transcript/redaction/secret_patterns.py": "the form of keys, which are scrubbed",

@@ -7,7 +7,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from palimpsest.context.changes import differences, meanings, numbers, section_meanings, shown
+from palimpsest.context.policy_overrides import (
+    differences,
+    meanings,
+    numbers,
+    section_meanings,
+    shown,
+)
 from palimpsest.render.escape import one_line
 from palimpsest.session.policies import DEFAULT, spellings
 from palimpsest.transcript.context_values.policies import Policy

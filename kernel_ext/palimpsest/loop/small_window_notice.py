@@ -4,7 +4,7 @@ The sentence is a notice in the answer to a prompt, so that cell and panel show 
 summary never holds it. That it was told stands on the session, which outlives a reload and a compaction.
 """
 
-from palimpsest.context.guard import warning
+from palimpsest.context.budget.window_guard import warning
 from palimpsest.loop.run_inputs.run_context import Setup, Stage
 from palimpsest.transcript.messages import AssistantMessage
 from palimpsest.transcript.session_record.events import PartUpdated, SessionUpdated

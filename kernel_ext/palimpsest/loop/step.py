@@ -3,26 +3,27 @@
 import asyncio
 from typing import Any, Literal
 
-from palimpsest.context.convert import FAILED_ATTEMPT
-from palimpsest.context.estimate import block_tokens, tools_tokens
-from palimpsest.context.fit import reported_full
-from palimpsest.context.overflow import cut_in_silence
-from palimpsest.context.standing import pinned_parts
-from palimpsest.loop.model_requests.answer_stream import answer, desk
-from palimpsest.loop.model_requests.hook_decisions import decide, rewritten, tell
-from palimpsest.loop.step_snapshots import StepFiles
-from palimpsest.loop.model_requests.request_failures import too_large
-from palimpsest.loop.model_requests.request_builder import Assembled
+from palimpsest.context.budget.overflow import cut_in_silence
+from palimpsest.context.budget.token_estimate import block_tokens, tools_tokens
+from palimpsest.context.conversion.part_conversion import FAILED_ATTEMPT
+from palimpsest.context.request_assembly.fit import reported_full
 from palimpsest.loop.context_management.fit_driver import Room
+from palimpsest.loop.model_requests.answer_stream import answer, desk
+from palimpsest.loop.model_requests.engine_messages import tell
+from palimpsest.loop.model_requests.hook_decisions import decide, rewritten
+from palimpsest.loop.model_requests.request_builder import Assembled
+from palimpsest.loop.model_requests.request_failures import too_large
 from palimpsest.loop.model_requests.usage_totals import add_to_session
 from palimpsest.loop.run_inputs.run_context import Setup, Stage
+from palimpsest.loop.small_window_notice import tell_of_window
+from palimpsest.loop.step_snapshots import StepFiles
 from palimpsest.loop.structured_turn import choice, may_run, take_answer
 from palimpsest.loop.timed_questions import TimedInterview
-from palimpsest.loop.small_window_notice import tell_of_window
 from palimpsest.model.model import StepFinished, ToolCalled
 from palimpsest.processor.stream_processor import Processor
 from palimpsest.processor.tool_call_runner import run_calls
 from palimpsest.tools.tool import AskFunction, ToolContext
+from palimpsest.transcript.context_values.effective_decisions import pinned_parts
 from palimpsest.transcript.errors import (
     Aborted,
     AbortedError,

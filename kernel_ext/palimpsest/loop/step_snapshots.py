@@ -9,7 +9,7 @@ import asyncio
 from collections.abc import Iterable
 from typing import Any
 
-from palimpsest.context.prompted_turns import begins_turn, newest_turn
+from palimpsest.context.visible_messages.prompted_turns import begins_turn, newest_turn
 from palimpsest.loop.run_inputs.project_files import Files
 from palimpsest.loop.run_inputs.run_context import Stage
 from palimpsest.processor.stream_processor import Processor

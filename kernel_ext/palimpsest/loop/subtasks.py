@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from palimpsest.loop.model_requests.answer_stream import desk
-from palimpsest.loop.model_requests.request_builder import facts_for
 from palimpsest.loop.model_requests.engine_messages import say
+from palimpsest.loop.model_requests.request_builder import facts_for
 from palimpsest.loop.run_inputs.run_context import Setup, Stage
 from palimpsest.model.model import StepFinished, ToolCalled
 from palimpsest.processor.stream_processor import Processor

@@ -5,14 +5,14 @@ newest user message, has a real finish that is not about tools, and holds no too
 those the provider ran or that were left interrupted.
 """
 
-from palimpsest.context.guard import refusal, too_many_tools
+from palimpsest.context.budget.window_guard import refusal, too_many_tools
 from palimpsest.loop.context_management.compaction import asked, run_compaction
-from palimpsest.loop.step_snapshots import tell_changes
-from palimpsest.loop.model_requests.last_step_message import say_last_step
 from palimpsest.loop.context_management.fit_driver import Room, prune_after_turn
 from palimpsest.loop.model_requests.engine_messages import refuse
+from palimpsest.loop.model_requests.last_step_message import say_last_step
 from palimpsest.loop.run_inputs.run_context import Setup, Stage
 from palimpsest.loop.step import StepResult, run_step
+from palimpsest.loop.step_snapshots import tell_changes
 from palimpsest.loop.structured_turn import ask_again, refuse_unstructured, say_last
 from palimpsest.loop.subtasks import pending, run_subtasks
 from palimpsest.loop.turn_end import refused_unasked

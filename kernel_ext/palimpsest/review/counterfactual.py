@@ -7,8 +7,12 @@ estimate: with another request the model might have gone another way.
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 
-from palimpsest.context.estimate import Count
-from palimpsest.context.fit import (
+from palimpsest.context.budget.token_estimate import Count
+from palimpsest.context.compaction.summary_request import RULE as COMPACT
+from palimpsest.context.engine_text.mode_notes import MODE
+from palimpsest.context.engine_text.reminders import STEERED
+from palimpsest.context.reduction.oversized_results import RULE as OVERSIZED
+from palimpsest.context.request_assembly.fit import (
     Cause,
     FittedRequest,
     Shortened,
@@ -16,11 +20,7 @@ from palimpsest.context.fit import (
     reported_full,
     stored_full,
 )
-from palimpsest.context.modes import MODE
-from palimpsest.context.oversized import RULE as OVERSIZED
-from palimpsest.context.reminders import STEERED
-from palimpsest.context.summary import RULE as COMPACT
-from palimpsest.context.view import View
+from palimpsest.context.visible_messages.view import View
 from palimpsest.model.wire import convert, message_hash, request_hash
 from palimpsest.review.moved import Marked, compact, leave_out
 from palimpsest.review.other import Asking, Other

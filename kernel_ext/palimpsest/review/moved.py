@@ -8,11 +8,11 @@ what was recorded of the compaction is hidden.
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from palimpsest.context.compact import CompactionPlan, plan, weigher
-from palimpsest.context.estimate import Count
-from palimpsest.context.overflow import usable
-from palimpsest.context.summary import SYSTEM, project_summary, seen_at
-from palimpsest.context.view import View
+from palimpsest.context.budget.overflow import usable
+from palimpsest.context.budget.token_estimate import Count
+from palimpsest.context.compaction.plan import CompactionPlan, plan, weigher
+from palimpsest.context.compaction.summary_request import SYSTEM, project_summary, seen_at
+from palimpsest.context.visible_messages.view import View
 from palimpsest.review.other import Asking, Other
 from palimpsest.review.past import Recorded
 from palimpsest.review.standins import (

@@ -8,14 +8,14 @@ import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
-from palimpsest.context.estimate import Count
-from palimpsest.context.fit import Inputs
-from palimpsest.context.policy import reserve
-from palimpsest.context.projection import PROJECTION_VERSION, Projection, project
-from palimpsest.context.route import calibration
-from palimpsest.context.truncate import truncate
-from palimpsest.context.undo import suspended
-from palimpsest.context.view import View, whole_output
+from palimpsest.context.budget.budget_check import calibration
+from palimpsest.context.budget.overflow import reserve
+from palimpsest.context.budget.token_estimate import Count
+from palimpsest.context.reduction.truncation import truncate
+from palimpsest.context.request_assembly.fit import Inputs
+from palimpsest.context.request_assembly.projection import PROJECTION_VERSION, Projection, project
+from palimpsest.context.visible_messages.undone_compactions import suspended
+from palimpsest.context.visible_messages.view import View, whole_output
 from palimpsest.review.shared import Flattened, Weighed
 from palimpsest.store.session_state.state import State
 from palimpsest.transcript.context_values.decisions import Decision, Facts, StepRequest

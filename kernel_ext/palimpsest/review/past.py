@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from palimpsest.context.fold import marker
-from palimpsest.context.summary import RULE as COMPACT
+from palimpsest.context.compaction.summary_request import RULE as COMPACT
+from palimpsest.context.visible_messages.fold import marker
 from palimpsest.store.session_state.state import State
 from palimpsest.transcript.context_values.decisions import Decision, StepRequest
 from palimpsest.transcript.errors import AbortedError, ContextOverflowError

@@ -9,13 +9,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from palimpsest.context.audit import lacks
-from palimpsest.context.estimate import Count
-from palimpsest.context.judged import judged, size, until
-from palimpsest.context.stages import Parts, Stretch
-from palimpsest.context.summary import numbers_of, rejected, seen_at
-from palimpsest.context.telling import Telling
-from palimpsest.context.view import View
+from palimpsest.context.budget.token_estimate import Count
+from palimpsest.context.compaction.audit import lacks
+from palimpsest.context.compaction.quality_check import judged, size
+from palimpsest.context.compaction.stage_selection import Telling
+from palimpsest.context.compaction.stages import Parts, Stretch
+from palimpsest.context.compaction.summary_request import numbers_of, rejected, seen_at
+from palimpsest.context.visible_messages.view import View, until
 from palimpsest.review.moved import plan_at
 from palimpsest.review.occasions import Occasion
 from palimpsest.transcript.context_values.decisions import Decision, Facts, OwnRule, StepRequest

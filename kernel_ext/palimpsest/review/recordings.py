@@ -5,10 +5,10 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from palimpsest.context.basis import projected, recorded
-from palimpsest.context.estimate import Count
-from palimpsest.context.projection import PROJECTION_VERSION, Projection
-from palimpsest.context.view import View
+from palimpsest.context.budget.token_estimate import Count
+from palimpsest.context.request_assembly.projection import PROJECTION_VERSION, Projection
+from palimpsest.context.request_kinds.request_inputs import projected, recorded
+from palimpsest.context.visible_messages.view import View
 from palimpsest.review.other import Asking
 from palimpsest.review.requests import policy_of
 from palimpsest.review.shared import Flattened, Weighed

@@ -11,15 +11,15 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
 from palimpsest import __version__
-from palimpsest.context.estimate import Count
-from palimpsest.context.modes import MODE
-from palimpsest.context.oversized import RULE as OVERSIZED
-from palimpsest.context.oversized import truncate_oversized
-from palimpsest.context.prune import BEFORE_REQUESTS, prune
-from palimpsest.context.reminders import STEERED, remind
-from palimpsest.context.summary import RULE as COMPACT
-from palimpsest.context.truncate import truncate
-from palimpsest.context.view import View, whole_output
+from palimpsest.context.budget.token_estimate import Count
+from palimpsest.context.compaction.summary_request import RULE as COMPACT
+from palimpsest.context.engine_text.mode_notes import MODE
+from palimpsest.context.engine_text.reminders import STEERED, remind
+from palimpsest.context.reduction.oversized_results import RULE as OVERSIZED
+from palimpsest.context.reduction.oversized_results import truncate_oversized
+from palimpsest.context.reduction.pruning import BEFORE_REQUESTS, prune
+from palimpsest.context.reduction.truncation import truncate
+from palimpsest.context.visible_messages.view import View, whole_output
 from palimpsest.model.tokenizer import counter as tokenizer
 from palimpsest.review.occasions import Decider, Occasion, Redecision
 from palimpsest.review.plans import Plans

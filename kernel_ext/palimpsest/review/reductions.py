@@ -6,13 +6,13 @@ by the summary. Words are the session's own and are scrubbed of keys by whoever 
 
 from collections.abc import Callable, Iterator, Mapping
 
-from palimpsest.context.basis import Basis
-from palimpsest.context.convert import convert, left_by_attempt
-from palimpsest.context.estimate import message_tokens
-from palimpsest.context.fold import good_summaries, marker
-from palimpsest.context.limit import limit
-from palimpsest.context.summary import RULE as COMPACT
-from palimpsest.context.undo import without_undone
+from palimpsest.context.budget.token_estimate import message_tokens
+from palimpsest.context.compaction.summary_request import RULE as COMPACT
+from palimpsest.context.conversion.part_conversion import convert, left_by_attempt
+from palimpsest.context.request_assembly.turn_limit import limit
+from palimpsest.context.request_kinds.request_inputs import Basis
+from palimpsest.context.visible_messages.fold import good_summaries, marker
+from palimpsest.context.visible_messages.undone_compactions import without_undone
 from palimpsest.render.escape import one_line
 from palimpsest.render.reasons import reason
 from palimpsest.render.words import count, some, subject, telling_line

@@ -9,11 +9,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from palimpsest.context.projection import VERSIONS, project
-from palimpsest.context.summary import project_summary
-from palimpsest.context.title import project_title
-from palimpsest.context.turn_summary import project_turn_summary
-from palimpsest.context.view import View
+from palimpsest.context.compaction.summary_request import project_summary
+from palimpsest.context.request_assembly.projection import VERSIONS, project
+from palimpsest.context.request_kinds.title_request import project_title
+from palimpsest.context.request_kinds.turn_summary_request import project_turn_summary
+from palimpsest.context.visible_messages.view import View
 from palimpsest.model.model import ModelRequest
 from palimpsest.model.wire import message_hash, request_hash, to_provider, with_marks
 from palimpsest.store.interface import Store

@@ -1,10 +1,10 @@
-"""Make room for the requests of a session as it would have been: drive ``context/fit.py``, and apply what it yields.
+"""Make room for the requests of a session as it would have been: drive ``context/request_assembly/fit.py``, and apply what it yields.
 
 The live loop drives the same generator (``loop/context_management/fit_driver.py``). Here nothing is journaled and no model is
 asked: decisions are taken into ``Other``, and whoever calls says how a summary would have ended.
 """
 
-from palimpsest.context.fit import (
+from palimpsest.context.request_assembly.fit import (
     Cause,
     Decided,
     Fit,

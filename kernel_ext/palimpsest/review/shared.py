@@ -6,8 +6,8 @@ only while it is the very same value, and everything is forgotten when the terms
 
 from collections.abc import Sequence
 
-from palimpsest.context.convert import convert
-from palimpsest.context.estimate import MESSAGE_TOKENS, Count, block_tokens
+from palimpsest.context.budget.token_estimate import MESSAGE_TOKENS, Count, block_tokens
+from palimpsest.context.conversion.part_conversion import convert
 from palimpsest.model.wire import Body, ProviderMessage, message_hash
 from palimpsest.transcript.context_values.neutral_messages import FlatMessage, FlatMessages
 from palimpsest.transcript.context_values.policies import ConvertPolicy

@@ -7,10 +7,10 @@ a provider's cache may hold.
 from collections.abc import Sequence
 from dataclasses import replace
 
-from palimpsest.context.estimate import Count
-from palimpsest.context.fit import FittedRequest
-from palimpsest.context.guard import refusal
-from palimpsest.context.projection import Projection
+from palimpsest.context.budget.token_estimate import Count
+from palimpsest.context.budget.window_guard import refusal
+from palimpsest.context.request_assembly.fit import FittedRequest
+from palimpsest.context.request_assembly.projection import Projection
 from palimpsest.model.wire import Body
 from palimpsest.review.other import Asking
 from palimpsest.review.shared import Weighed

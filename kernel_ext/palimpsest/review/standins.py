@@ -6,10 +6,10 @@ enough to say what later requests weigh and share, and says nothing about what w
 
 from dataclasses import dataclass
 
-from palimpsest.context.compact import CompactionPlan
-from palimpsest.context.estimate import Count
-from palimpsest.context.going_on import goes_on, going_on, work_left
-from palimpsest.context.undo import CONTINUES
+from palimpsest.context.budget.token_estimate import Count
+from palimpsest.context.compaction.continuation import goes_on, going_on, work_left
+from palimpsest.context.compaction.plan import CompactionPlan
+from palimpsest.context.visible_messages.undone_compactions import CONTINUES
 from palimpsest.transcript.context_values.policies import Policy
 from palimpsest.transcript.messages import (
     AssistantMessage,

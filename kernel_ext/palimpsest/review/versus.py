@@ -2,7 +2,7 @@
 
 from collections import Counter
 
-from palimpsest.context.changes import differences
+from palimpsest.context.policy_overrides import differences
 from palimpsest.render.comparison import Comparison, Line, Total
 from palimpsest.render.words import count
 from palimpsest.review.steps import Replay, Step

@@ -8,14 +8,18 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from palimpsest.context.basis import Basis, projected, recorded
-from palimpsest.context.changes import differences
-from palimpsest.context.estimate import MESSAGE_TOKENS, Count, block_tokens, tools_tokens
-from palimpsest.context.kinds import kind_of
-from palimpsest.context.projection import Projection
-from palimpsest.context.standing import pinned_parts, standing
-from palimpsest.context.system import INSTRUCTIONS, shared
-from palimpsest.context.view import View
+from palimpsest.context.budget.token_estimate import (
+    MESSAGE_TOKENS,
+    Count,
+    block_tokens,
+    tools_tokens,
+)
+from palimpsest.context.engine_text.system_prompt import INSTRUCTIONS, shared
+from palimpsest.context.policy_overrides import differences
+from palimpsest.context.request_assembly.projection import Projection
+from palimpsest.context.request_kinds.request_inputs import Basis, projected, recorded
+from palimpsest.context.request_kinds.token_kinds import kind_of
+from palimpsest.context.visible_messages.view import View
 from palimpsest.render.escape import one_line
 from palimpsest.review.ledger import Ledger
 from palimpsest.review.moments import TYPES, moments
@@ -25,6 +29,7 @@ from palimpsest.review.window_contents import Moment, ReportItem, Shown
 from palimpsest.store.interface import Store
 from palimpsest.store.session_state.state import State
 from palimpsest.transcript.context_values.decisions import StepRequest
+from palimpsest.transcript.context_values.effective_decisions import pinned_parts, standing
 from palimpsest.transcript.context_values.neutral_messages import (
     Block,
     CallBlock,

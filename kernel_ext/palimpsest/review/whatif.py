@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from palimpsest.context.estimate import Count
+from palimpsest.context.budget.token_estimate import Count
 from palimpsest.model.tokenizer import counter as tokenizer
 from palimpsest.render.comparison import Comparison
 from palimpsest.review.counterfactual import Walk

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from palimpsest.context.estimate import MESSAGE_TOKENS, Count, tools_tokens
-from palimpsest.context.fit import FittedRequest
-from palimpsest.context.kinds import by_kind
-from palimpsest.context.marks import marks
-from palimpsest.context.projection import Projection
-from palimpsest.context.route import longest_answer
+from palimpsest.context.budget.budget_check import longest_answer
+from palimpsest.context.budget.token_estimate import MESSAGE_TOKENS, Count, tools_tokens
+from palimpsest.context.conversion.cache_marks import marks
+from palimpsest.context.request_assembly.fit import FittedRequest
+from palimpsest.context.request_assembly.projection import Projection
+from palimpsest.context.request_kinds.token_kinds import by_kind
 from palimpsest.model.model import ModelRequest
 from palimpsest.model.wire import (
     ProviderMessage,

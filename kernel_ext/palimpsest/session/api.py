@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
-from palimpsest.context.basis import Basis
+from palimpsest.context.request_kinds.request_inputs import Basis
 from palimpsest.session.control import Control
 from palimpsest.session.listing import Page, Query
 from palimpsest.session.retention import PrunePlan, RetentionLimits, SessionTree

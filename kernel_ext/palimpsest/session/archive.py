@@ -8,8 +8,8 @@ conversation is not found here.
 import asyncio
 from collections.abc import Sequence
 
-from palimpsest.context.serialize import serialize
-from palimpsest.context.view import View, whole_output
+from palimpsest.context.conversion.transcript_text import serialize
+from palimpsest.context.visible_messages.view import View, whole_output
 from palimpsest.render.words import subject
 from palimpsest.session.targets import Target, find
 from palimpsest.store.interface import Store

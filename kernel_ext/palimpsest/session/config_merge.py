@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 from pydantic import BaseModel, TypeAdapter, ValidationError
 from pydantic.fields import FieldInfo
 
-from palimpsest.context.changes import check, preset
+from palimpsest.context.policy_overrides import check, preset
 from palimpsest.model.catalog import holds_address
 from palimpsest.render.escape import one_line
 from palimpsest.session.config_admin import ABOUT_TRUST

@@ -12,10 +12,10 @@ from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import replace
 from typing import Any
 
-from palimpsest.context.basis import Basis, recorded
-from palimpsest.context.changes import chosen
-from palimpsest.context.projection import PROJECTION_VERSION
-from palimpsest.context.view import View
+from palimpsest.context.policy_overrides import chosen
+from palimpsest.context.request_assembly.projection import PROJECTION_VERSION
+from palimpsest.context.request_kinds.request_inputs import Basis, recorded
+from palimpsest.context.visible_messages.view import View
 from palimpsest.model.tokenizer import counter
 from palimpsest.session.api import Answer, KernelSession, PromptOptions, RecordsCallback, Snapshot
 from palimpsest.session.control import Control

@@ -7,7 +7,7 @@ keep their ids, and what names a message (``parent_id``, ``tail_start_id``) need
 from collections.abc import Callable
 from typing import Any
 
-from palimpsest.context.turn_summary import BODY, LAST_TURN, told_turns
+from palimpsest.context.request_kinds.turn_summary_request import BODY, LAST_TURN, told_turns
 from palimpsest.session.targets import find
 from palimpsest.session.titles import fork_title
 from palimpsest.store.interface import Store

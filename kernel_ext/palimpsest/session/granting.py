@@ -6,8 +6,8 @@ decision falls between what a request shows and the record of it.
 
 from collections.abc import Callable
 
-from palimpsest.context.convert import convert
-from palimpsest.context.estimate import Count, message_tokens
+from palimpsest.context.budget.token_estimate import Count, message_tokens
+from palimpsest.context.conversion.part_conversion import convert
 from palimpsest.session.wishes import Wish, WishAction, Wishes, needs_whole
 from palimpsest.store.log.journal import Journal
 from palimpsest.store.session_state.state import State

@@ -7,8 +7,8 @@ notice. Later requests, and review, read the record and ask nobody.
 
 from typing import Any
 
-from palimpsest.context.system import joined, with_added
-from palimpsest.context.view import View
+from palimpsest.context.engine_text.system_prompt import joined, with_added
+from palimpsest.context.visible_messages.view import View
 from palimpsest.loop.run_inputs.run_context import StateView
 from palimpsest.processor.tool_call_runner import Offer
 from palimpsest.session.hooking import HookedOffer, Hooking

@@ -1,6 +1,6 @@
 """Leave out of a folded session what is taken back, for what leaves the project: pages and exports."""
 
-from palimpsest.context.turn_summary import without_turns
+from palimpsest.context.request_kinds.turn_summary_request import without_turns
 from palimpsest.session.revert import removal, standing
 from palimpsest.store.session_state.state import State
 from palimpsest.transcript.session_record.events import PartRemoved, Record, SessionUpdated

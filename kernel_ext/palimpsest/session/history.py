@@ -7,7 +7,7 @@ it, and with a thread behind it for a task of another session. Limits are looked
 from collections.abc import Mapping, Set
 from typing import Any
 
-from palimpsest.context.limit import history_limit
+from palimpsest.context.request_assembly.turn_limit import history_limit
 from palimpsest.transcript.context_values.policies import Policy
 from palimpsest.transcript.messages import Messages, UserMessage
 from palimpsest.transcript.session_record.sessions import SessionInfo

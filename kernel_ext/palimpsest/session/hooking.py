@@ -12,7 +12,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from palimpsest.context.system import in_two_parts, joined, with_added
+from palimpsest.context.engine_text.system_prompt import in_two_parts, joined, with_added
 from palimpsest.processor.tool_call_runner import Offer
 from palimpsest.session import hook_answers
 from palimpsest.session.hooks import SessionHooks

@@ -9,7 +9,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from palimpsest.context.title import real_prompts
+from palimpsest.context.request_kinds.title_request import real_prompts
 from palimpsest.session.targets import SHORTEST_PIECE
 from palimpsest.store.interface import SessionSummary, Store
 from palimpsest.transcript.errors import UserError

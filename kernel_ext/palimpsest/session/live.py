@@ -11,8 +11,8 @@ from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import Future
 from typing import Any, TypeVar
 
-from palimpsest.context.basis import Basis
-from palimpsest.context.changes import choice
+from palimpsest.context.policy_overrides import choice
+from palimpsest.context.request_kinds.request_inputs import Basis
 from palimpsest.loop.context_management.compaction import WantedSummary
 from palimpsest.loop.run_inputs.request_cache import Memory
 from palimpsest.loop.run_inputs.run_context import Stage

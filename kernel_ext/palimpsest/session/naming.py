@@ -10,11 +10,11 @@ import logging
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from palimpsest.context.title import real_prompts
+from palimpsest.context.request_kinds.title_request import real_prompts
 from palimpsest.loop.model_requests.side_request import SideAnswer
+from palimpsest.loop.model_requests.title import run_title
 from palimpsest.loop.model_requests.usage_totals import added, spent_on
 from palimpsest.loop.run_inputs.run_context import Setup, Stage
-from palimpsest.loop.model_requests.title import run_title
 from palimpsest.model import providers
 from palimpsest.session.agents import Agent
 from palimpsest.session.log import SessionLog

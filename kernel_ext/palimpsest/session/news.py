@@ -9,9 +9,15 @@ import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from palimpsest.context.modes import beside_newest, metadata_beside_newest
-from palimpsest.context.news import EnvironmentChange, Situation, has_news, named_words, news
-from palimpsest.context.view import View
+from palimpsest.context.engine_text.environment_changes import (
+    EnvironmentChange,
+    Situation,
+    has_news,
+    named_words,
+    news,
+)
+from palimpsest.context.engine_text.mode_notes import beside_newest, metadata_beside_newest
+from palimpsest.context.visible_messages.view import View
 from palimpsest.session.log import SessionLog
 from palimpsest.session.surroundings import day_of
 from palimpsest.tools.tool import Detail, Namespace, ShownVariables, VariableInfo

@@ -7,14 +7,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from palimpsest.context.basis import Basis
-from palimpsest.context.policy import reserve, without_recall, without_task
-from palimpsest.context.undo import suspended
-from palimpsest.context.view import View
+from palimpsest.context.budget.overflow import reserve
+from palimpsest.context.policy_overrides import without_recall, without_task
+from palimpsest.context.request_kinds.request_inputs import Basis
+from palimpsest.context.visible_messages.undone_compactions import suspended
+from palimpsest.context.visible_messages.view import View
 from palimpsest.loop.context_management.compaction import asked
+from palimpsest.loop.context_management.summary_writer import AGENT
 from palimpsest.loop.model_requests.request_builder import calibration
 from palimpsest.loop.run_inputs.run_context import Setup, Summariser
-from palimpsest.loop.context_management.summary_writer import AGENT
 from palimpsest.model.choice import check_effort, known_effort
 from palimpsest.session.agents import Agent, find_agent
 from palimpsest.session.family import hidden_by, is_child

@@ -1,6 +1,6 @@
 """The context policy that the settings make, and the one that a session has chosen.
 
-A policy is a preset and what is changed of it (``context/changes.py``). The settings have two ways
+A policy is a preset and what is changed of it (``context/policy_overrides.py``). The settings have two ways
 to change a number: ``[policy]`` names it as it is, and ``[compaction]`` and ``[tool_output]`` name
 the few that people look for; those win, since flags of the environment speak through them too.
 """
@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from palimpsest.context.changes import changed, chosen, numbers, preset, read, shown
+from palimpsest.context.policy_overrides import changed, chosen, numbers, preset, read, shown
 from palimpsest.model.tokenizer import RANK_FILES
 from palimpsest.session.settings import Config, PolicyPart
 from palimpsest.transcript.context_values.policies import Policy

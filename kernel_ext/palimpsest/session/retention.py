@@ -7,11 +7,11 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from palimpsest.context.standing import pinned_parts
 from palimpsest.session.listing import with_children
 from palimpsest.store.blobs.disk_usage import SessionSize, Sizes
 from palimpsest.store.interface import SessionSummary, Store
 from palimpsest.store.log.jsonl_store import JsonlStore
+from palimpsest.transcript.context_values.effective_decisions import pinned_parts
 from palimpsest.transcript.errors import UserError
 
 PINS = (b'"action":"pin"', b'"pinned":true')

@@ -10,15 +10,15 @@ from collections import OrderedDict
 from collections.abc import Callable, Coroutine
 from typing import Any
 
-from palimpsest.context.fit import possible
-from palimpsest.context.fold import marker
+from palimpsest.context.request_assembly.fit import possible
+from palimpsest.context.visible_messages.fold import marker
 from palimpsest.loop.context_management.compaction import WantedSummary, begin
-from palimpsest.loop.run_inputs.compaction_state import CompactionState
-from palimpsest.loop.turn_time_limit import watch
 from palimpsest.loop.model_requests.engine_messages import refuse
+from palimpsest.loop.run_inputs.compaction_state import CompactionState
 from palimpsest.loop.run_inputs.run_context import Log, Stage
 from palimpsest.loop.turn import failure, newest_user, run_turn
 from palimpsest.loop.turn_end import journal_end, say_stopped
+from palimpsest.loop.turn_time_limit import watch
 from palimpsest.session.answers import (
     answers_after,
     collected,

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from itertools import islice
 from pathlib import Path
 
-from palimpsest.context.system import Surroundings
+from palimpsest.context.engine_text.system_prompt import Surroundings
 from palimpsest.tools.instructions import NAMES
 from palimpsest.tools.safe_open import LeftOut, read_for_prompt
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Protocol
 
-from palimpsest.context.system import system
+from palimpsest.context.engine_text.system_prompt import system
 from palimpsest.session.agents import SUBAGENT_NOTE, Agent
 from palimpsest.session.engine import off_loop
 from palimpsest.session.family import is_child

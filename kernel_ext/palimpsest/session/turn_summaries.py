@@ -11,12 +11,18 @@ import logging
 from collections.abc import Callable
 from typing import Any
 
-from palimpsest.context.prompted_turns import newest_turn
-from palimpsest.context.turn_summary import BODY, LAST_TURN, TITLE, TurnWords, turn_words
+from palimpsest.context.request_kinds.turn_summary_request import (
+    BODY,
+    LAST_TURN,
+    TITLE,
+    TurnWords,
+    turn_words,
+)
+from palimpsest.context.visible_messages.prompted_turns import newest_turn
 from palimpsest.loop.model_requests.side_request import SideAnswer
+from palimpsest.loop.model_requests.turn_summary import run_turn_summary
 from palimpsest.loop.model_requests.usage_totals import added, spent_on
 from palimpsest.loop.run_inputs.run_context import Setup, Stage
-from palimpsest.loop.model_requests.turn_summary import run_turn_summary
 from palimpsest.session.log import SessionLog
 from palimpsest.session.services import Services
 from palimpsest.transcript.errors import PalimpsestError

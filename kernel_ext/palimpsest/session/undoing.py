@@ -9,8 +9,8 @@ import asyncio
 from collections.abc import Callable, Collection
 from typing import Any
 
-from palimpsest.context.prompted_turns import begins_turn, newest_turn, turn_of
-from palimpsest.context.turn_summary import without_turns
+from palimpsest.context.request_kinds.turn_summary_request import without_turns
+from palimpsest.context.visible_messages.prompted_turns import begins_turn, newest_turn, turn_of
 from palimpsest.loop.run_inputs.project_files import Files
 from palimpsest.loop.step_snapshots import (
     merged,

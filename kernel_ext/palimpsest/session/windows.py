@@ -7,7 +7,7 @@ own, and what comes before what, is the context policy's (``context/guard``).
 from collections.abc import Mapping
 from typing import Any
 
-from palimpsest.context.guard import resolve_window
+from palimpsest.context.budget.window_guard import resolve_window
 from palimpsest.transcript.context_values.policies import GuardPolicy
 from palimpsest.transcript.values import ModelInfo
 

@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from palimpsest.context.apply import apply
-from palimpsest.context.compact import completed
-from palimpsest.context.fold import marker
-from palimpsest.context.undo import newest_prompt
-from palimpsest.context.view import View
+from palimpsest.context.compaction.plan import completed
+from palimpsest.context.reduction.applied_decisions import apply
+from palimpsest.context.visible_messages.fold import marker
+from palimpsest.context.visible_messages.undone_compactions import newest_prompt
+from palimpsest.context.visible_messages.view import View
 from palimpsest.session.targets import Target, describe, find, is_summary
 from palimpsest.transcript.context_values.decisions import (
     EXCLUDE,

@@ -314,7 +314,7 @@ class CompactionPart(PartBase):
 
 
 FormedPart = TextPart | ReasoningPart | FilePart | ToolPart
-"""What has a form of its own in a request, which ``context/convert.py`` writes."""
+"""What has a form of its own in a request, which ``context/conversion/part_conversion.py`` writes."""
 
 NotedPart = (
     StepStartPart

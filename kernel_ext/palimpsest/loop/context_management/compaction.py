@@ -10,21 +10,21 @@ import asyncio
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from palimpsest.context.compact import CompactionPlan, plan, weigher
-from palimpsest.context.fold import marker
-from palimpsest.context.going_on import goes_on, going_on, work_left
-from palimpsest.context.news import named_words
-from palimpsest.context.overflow import usable
-from palimpsest.context.summary import seen_at
-from palimpsest.context.undo import CONTINUES
+from palimpsest.context.budget.overflow import usable
+from palimpsest.context.compaction.continuation import goes_on, going_on, work_left
+from palimpsest.context.compaction.plan import CompactionPlan, plan, weigher
+from palimpsest.context.compaction.summary_request import seen_at
+from palimpsest.context.engine_text.environment_changes import named_words
+from palimpsest.context.visible_messages.fold import marker
+from palimpsest.context.visible_messages.undone_compactions import CONTINUES
 from palimpsest.loop.context_management.failed_compaction import go_back, snapshot, take_up
-from palimpsest.loop.model_requests.hook_decisions import compacting, tell
 from palimpsest.loop.context_management.summary_check import judge, size
-from palimpsest.loop.model_requests.engine_messages import engine_message, say
+from palimpsest.loop.context_management.summary_writer import Scribe
 from palimpsest.loop.model_requests.current_view import until, view_of
+from palimpsest.loop.model_requests.engine_messages import engine_message, say, tell
+from palimpsest.loop.model_requests.hook_decisions import compacting
 from palimpsest.loop.model_requests.usage_totals import add_to_session
 from palimpsest.loop.run_inputs.run_context import Setup, Stage
-from palimpsest.loop.context_management.summary_writer import Scribe
 from palimpsest.tools.tool import TYPES, ShownVariables
 from palimpsest.tools.variables import MOST_VARIABLES
 from palimpsest.transcript.errors import (

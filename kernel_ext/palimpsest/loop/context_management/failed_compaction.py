@@ -8,20 +8,20 @@ before go on (spec/context-stability.md 1.8).
 import functools
 from typing import Any, Literal
 
-from palimpsest.context.convert import convert
-from palimpsest.context.going_on import work_left
-from palimpsest.context.standing import standing
-from palimpsest.context.view import View
+from palimpsest.context.compaction.continuation import work_left
+from palimpsest.context.conversion.part_conversion import convert
+from palimpsest.context.visible_messages.view import View
+from palimpsest.loop.context_management.summary_writer import TIMED_OUT
+from palimpsest.loop.model_requests.current_view import until
 from palimpsest.loop.run_inputs.compaction_state import (
     MessagesSnapshot,
     choose_snapshot,
     compaction_timed_out,
     is_answerable,
 )
-from palimpsest.loop.model_requests.current_view import until
 from palimpsest.loop.run_inputs.run_context import Setup, Stage
-from palimpsest.loop.context_management.summary_writer import TIMED_OUT
 from palimpsest.transcript.context_values.decisions import Decision, OwnRule
+from palimpsest.transcript.context_values.effective_decisions import standing
 from palimpsest.transcript.errors import ApiError, ErrorValue
 from palimpsest.transcript.messages import Message, Messages
 from palimpsest.transcript.parts import CompactionPart, Part, StepStartPart, TextPart

@@ -1,4 +1,4 @@
-"""Make room in the window for the requests of one turn: drive ``context/fit.py``, and journal what it yields.
+"""Make room in the window for the requests of one turn: drive ``context/request_assembly/fit.py``, and journal what it yields.
 
 Each decision is journaled when it is made, with the facts it was made by, and the request is built
 from what is journaled. A summary takes rounds of the loop to write; meanwhile what asked for it waits here.
@@ -8,7 +8,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from palimpsest.context.fit import (
+from palimpsest.context.request_assembly.fit import (
     Cause,
     Decided,
     Fit,
@@ -21,15 +21,15 @@ from palimpsest.context.fit import (
     fit,
     stored_full,
 )
-from palimpsest.context.fit import prune_after_turn as pruning
-from palimpsest.context.projection import Projection
-from palimpsest.context.view import View
-from palimpsest.loop.run_inputs.written_request import Assembly
+from palimpsest.context.request_assembly.fit import prune_after_turn as pruning
+from palimpsest.context.request_assembly.projection import Projection
+from palimpsest.context.visible_messages.view import View
 from palimpsest.loop.context_management.compaction import begin
-from palimpsest.loop.model_requests.request_builder import Assembled, assembly_of, facts_for, record
-from palimpsest.loop.model_requests.engine_messages import say
 from palimpsest.loop.model_requests.current_view import view_of
+from palimpsest.loop.model_requests.engine_messages import say
+from palimpsest.loop.model_requests.request_builder import Assembled, assembly_of, facts_for, record
 from palimpsest.loop.run_inputs.run_context import Setup, Stage
+from palimpsest.loop.run_inputs.written_request import Assembly
 from palimpsest.transcript.messages import Messages, UserMessage
 from palimpsest.transcript.session_record.events import DecisionMade
 

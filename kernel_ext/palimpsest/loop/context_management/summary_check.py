@@ -1,7 +1,7 @@
-"""Judge a summary before it counts, and journal what it lost; the rule is ``context/judged.py``."""
+"""Judge a summary before it counts, and journal what it lost; the rule is ``context/compaction/quality_check.py``."""
 
-from palimpsest.context.judged import UselessSummary, judged
-from palimpsest.context.judged import size as size_of
+from palimpsest.context.compaction.quality_check import UselessSummary, judged
+from palimpsest.context.compaction.quality_check import size as size_of
 from palimpsest.loop.model_requests.current_view import view_of
 from palimpsest.loop.run_inputs.run_context import Setup, Stage
 from palimpsest.transcript.messages import AssistantMessage, Messages

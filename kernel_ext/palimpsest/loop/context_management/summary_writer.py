@@ -10,14 +10,14 @@ import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
-from palimpsest.context.convert import FAILED_ATTEMPT
-from palimpsest.context.guard import refusal, too_many_tools
-from palimpsest.context.stages import DRAFT, REJECTED, Stretch
-from palimpsest.context.summary import SYSTEM
-from palimpsest.context.telling import Telling
+from palimpsest.context.budget.window_guard import refusal, too_many_tools
+from palimpsest.context.compaction.stage_selection import Telling
+from palimpsest.context.compaction.stages import DRAFT, REJECTED, Stretch
+from palimpsest.context.compaction.summary_request import SYSTEM
+from palimpsest.context.conversion.part_conversion import FAILED_ATTEMPT
 from palimpsest.loop.model_requests.answer_stream import answer, desk
-from palimpsest.loop.model_requests.request_builder import build, calibration, facts_for
 from palimpsest.loop.model_requests.current_view import view_of
+from palimpsest.loop.model_requests.request_builder import build, calibration, facts_for
 from palimpsest.loop.run_inputs.run_context import Setup, Stage, Summariser
 from palimpsest.model.model import StepFinished
 from palimpsest.processor.stream_processor import Processor

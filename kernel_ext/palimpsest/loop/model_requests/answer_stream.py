@@ -3,9 +3,9 @@
 import asyncio
 import functools
 
-from palimpsest.context.truncate import truncate
-from palimpsest.loop.model_requests.request_failures import wait_before_retry
+from palimpsest.context.reduction.truncation import truncate
 from palimpsest.loop.model_requests.request_builder import Assembled
+from palimpsest.loop.model_requests.request_failures import wait_before_retry
 from palimpsest.loop.run_inputs.run_context import Setup, Stage
 from palimpsest.model.model import Model, ModelRequest, StepFinished, StepStarted
 from palimpsest.processor.stream_processor import Processor

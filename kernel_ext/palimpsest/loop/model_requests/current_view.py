@@ -1,6 +1,6 @@
 """What the session holds at this moment, as those look at it who decide about it."""
 
-from palimpsest.context.view import View
+from palimpsest.context.visible_messages.view import View
 from palimpsest.loop.run_inputs.run_context import Stage
 from palimpsest.transcript.messages import Messages
 

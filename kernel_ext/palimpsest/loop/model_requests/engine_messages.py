@@ -13,6 +13,7 @@ from palimpsest.transcript.messages import (
 )
 from palimpsest.transcript.parts import TextPart
 from palimpsest.transcript.session_record.events import MessageUpdated, PartUpdated, answer_ended
+from palimpsest.transcript.user_notices import notice
 
 
 def engine_message(stage: Stage, user: UserMessage) -> UserMessage:
@@ -63,3 +64,11 @@ def refuse(stage: Stage, user: UserMessage, error: ErrorValue) -> None:
         error=error,
     )
     stage.write(*answer_ended(message), sync=True)
+
+
+def tell(stage: Stage, message: AssistantMessage) -> None:
+    """Write what a person is to be told into an answer."""
+    first = stage.first_time(message.model.provider)
+    for about, words in (*([("sent", first)] if first else []), *stage.hooks.told()):
+        part = notice(stage.ids.new("prt"), message.session_id, message.id, about, words)
+        stage.write(PartUpdated(part=part))

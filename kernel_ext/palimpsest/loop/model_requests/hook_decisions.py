@@ -10,40 +10,31 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from palimpsest.context.apply import CLEARED
-from palimpsest.context.estimate import MESSAGE_TOKENS
-from palimpsest.context.route import route
-from palimpsest.context.summary import ABOVE, RULES, TEMPLATE
-from palimpsest.context.truncate import truncate
-from palimpsest.context.view import View, whole_output
-from palimpsest.loop.model_requests.request_builder import Assembled, facts_for
+from palimpsest.context.budget.budget_check import route
+from palimpsest.context.budget.token_estimate import MESSAGE_TOKENS
+from palimpsest.context.compaction.summary_request import ABOVE, RULES, TEMPLATE
+from palimpsest.context.reduction.applied_decisions import CLEARED
+from palimpsest.context.reduction.truncation import truncate
+from palimpsest.context.visible_messages.view import View, whole_output
 from palimpsest.loop.model_requests.current_view import view_of
+from palimpsest.loop.model_requests.request_builder import Assembled, facts_for
 from palimpsest.loop.run_inputs.run_context import Setup, Stage
 from palimpsest.model.wire import message_hash, prompt_text, request_hash, without_marks
 from palimpsest.transcript.context_values.decisions import ContextItem, Decision, Facts
 from palimpsest.transcript.context_values.effective_decisions import Standing
-from palimpsest.transcript.messages import AssistantMessage, Message
+from palimpsest.transcript.messages import Message
 from palimpsest.transcript.parts import CompactionPart, Part, ToolCompleted, ToolPart
 from palimpsest.transcript.redaction.structured_values import cleaned
-from palimpsest.transcript.session_record.events import DecisionMade, PartUpdated
+from palimpsest.transcript.session_record.events import DecisionMade
 from palimpsest.transcript.session_record.hook_values import (
     CompactingEvent,
     DecideEvent,
     HookDecision,
 )
-from palimpsest.transcript.user_notices import notice
 
 JSON = "application/json"
 OPAQUE_KIND = "user"
 """Nobody knows what the messages of a hook are made of; their tokens are counted as said."""
-
-
-def tell(stage: Stage, message: AssistantMessage) -> None:
-    """Write what a person is to be told into an answer."""
-    first = stage.first_time(message.model.provider)
-    for about, words in (*([("sent", first)] if first else []), *stage.hooks.told()):
-        part = notice(stage.ids.new("prt"), message.session_id, message.id, about, words)
-        stage.write(PartUpdated(part=part))
 
 
 async def decide(stage: Stage, setup: Setup) -> None:

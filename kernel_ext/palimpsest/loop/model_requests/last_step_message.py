@@ -1,6 +1,6 @@
-"""Say before a request that it is the last of its turn; why words come now is decided by ``context/fit.py``."""
+"""Say before a request that it is the last of its turn; why words come now is decided by ``context/request_assembly/fit.py``."""
 
-from palimpsest.context.reminders import last_step
+from palimpsest.context.engine_text.reminders import last_step
 from palimpsest.loop.model_requests.engine_messages import say
 from palimpsest.loop.run_inputs.run_context import Setup, Stage
 from palimpsest.transcript.messages import UserMessage

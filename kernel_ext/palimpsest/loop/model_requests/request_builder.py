@@ -5,16 +5,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from palimpsest.context.marks import marks
-from palimpsest.context.policy import reserve
-from palimpsest.context.projection import PROJECTION_VERSION, Projection, project
-from palimpsest.context.route import Route, longest_answer, route
-from palimpsest.context.route import calibration as ratio
-from palimpsest.context.summary import project_summary
-from palimpsest.context.view import View
-from palimpsest.loop.run_inputs.written_request import Assembly, Recorded, assemble, recorded
+from palimpsest.context.budget.budget_check import Route, longest_answer, route
+from palimpsest.context.budget.budget_check import calibration as ratio
+from palimpsest.context.budget.overflow import reserve
+from palimpsest.context.compaction.summary_request import project_summary
+from palimpsest.context.conversion.cache_marks import marks
+from palimpsest.context.request_assembly.projection import PROJECTION_VERSION, Projection, project
+from palimpsest.context.visible_messages.view import View
 from palimpsest.loop.run_inputs.request_chunks import RequestTerms
 from palimpsest.loop.run_inputs.run_context import Setup, Stage, StateView
+from palimpsest.loop.run_inputs.written_request import Assembly, Recorded, assemble, recorded
 from palimpsest.model.model import ModelRequest
 from palimpsest.model.wire import request_hash, with_marks
 from palimpsest.transcript.context_values.decisions import ContextItem, Facts, Purpose, StepRequest

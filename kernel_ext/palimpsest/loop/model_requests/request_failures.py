@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Mapping
 
-from palimpsest.context.route import Route
+from palimpsest.context.budget.budget_check import Route
 from palimpsest.loop.run_inputs.run_context import Stage
 from palimpsest.model.retry import MAX_RETRIES, delay_seconds, retryable
 from palimpsest.processor.stream_processor import Processor

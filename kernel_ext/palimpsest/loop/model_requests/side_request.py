@@ -8,11 +8,11 @@ import dataclasses
 import json
 from typing import Any
 
-from palimpsest.context.policy import reserve
-from palimpsest.context.projection import PROJECTION_VERSION, Projection
-from palimpsest.context.route import route
-from palimpsest.loop.run_inputs.written_request import assemble
+from palimpsest.context.budget.budget_check import route
+from palimpsest.context.budget.overflow import reserve
+from palimpsest.context.request_assembly.projection import PROJECTION_VERSION, Projection
 from palimpsest.loop.run_inputs.run_context import Setup, Stage
+from palimpsest.loop.run_inputs.written_request import assemble
 from palimpsest.model.model import ModelRequest, StepFinished, TextDelta
 from palimpsest.model.retry import delay_seconds, retryable
 from palimpsest.model.wire import request_hash

@@ -4,8 +4,8 @@ The request is journaled like any other, so that it can be rebuilt; it fills no 
 it cost is added to the session.
 """
 
-from palimpsest.context.title import SYSTEM, project_title
-from palimpsest.context.view import View
+from palimpsest.context.request_kinds.title_request import SYSTEM, project_title
+from palimpsest.context.visible_messages.view import View
 from palimpsest.loop.model_requests.side_request import SideAnswer, quiet, run_side_request
 from palimpsest.loop.run_inputs.run_context import Setup, Stage
 

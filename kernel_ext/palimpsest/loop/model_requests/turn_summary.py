@@ -6,9 +6,9 @@ it cost is added to the session.
 
 from collections.abc import Sequence
 
-from palimpsest.context.prompted_turns import turn_of
-from palimpsest.context.turn_summary import SYSTEM, project_turn_summary
-from palimpsest.context.view import View
+from palimpsest.context.request_kinds.turn_summary_request import SYSTEM, project_turn_summary
+from palimpsest.context.visible_messages.prompted_turns import turn_of
+from palimpsest.context.visible_messages.view import View
 from palimpsest.loop.model_requests.side_request import SideAnswer, quiet, run_side_request
 from palimpsest.loop.run_inputs.run_context import Setup, Stage
 

@@ -9,16 +9,15 @@ window is long. One memory belongs to one session and holds what its newest requ
 from collections.abc import Callable, Iterator
 from operator import is_
 
-from palimpsest.context.apply import apply, newest_standing
-from palimpsest.context.fold import marker
-from palimpsest.context.standing import says_pinned
-from palimpsest.context.texts import Read, read_texts
-from palimpsest.context.undo import CONTINUES
-from palimpsest.context.view import View
-from palimpsest.loop.run_inputs.written_request import Assembly, Recorded
+from palimpsest.context.reduction.applied_decisions import apply, newest_standing
+from palimpsest.context.visible_messages.blob_texts import Read, read_texts
+from palimpsest.context.visible_messages.fold import marker
+from palimpsest.context.visible_messages.undone_compactions import CONTINUES
+from palimpsest.context.visible_messages.view import View
 from palimpsest.loop.run_inputs.request_chunks import Pile, RequestTerms, Unsure
+from palimpsest.loop.run_inputs.written_request import Assembly, Recorded
 from palimpsest.transcript.context_values.decisions import Decision
-from palimpsest.transcript.context_values.effective_decisions import Standing
+from palimpsest.transcript.context_values.effective_decisions import Standing, says_pinned
 from palimpsest.transcript.messages import AssistantMessage, Message, Messages, UserMessage
 from palimpsest.transcript.parts import TextPart
 from palimpsest.transcript.values import BlobRef

@@ -8,12 +8,12 @@ session is looked at instead.
 
 from dataclasses import dataclass
 
-from palimpsest.context.convert import convert
-from palimpsest.context.estimate import MESSAGE_TOKENS, Count, tools_tokens
-from palimpsest.context.hygiene import CLOSING, clean
-from palimpsest.context.kept import reaches_model
-from palimpsest.context.kinds import KINDS, by_kind
-from palimpsest.context.projection import Projection, head
+from palimpsest.context.budget.token_estimate import MESSAGE_TOKENS, Count, tools_tokens
+from palimpsest.context.conversion.part_conversion import convert
+from palimpsest.context.message_repair.rule_order import CLOSING, clean
+from palimpsest.context.request_assembly.pinned_parts import reaches_model
+from palimpsest.context.request_assembly.projection import Projection, head
+from palimpsest.context.request_kinds.token_kinds import KINDS, by_kind
 from palimpsest.loop.run_inputs.written_request import Assembly, Recorded, Written, summaries, write
 from palimpsest.model.wire import Body
 from palimpsest.transcript.context_values.decisions import ContextItem

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from palimpsest.loop.run_inputs.compaction_state import CompactionState
-from palimpsest.loop.run_inputs.project_files import Files
 from palimpsest.loop.run_inputs.hook_protocol import Hooks, NoHooks
+from palimpsest.loop.run_inputs.project_files import Files
 from palimpsest.loop.run_inputs.request_cache import Memory
 from palimpsest.model.model import Model, ToolCalled
 from palimpsest.processor.stream_services import Recorder

@@ -7,9 +7,9 @@ together from pieces (``remembered``) is what would have been written at once.
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 
-from palimpsest.context.estimate import MESSAGE_TOKENS, Count, block_tokens
-from palimpsest.context.kinds import by_kind
-from palimpsest.context.projection import Projection
+from palimpsest.context.budget.token_estimate import MESSAGE_TOKENS, Count, block_tokens
+from palimpsest.context.request_assembly.projection import Projection
+from palimpsest.context.request_kinds.token_kinds import by_kind
 from palimpsest.model.wire import Body, ProviderMessage, convert, message_hash, prompt_text
 from palimpsest.transcript.context_values.decisions import ContextItem
 from palimpsest.transcript.context_values.neutral_messages import (

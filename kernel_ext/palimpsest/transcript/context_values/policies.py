@@ -90,7 +90,7 @@ class CompactPolicy(Value):
     min_summary_chars: int = 200
     """A shorter summary is useless and never cuts history."""
     audit: bool = True
-    """Look whether a summary holds what it must: structure, names, the latest request (context/audit.py);
+    """Look whether a summary holds what it must: structure, names, the latest request (context/compaction/audit.py);
     one that lacks something is written again once, and cuts nothing if it lacks something still. Where
     ``prompt`` says what a summary is, only refusals are looked for."""
     max_share_after: float = 0.8

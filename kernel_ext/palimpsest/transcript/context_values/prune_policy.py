@@ -1,6 +1,6 @@
 """What a rule of pruning is called, the numbers it looks at, and the sentence its decisions are told in.
 
-Border: values and words. Deciding is the work of ``context/prune.py``, which has a function for each
+Border: values and words. Deciding is the work of ``context/reduction/pruning.py``, which has a function for each
 rule. Sentences are made when they are read, so that better words reach old sessions too; numbers of
 a log are data, and where one is missing the sentence says less.
 """

@@ -1,0 +1,1 @@
+"""What a model's window holds, and what a request takes of it."""

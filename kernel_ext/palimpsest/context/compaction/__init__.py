@@ -1,0 +1,1 @@
+"""A compaction planned, its summary asked for and checked, and the turn continued after it."""

@@ -1,0 +1,108 @@
+"""What is left to do after a summary, and what the engine says so that it is done.
+
+Border: pure. The work goes on by itself only where some is left (DESIGN.md 4): a question without
+an answer, an answer cut in the middle, open items on the todo list. The presets of systems that
+always go on do so here too.
+"""
+
+from collections.abc import Sequence
+from typing import Literal
+
+from palimpsest.context.compaction.plan import CompactionPlan
+from palimpsest.context.visible_messages.fold import marker
+from palimpsest.transcript.context_values.policies import Policy
+from palimpsest.transcript.messages import AssistantMessage, Message, Messages, UserMessage
+from palimpsest.transcript.parts import CompactionPart, TextPart, ToolFailed, ToolPart
+from palimpsest.transcript.values import Todo
+
+GO_ON = (
+    "Earlier messages were put into the summary above to make room. Go on with the request that is "
+    "not answered yet."
+)
+GO_ON_WITH = (
+    "Earlier messages were put into the summary above to make room. Go on with this request, which "
+    "is not answered yet:\n\n{request}"
+)
+GO_ON_TODO = (
+    "Earlier messages were put into the summary above to make room. Go on with what is still open on the "
+    "todo list:\n\n{items}"
+)
+
+GO_ON_FREELY = (
+    "Earlier messages were put into the summary above to make room. Go on if there is a next step, or stop and ask "
+    "if you are unsure how to proceed."
+)
+
+ENDINGS = frozenset({"stop", "content-filter"})
+"""Finishes after which an answer is whole."""
+
+Work = Literal["question", "answer", "todo"]
+"""``question``: nothing was answered yet; ``answer``: an answer was cut in the middle."""
+
+
+def work_left(before: Messages, todos: Sequence[Todo]) -> Work | None:
+    """Say what is left to do after the messages before a marker; None when nothing is."""
+    newest = next((message for message in reversed(before) if _speaks(message)), None)
+    if newest is None:
+        return None
+    if isinstance(newest.info, UserMessage):
+        return "question"
+    if not _is_whole(newest, newest.info):
+        return "answer"
+    return "todo" if any(map(_is_open, todos)) else None
+
+
+def goes_on(asked: CompactionPart, left: Work | None, policy: Policy) -> bool:
+    """Tell whether the work goes on after a summary: a person may want that whatever is left."""
+    return asked.goes_on or (asked.auto and (left is not None or policy.compact.always_continue))
+
+
+def going_on(
+    policy: Policy,
+    made: CompactionPlan,
+    unanswered: Message | None,
+    left: Work | None = None,
+    todos: Sequence[Todo] = (),
+    *,
+    refused: bool = False,
+) -> str:
+    """Return what the engine says after a summary so that the work goes on.
+
+    ``refused`` says that the provider had found a request too long.
+    """
+    compact = policy.compact
+    if compact.continue_text:
+        return (compact.refused_text if refused else "") + compact.continue_text
+    if left is None:
+        return GO_ON_FREELY
+    if left == "todo":
+        items = "\n".join(f"- {todo.content}" for todo in todos if _is_open(todo))
+        return GO_ON_TODO.format(items=items)
+    # As the summary's request tells it, so that nothing is quoted that a person left out.
+    hidden = next((one for one in made.head if unanswered and one.id == unanswered.id), None)
+    texts = [part.text for part in hidden.parts if isinstance(part, TextPart)] if hidden else []
+    return GO_ON_WITH.format(request="\n\n".join(texts)) if texts else GO_ON
+
+
+def _speaks(message: Message) -> bool:
+    """Tell whether a message is part of the conversation: neither a marker nor a summary."""
+    if isinstance(message.info, AssistantMessage):
+        return not message.info.summary
+    return marker(message) is None
+
+
+def _is_whole(message: Message, info: AssistantMessage) -> bool:
+    if info.error is not None or info.finish not in ENDINGS:
+        return False
+    return not any(_waits(part) for part in message.parts if isinstance(part, ToolPart))
+
+
+def _waits(part: ToolPart) -> bool:
+    """Tell whether a call's result was not answered: not those of the provider, nor given-up ones."""
+    metadata = part.metadata or {}
+    orphan = isinstance(part.state, ToolFailed) and part.state.metadata.get("interrupted")
+    return not (metadata.get("provider_executed") or metadata.get("failed_attempt") or orphan)
+
+
+def _is_open(todo: Todo) -> bool:
+    return todo.status in ("pending", "in_progress")

@@ -1,0 +1,144 @@
+"""Plan a compaction: what is summarised, what stays word for word, what must be said again.
+
+Rules follow spec/session-engine.md 1.14. A plan looks at the messages that the model sees (after
+the fold) and at counts of tokens; it is made once, and its only choice, where the tail begins, is
+written into the marker before the summary is asked for, so that a review plans nothing anew.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from palimpsest.context.budget.token_estimate import Count, json_tokens, message_tokens
+from palimpsest.context.conversion.part_conversion import convert
+from palimpsest.context.visible_messages.fold import good_summaries, marker, summary_text
+from palimpsest.context.visible_messages.prompted_turns import begins_at_user, turn_spans
+from palimpsest.transcript.context_values.policies import CompactPolicy, Policy
+from palimpsest.transcript.messages import Message, Messages
+from palimpsest.transcript.values import ModelRef
+
+Weigh = Callable[[Messages], int]
+"""Estimates the tokens of messages as the model is sent them."""
+
+
+@dataclass(frozen=True, slots=True)
+class CompactionPlan:
+    """What a compaction does."""
+
+    head: Messages
+    """What the summary stands for."""
+    previous: str = ""
+    """The summary before, to be merged; empty when there is none, or it is part of the head."""
+    tail_start_id: str | None = None
+    """The first message that stays word for word; None when none does."""
+    replay: Message | None = None
+    """The user's message that did not fit: left out of the summary, and said again after it."""
+
+
+def completed(messages: Messages) -> list[tuple[int, int, str]]:
+    """Return the compactions that were completed: marker, summary, and the summary's words."""
+    summaries = good_summaries(messages)
+    found = []
+    for position, message in enumerate(messages):
+        if message.id in summaries and marker(message) is not None:
+            at = summaries[message.id]
+            found.append((position, at, summary_text(messages[at])))
+    return found
+
+
+def plan(messages: Messages, policy: CompactPolicy, usable: int, weigh: Weigh) -> CompactionPlan:
+    """Plan the compaction whose marker is the last message.
+
+    ``usable`` is what a request may fill of the window, in tokens.
+    """
+    history, previous, replay = _parted(messages, policy)
+    start = tail_start(history, policy, tail_budget(policy, usable), weigh)
+    if start is None:
+        return CompactionPlan(history, previous, None, replay)
+    return CompactionPlan(history[:start], previous, history[start].id, replay)
+
+
+def planned(messages: Messages, policy: CompactPolicy) -> CompactionPlan:
+    """Return the plan that was made, from what the marker says; the last message is the marker."""
+    asked = marker(messages[-1])
+    tail_start_id = asked.tail_start_id if asked is not None else None
+    history, previous, replay = _parted(messages, policy)
+    ids = [message.id for message in history]
+    end = ids.index(tail_start_id) if tail_start_id in ids else len(history)
+    return CompactionPlan(history[:end], previous, tail_start_id, replay)
+
+
+def weigher(policy: Policy, model: ModelRef, count: Count) -> Weigh:
+    """Return how messages are weighed: as the policy's estimator does it."""
+
+    def weigh(messages: Messages) -> int:
+        flat = convert(messages, model)
+        if policy.estimator == "chars/4":
+            return json_tokens(flat)
+        return sum(message_tokens(message, count) for message in flat)
+
+    return weigh
+
+
+def tail_budget(policy: CompactPolicy, usable: int) -> int:
+    """Return the tokens that may stay word for word."""
+    if policy.tail_tokens is not None:
+        return policy.tail_tokens
+    return min(policy.tail_maximum, max(policy.tail_minimum, usable // 4))
+
+
+def tail_start(messages: Messages, policy: CompactPolicy, budget: int, weigh: Weigh) -> int | None:
+    """Return where the tail begins: whole turns, newest first, then the end of one that fits.
+
+    A tail of everything is none: nothing would be summarised.
+    """
+    spans = turn_spans(messages)
+    if policy.tail_turns is not None:
+        spans = spans[len(spans) - policy.tail_turns :] if policy.tail_turns else []
+    start: int | None = None
+    left = budget
+    for begin, end in reversed(spans):
+        weight = weigh(messages[begin:end])
+        if weight > left:
+            start = _inside(messages, begin + 1, end, left, weigh) or start
+            break
+        left -= weight
+        start = begin
+    return start or None
+
+
+def _inside(messages: Messages, begin: int, end: int, room: int, weigh: Weigh) -> int | None:
+    """Return the earliest message of a turn from which on the rest of the turn fits."""
+    if room <= 0:
+        return None
+    return next((at for at in range(begin, end) if weigh(messages[at:end]) <= room), None)
+
+
+def _parted(messages: Messages, policy: CompactPolicy) -> tuple[Messages, str, Message | None]:
+    """Return the history before the marker, the summary to merge, and the prompt to say again."""
+    *given, last = messages
+    asked = marker(last)
+    history: Messages = tuple(given)
+    replay: Message | None = None
+    previous = ""
+    if policy.replay and asked is not None and asked.overflow:
+        history, replay = _without_newest(history)
+    if policy.merge_summary:
+        history, previous = _without_summaries(history)
+    return history, previous, replay
+
+
+def _without_newest(messages: Messages) -> tuple[Messages, Message | None]:
+    """Leave out the newest thing a person said, and what followed, if anything was said before."""
+    for at in range(len(messages) - 1, -1, -1):
+        if begins_at_user(messages[at]):
+            before = messages[:at]
+            return (before, messages[at]) if any(map(begins_at_user, before)) else (messages, None)
+    return messages, None
+
+
+def _without_summaries(messages: Messages) -> tuple[Messages, str]:
+    """Leave out completed compactions; return the words of the newest beside what is left."""
+    done = completed(messages)
+    hidden = {at for position, summary, _ in done for at in (position, summary)}
+    kept = tuple(message for at, message in enumerate(messages) if at not in hidden)
+    return kept, done[-1][2] if done else ""

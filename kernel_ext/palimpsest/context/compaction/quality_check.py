@@ -1,0 +1,109 @@
+"""Judge a summary before it counts, and say what it lost.
+
+Border: pure. A summary that says too little, or that saves too little, cuts nothing. A good one
+gets a report of what stood in the words it covers and stands neither in it nor in what stays
+(DESIGN.md 4).
+"""
+
+import dataclasses
+from dataclasses import dataclass
+
+from palimpsest.context.budget.token_estimate import Count
+from palimpsest.context.compaction.audit import lacks, parted
+from palimpsest.context.compaction.loss_report import report
+from palimpsest.context.compaction.summary_request import RULE, seen_at
+from palimpsest.context.conversion.transcript_text import serialize
+from palimpsest.context.request_assembly.projection import project
+from palimpsest.context.visible_messages.fold import marker, summary_text
+from palimpsest.context.visible_messages.view import View
+from palimpsest.transcript.context_values.decisions import Decision
+from palimpsest.transcript.context_values.policies import Policy
+from palimpsest.transcript.messages import AssistantMessage
+from palimpsest.transcript.values import ModelInfo
+
+USELESS = (
+    "The summary was too short to be of use ({chars} characters), so nothing was cut. Try again, name "
+    "another model, or begin a new session with %agent --new."
+)
+SAVES_LITTLE = "The summary saved too little ({before:,} tokens before, {after:,} after), so nothing was cut. {helps}"
+NO_ROOM = (
+    "Begin a new session with %agent --new, or choose a model with a larger window with --model."
+)
+ROOM = "There is room for all of it in the window of {window:,} tokens."
+NO_LIMIT = "There is room for all of it, since the settings give this model no limit."
+
+
+LACKING = (
+    "The summary was not used, and nothing was cut, since it lacks what the work needs. {lacks} Name another "
+    "model for summaries with compaction.model in the settings, or begin a new session with %agent --new."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class UselessSummary:
+    """Why a summary may not stand for anything."""
+
+    problem: str
+    """A sentence for a person, with what to do."""
+    lacks: tuple[str, ...] = ()
+    """What one that is written again must hold; empty where that would not help."""
+
+
+def judged(
+    view: View,
+    message: AssistantMessage,
+    policy: Policy,
+    model: ModelInfo,
+    count: Count,
+    before: int,
+    name: str,
+) -> Decision | UselessSummary:
+    """Return the report of a good summary as a decision, or what makes it useless.
+
+    ``before`` are the tokens of what stood before the marker; ``name`` becomes the decision's id.
+    """
+    compact = policy.compact
+    written = next((one for one in view.messages if one.id == message.id), None)
+    text = summary_text(written) if written is not None else ""
+    if compact.judge and len(text) < compact.min_summary_chars:
+        return UselessSummary(USELESS.format(chars=len(text)))
+    seen = seen_at(view, message.parent_id, policy)
+    lacking = lacks(text, seen, compact) if compact.judge and compact.audit else ()
+    if lacking:
+        return UselessSummary(LACKING.format(lacks=" ".join(lacking)), lacking)
+    done = message.model_copy(update={"finish": "stop", "error": None})
+    hypothetical = tuple(
+        one.model_copy(update={"info": done}) if one.id == message.id else one
+        for one in view.messages
+    )
+    after = size(dataclasses.replace(view, messages=hypothetical), policy, model, count)
+    if compact.judge and after > compact.max_share_after * before:
+        asked = next((one for one in view.messages if one.id == message.parent_id), None)
+        mark = marker(asked) if asked is not None else None
+        by_hand = mark is not None and not mark.auto
+        roomy = by_hand and 2 * before < model.capacity
+        helps = _room(model) if roomy else NO_ROOM
+        return UselessSummary(SAVES_LITTLE.format(before=before, after=after, helps=helps))
+    covered, beside = parted(seen)
+    lost = report(
+        serialize(covered, compact.result_chars), text + serialize(beside, compact.result_chars)
+    )
+    return Decision(
+        id=name,
+        action="summarise",
+        rule=RULE,
+        message_id=message.id,
+        numbers={"retention": lost},
+        tokens_before=before,
+        tokens_after=after,
+    )
+
+
+def _room(model: ModelInfo) -> str:
+    return ROOM.format(window=model.window) if model.window else NO_LIMIT
+
+
+def size(view: View, policy: Policy, model: ModelInfo, count: Count) -> int:
+    """Return the tokens that messages take in a request, without system prompt and tools."""
+    projection = project(view, system=(), tools=(), model=model, policy=policy, count=count)
+    return projection.total

@@ -1,0 +1,1 @@
+"""Parts of the transcript as neutral messages or as text, fitted to a model."""

@@ -1,0 +1,188 @@
+"""Make neutral messages fit one model: the last step before they are written in its words.
+
+The default policy leaves this to ``model/wire``, which knows what litellm will accept; the presets
+of the recorded agent do here what it does (spec/session-engine.md 1.11): files that the model cannot
+take become words, empty texts and unsigned thoughts go where servers refuse them, call ids and
+the order of messages follow the provider. Cache marks come later, on the provider's messages.
+"""
+
+from collections.abc import Callable
+
+from palimpsest.context.conversion.part_conversion import is_redacted, is_signed
+from palimpsest.transcript.context_values.neutral_messages import (
+    Block,
+    CallBlock,
+    FlatMessage,
+    FlatMessages,
+    MediaBlock,
+    ReasoningBlock,
+    ResultBlock,
+    TextBlock,
+)
+from palimpsest.transcript.context_values.policies import TransformPolicy
+from palimpsest.transcript.provider_profile.profile import ProviderProfile, profile
+from palimpsest.transcript.provider_profile.provider_table import PDF
+from palimpsest.transcript.provider_profile.tool_call_ids import as_nine, as_words
+from palimpsest.transcript.strings.surrogates import whole
+from palimpsest.transcript.values import ModelInfo
+
+BETWEEN = "Done."
+"""Said where the server refuses a user message right after a tool result."""
+
+Change = Callable[[FlatMessages], FlatMessages]
+
+
+def transform(messages: FlatMessages, model: ModelInfo, policy: TransformPolicy) -> FlatMessages:
+    """Return the messages as this model is to be given them."""
+    if policy.rule == "writer":
+        return messages
+    changed = tuple(_cleaned(_readable(message, model, policy)) for message in messages)
+    for change in _changes(profile(model.ref)):
+        changed = change(changed)
+    return changed
+
+
+def _changes(target: ProviderProfile) -> list[Change]:
+    """Return what this model's servers want, in order."""
+    recorded = target.recorded
+    found: list[Change] = []
+    if recorded.opencode_refuses_empty:
+        found.append(_without_empty)
+    if recorded.opencode_ids != "any":
+        write = as_nine if recorded.opencode_ids == "nine" else as_words
+        found.append(lambda messages: _with_ids(messages, write))
+    if recorded.opencode_answers_results:
+        found.append(_answers_between)
+    field = target.thinking_field
+    if field is not None:
+        found.append(lambda messages: _thinking_in_field(messages, field))
+    return found
+
+
+def _readable(message: FlatMessage, model: ModelInfo, policy: TransformPolicy) -> FlatMessage:
+    if message.role != "user" or not any(isinstance(one, MediaBlock) for one in message.blocks):
+        return message
+    return _with(message, tuple(_media(one, model, policy) for one in message.blocks))
+
+
+def _media(block: Block, model: ModelInfo, policy: TransformPolicy) -> Block:
+    if not isinstance(block, MediaBlock):
+        return block
+    kind = _kind(block.mime)
+    if kind == "image" and _is_empty(block.url):
+        return TextBlock(text=policy.empty_image, part_id=block.part_id)
+    if kind is None or (model.vision and kind in {"image", "pdf"}):
+        return block
+    name = f'"{block.filename}"' if block.filename else kind
+    text = policy.unsupported.format(name=name, kind=kind)
+    return TextBlock(text=text, part_id=block.part_id)
+
+
+def _kind(mime: str) -> str | None:
+    """Return the kind of input that a file needs a model to take, or None for any."""
+    if mime == PDF:
+        return "pdf"
+    family = mime.split("/", 1)[0]
+    return family if family in {"image", "audio", "video"} else None
+
+
+def _is_empty(url: str) -> bool:
+    return url.startswith("data:") and not url.partition(",")[2]
+
+
+def _cleaned(message: FlatMessage) -> FlatMessage:
+    """Replace lone surrogates, which no JSON on the wire can carry."""
+    update = {
+        at: clean(block.text)
+        for at, block in enumerate(message.blocks)
+        if isinstance(block, TextBlock | ReasoningBlock | ResultBlock)
+        and not _is_encodable(block.text)
+    }
+    if not update:
+        return message
+    return _with(
+        message,
+        tuple(
+            block.model_copy(update={"text": update[at]}) if at in update else block
+            for at, block in enumerate(message.blocks)
+        ),
+    )
+
+
+def clean(text: str) -> str:
+    """Return text in which each lone surrogate is the replacement character."""
+    return whole(text)
+
+
+def _is_encodable(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _without_empty(messages: FlatMessages) -> FlatMessages:
+    kept = (
+        _with(message, tuple(block for block in message.blocks if not _says_nothing(block)))
+        for message in messages
+    )
+    return tuple(message for message in kept if message.blocks)
+
+
+def _says_nothing(block: Block) -> bool:
+    match block:
+        case TextBlock(text=""):
+            return True
+        case ReasoningBlock(text="", metadata=metadata):
+            return not is_signed(metadata) and not is_redacted(metadata)
+        case _:
+            return False
+
+
+def _with_ids(messages: FlatMessages, write: Callable[[str], str]) -> FlatMessages:
+    return tuple(
+        _with(
+            message,
+            tuple(
+                block.model_copy(update={"call_id": write(block.call_id)})
+                if isinstance(block, CallBlock | ResultBlock)
+                else block
+                for block in message.blocks
+            ),
+        )
+        for message in messages
+    )
+
+
+def _answers_between(messages: FlatMessages) -> FlatMessages:
+    """Put an answer between tool results and the user's next words."""
+    result: list[FlatMessage] = []
+    for message in messages:
+        if message.role == "user" and result and result[-1].role == "tool":
+            result.append(FlatMessage(role="assistant", blocks=(TextBlock(text=BETWEEN),)))
+        result.append(message)
+    return tuple(result)
+
+
+def _thinking_in_field(messages: FlatMessages, field: str) -> FlatMessages:
+    """Give each answer one block of thinking, empty if need be, that goes beside its words."""
+    return tuple(
+        _with_field(message, field) if message.role == "assistant" else message
+        for message in messages
+    )
+
+
+def _with_field(message: FlatMessage, field: str) -> FlatMessage:
+    thoughts = [block for block in message.blocks if isinstance(block, ReasoningBlock)]
+    whole = ReasoningBlock(
+        text="".join(block.text for block in thoughts),
+        metadata={"field": field},
+        part_id=next((block.part_id for block in thoughts), None),
+    )
+    said = tuple(block for block in message.blocks if not isinstance(block, ReasoningBlock))
+    return _with(message, (whole, *said))
+
+
+def _with(message: FlatMessage, blocks: tuple[Block, ...]) -> FlatMessage:
+    return message if blocks == message.blocks else message.model_copy(update={"blocks": blocks})

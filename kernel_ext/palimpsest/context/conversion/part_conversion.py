@@ -1,0 +1,318 @@
+"""Turn messages of parts into neutral provider messages.
+
+Rules follow spec/session-engine.md 1.11. A step becomes an assistant message and, when it
+called tools, a tool message with one result for each call, so the result of this function
+always pairs calls and results. What the recorded agents do otherwise is in the policy.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, assert_never
+
+from palimpsest.transcript.context_values.neutral_messages import (
+    Block,
+    CallBlock,
+    FlatMessage,
+    FlatMessages,
+    MediaBlock,
+    ReasoningBlock,
+    ResultBlock,
+    TextBlock,
+)
+from palimpsest.transcript.context_values.policies import ConvertPolicy
+from palimpsest.transcript.errors import AbortedError, StructuredOutputError
+from palimpsest.transcript.messages import AssistantMessage, Message, Messages
+from palimpsest.transcript.parts import (
+    Attachment,
+    FilePart,
+    NotedPart,
+    Part,
+    ReasoningPart,
+    Role,
+    StepStartPart,
+    TextPart,
+    ToolCompleted,
+    ToolFailed,
+    ToolPart,
+    ToolPending,
+    ToolRunning,
+)
+from palimpsest.transcript.provider_profile.profile import profile
+from palimpsest.transcript.provider_profile.provider_table import PDF
+from palimpsest.transcript.provider_profile.recorded_agents import OPENCODE_SIGNED_BY
+from palimpsest.transcript.values import ModelRef
+
+INTERRUPTED = "[Tool execution was interrupted]"
+FAILED_ATTEMPT = "failed_attempt"
+"""Key in a part's metadata: it belongs to a request that failed and was sent again."""
+SAID_AS = "said_as"
+"""Key in the metadata of what the engine says: in whose name the model is sent it."""
+ATTACHED = "[Attached {mime}: {name}]"
+SHORTENED = "[Tool output truncated for compaction: omitted {chars} chars]"
+INLINED_TYPES = {"text/plain", "application/x-directory"}
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """For whom messages are converted, by which rules, and what is left out of them."""
+
+    model: ModelRef
+    policy: ConvertPolicy = field(default_factory=ConvertPolicy)
+    strip_media: bool = False
+    """Images and documents are named only, and tool results have no attachments."""
+    result_chars: int | None = None
+    """Most characters of a tool result."""
+
+
+def convert(
+    messages: Messages,
+    model: ModelRef,
+    policy: ConvertPolicy | None = None,
+    *,
+    strip_media: bool = False,
+    result_chars: int | None = None,
+) -> FlatMessages:
+    """Return the provider messages for these messages, without the system prompt."""
+    terms = Terms(model, policy or ConvertPolicy(), strip_media, result_chars)
+    flat: list[FlatMessage] = []
+    for message in messages:
+        if isinstance(message.info, AssistantMessage):
+            flat.extend(_assistant(message, message.info, terms))
+        else:
+            blocks = tuple(block for part in message.parts if (block := _user_block(part, terms)))
+            if blocks:
+                role: Literal["user", "assistant"] = (
+                    "assistant" if _is_the_models(message) else "user"
+                )
+                flat.append(FlatMessage(role=role, blocks=blocks, message_id=message.id))
+    return tuple(flat)
+
+
+def _is_the_models(message: Message) -> bool:
+    """Say whether the engine said this in the model's name."""
+    return all(
+        isinstance(part, TextPart)
+        and part.synthetic
+        and (part.metadata or {}).get(SAID_AS) == "assistant"
+        for part in message.parts
+    )
+
+
+def _user_block(part: Part, terms: Terms) -> Block | None:
+    match part:
+        case TextPart():
+            said = not part.ignored and (part.text or terms.policy.user_empty_texts)
+            return TextBlock(text=part.text, part_id=part.id) if said else None
+        case FilePart():
+            return _file_block(part, terms)
+        case ReasoningPart() | ToolPart():
+            return None  # an answer's
+        case _:
+            return _noted_block(part, "user")
+
+
+def _file_block(part: FilePart, terms: Terms) -> Block | None:
+    if part.mime in INLINED_TYPES:
+        return None
+    if terms.strip_media and is_media(part.mime):
+        name = part.filename or "file"
+        return TextBlock(text=ATTACHED.format(mime=part.mime, name=name), part_id=part.id)
+    return MediaBlock(mime=part.mime, url=part.url, filename=part.filename, part_id=part.id)
+
+
+def _noted_block(part: NotedPart, role: Role) -> TextBlock | None:
+    """Return what is told in words of a part that has no form of its own."""
+    words = part.words_for_model(role)
+    return TextBlock(text=words, part_id=part.id) if words else None
+
+
+def _assistant(message: Message, info: AssistantMessage, terms: Terms) -> list[FlatMessage]:
+    parts = [part for part in message.parts if not left_by_attempt(part)]
+    if info.error is not None and not _kept_though_failed(info, parts):
+        return []
+    same_model = (info.model.provider, info.model.name) == (terms.model.provider, terms.model.name)
+    spaced = terms.policy.empty_texts == "spaced" and any(map(_is_signed, parts))
+    writer = _Answer(message.id, terms, same_model=same_model, empty=" " if spaced else "")
+    steps: list[list[Part]] = [[]]
+    for part in parts:
+        if part.type == "step-start":
+            steps.append([])
+        else:
+            steps[-1].append(part)
+    flat: list[FlatMessage] = []
+    for step in steps:
+        flat.extend(writer.step(step))
+    return flat + writer.rest()
+
+
+def left_by_attempt(part: Part) -> bool:
+    """Tell whether a request that failed and was sent again left this; it is not sent."""
+    # Types are asked for by name where every part of a session passes: that is twice as fast.
+    if part.type == "text" or part.type == "reasoning" or part.type == "tool":
+        return bool(part.metadata and part.metadata.get(FAILED_ATTEMPT))
+    return False
+
+
+def _kept_though_failed(info: AssistantMessage, parts: list[Part]) -> bool:
+    if not isinstance(info.error, AbortedError | StructuredOutputError):
+        return False
+    return any(not isinstance(part, StepStartPart | ReasoningPart) for part in parts)
+
+
+def _is_signed(part: Part) -> bool:
+    return isinstance(part, ReasoningPart) and is_signed(part.metadata)
+
+
+def is_signed(metadata: Mapping[str, Any] | None) -> bool:
+    """Say whether a provider signed this thinking, so that it must travel as it is."""
+    if not metadata:
+        return False
+    signatures = [metadata.get(OPENCODE_SIGNED_BY), *(metadata.get("thinking_blocks") or ())]
+    return any(isinstance(one, dict) and one.get("signature") is not None for one in signatures)
+
+
+class _Answer:
+    """Writes the provider messages of one answer of the model."""
+
+    def __init__(self, message_id: str, terms: Terms, *, same_model: bool, empty: str) -> None:
+        self._message_id = message_id
+        self._terms = terms
+        self._policy = terms.policy
+        self._same_model = same_model
+        self._empty = empty
+        self._after: list[MediaBlock] = []
+
+    def step(self, parts: list[Part]) -> list[FlatMessage]:
+        """Return the answer of one step, and the results of its calls."""
+        said: list[Block] = []
+        results: list[Block] = []
+        for part in parts:
+            if part.type == "tool":
+                said.append(self._call(part))
+                results.append(self._result(part))
+            elif part.type == "text":
+                said.extend(() if part.ignored else self._text(part))
+            elif part.type == "reasoning":
+                said.extend(self._reasoning(part))
+            elif part.type != "file" and (noted := _noted_block(part, "assistant")):
+                said.append(noted)
+        flat = []
+        if said:
+            flat.append(self._message("assistant", tuple(said)))
+        if results:
+            flat.append(self._message("tool", tuple(results)))
+        return flat
+
+    def rest(self) -> list[FlatMessage]:
+        """Return what follows the answer: media that no result could hold."""
+        if not self._after:
+            return []
+        return [self._message("user", (TextBlock(text=self._policy.media_notice), *self._after))]
+
+    def _message(
+        self, role: Literal["user", "assistant", "tool"], blocks: tuple[Block, ...]
+    ) -> FlatMessage:
+        return FlatMessage(role=role, blocks=blocks, message_id=self._message_id)
+
+    def _text(self, part: TextPart) -> list[Block]:
+        if not part.text and self._policy.empty_texts == "dropped":
+            return []
+        metadata = part.metadata if self._same_model else None
+        return [TextBlock(text=part.text or self._empty, part_id=part.id, metadata=metadata)]
+
+    def _reasoning(self, part: ReasoningPart) -> list[Block]:
+        if self._same_model:
+            return [ReasoningBlock(text=part.text, metadata=part.metadata, part_id=part.id)]
+        if self._policy.other_thinking == "reasoning":
+            return [ReasoningBlock(text=part.text, part_id=part.id)]
+        # Another model's signatures mean nothing here, but its thoughts still do.
+        return [TextBlock(text=part.text, part_id=part.id)] if part.text.strip() else []
+
+    def _call(self, part: ToolPart) -> CallBlock:
+        return CallBlock(
+            call_id=part.call_id,
+            tool=part.tool,
+            input=part.state.input,
+            part_id=part.id,
+            metadata=part.metadata if self._same_model else None,
+        )
+
+    def _result(self, part: ToolPart) -> ResultBlock:
+        text, is_error = INTERRUPTED, True
+        media: tuple[MediaBlock, ...] = ()
+        match part.state:
+            case ToolCompleted(output=output, attachments=attachments):
+                text, is_error = self._shortened(output), False
+                media = self._placed(part, attachments)
+            case ToolFailed(error=error):
+                partial = self._partial(part.state)
+                text, is_error = (error, True) if partial is None else (partial, False)
+            case ToolPending() | ToolRunning():
+                pass
+            case _:
+                assert_never(part.state)
+        return ResultBlock(
+            call_id=part.call_id,
+            tool=part.tool,
+            text=text,
+            media=media,
+            is_error=is_error,
+            part_id=part.id,
+        )
+
+    def _shortened(self, output: str) -> str:
+        longest = self._terms.result_chars
+        if longest is None or len(output) <= longest:
+            return output
+        return output[:longest] + "\n" + SHORTENED.format(chars=len(output) - longest)
+
+    def _partial(self, state: ToolFailed) -> str | None:
+        """Return what an interrupted call had printed, where that counts as its result."""
+        rule = self._policy.partial_output
+        output = state.metadata.get("output")
+        if rule == "none" or not state.metadata.get("interrupted") or not isinstance(output, str):
+            return None
+        return output if output or rule == "any" else None
+
+    def _placed(
+        self, part: ToolPart, attachments: tuple[Attachment, ...]
+    ) -> tuple[MediaBlock, ...]:
+        """Return the media that stays in a result, and keep the rest for later."""
+        if not attachments or self._terms.strip_media:
+            return ()
+        blocks = tuple(
+            MediaBlock(mime=a.mime, url=a.url, filename=a.filename, part_id=part.id)
+            for a in attachments
+        )
+        if self._policy.result_media == "writer":
+            return blocks
+        inside = []
+        for block in blocks:
+            if self._stays(block):
+                inside.append(block)
+            else:
+                self._after.append(block)
+        # Only what is here can stand in a result; a link cannot.
+        return tuple(block for block in inside if block.url.startswith("data:"))
+
+    def _stays(self, block: MediaBlock) -> bool:
+        if self._policy.result_media == "inside" or not is_media(block.mime):
+            return True
+        return takes_in_results(self._terms.model, block.mime)
+
+
+def is_redacted(metadata: Mapping[str, Any] | None) -> bool:
+    """Say whether this is thinking that only its provider can read."""
+    blocks = (metadata or {}).get("thinking_blocks") or ()
+    return any(one.get("type") == "redacted_thinking" for one in blocks)
+
+
+def is_media(mime: str) -> bool:
+    """Say whether a file is an image or a document that a model may look at."""
+    return mime.startswith("image/") or mime == PDF
+
+
+def takes_in_results(model: ModelRef, mime: str) -> bool:
+    """Say whether that agent leaves this kind of media inside a tool result for the model."""
+    taken = profile(model).recorded.opencode_media_in_results
+    return taken == "all" or (taken == "images" and mime.startswith("image/"))

@@ -1,0 +1,105 @@
+"""Write a stretch of a session as one text, for a model that is to summarise it.
+
+Rules follow spec/session-engine.md 1.14 (step 6) and golden ``compaction_serialize``: a line for
+each thing that was said or done, in brackets who did it, tool outputs shortened. The messages come
+as decisions left them, so an output that was cleared says so.
+"""
+
+import json
+from collections.abc import Iterable
+from typing import assert_never
+
+from palimpsest.context.conversion.part_conversion import FAILED_ATTEMPT
+from palimpsest.transcript.messages import AssistantMessage, Message, Messages
+from palimpsest.transcript.parts import (
+    FilePart,
+    NotedPart,
+    Part,
+    ReasoningPart,
+    TextPart,
+    ToolCompleted,
+    ToolFailed,
+    ToolPart,
+    ToolPending,
+    ToolRunning,
+)
+from palimpsest.transcript.user_notices import is_for_people_alone
+
+TRUNCATED = "\n[truncated]"
+
+
+def serialize(messages: Messages, result_chars: int) -> str:
+    """Return messages as one text; those that say nothing are left out."""
+    told = (serialize_message(message, result_chars) for message in messages)
+    return "\n\n".join(text for text in told if text)
+
+
+def serialize_message(message: Message, result_chars: int) -> str:
+    """Return one message as lines, each tool output cut to so many characters."""
+    if isinstance(message.info, AssistantMessage):
+        lines = [line for part in message.parts for line in _assistant(part, result_chars)]
+    else:
+        lines = list(_user(message.parts))
+    return "\n".join(lines)
+
+
+def _user(parts: Iterable[Part]) -> Iterable[str]:
+    kept = tuple(parts)
+    texts = [part.text for part in kept if isinstance(part, TextPart) and not part.ignored]
+    texts = [text for text in texts if text]
+    if texts:
+        yield "[User]: " + "\n".join(texts)
+    for part in kept:
+        match part:
+            case FilePart():
+                yield _attached(part.mime, part.filename)
+            case TextPart() | ReasoningPart() | ToolPart():
+                pass  # told above, or an answer's
+            case _:
+                yield from _noted(part, "User")
+
+
+def _assistant(part: Part, result_chars: int) -> Iterable[str]:
+    if (getattr(part, "metadata", None) or {}).get(FAILED_ATTEMPT) or is_for_people_alone(part):
+        return
+    match part:
+        case TextPart(text=text):
+            yield from (f"[Assistant]: {text}",) if text else ()
+        case ReasoningPart(text=text):
+            yield from (f"[Assistant reasoning]: {text}",) if text else ()
+        case ToolPart():
+            yield from _tool(part, result_chars)
+        case FilePart():
+            pass
+        case _:
+            yield from _noted(part, "Assistant")
+
+
+def _noted(part: NotedPart, who: str) -> Iterable[str]:
+    words = part.words_for_summary()
+    if words:
+        yield f"[{who}]: {words}"
+
+
+def _tool(part: ToolPart, result_chars: int) -> Iterable[str]:
+    given = json.dumps(part.state.input, ensure_ascii=False, separators=(",", ":"))
+    yield f"[Assistant tool call]: {part.tool}({given})"
+    match part.state:
+        case ToolCompleted(output=output, attachments=attachments):
+            yield f"[Tool result]: {_cut(output, result_chars)}"
+            for one in attachments:
+                yield _attached(one.mime, one.filename)
+        case ToolFailed(error=error):
+            yield f"[Tool error]: {error}"
+        case ToolPending() | ToolRunning():
+            pass
+        case _:
+            assert_never(part.state)
+
+
+def _cut(text: str, longest: int) -> str:
+    return text if len(text) <= longest else text[:longest] + TRUNCATED
+
+
+def _attached(mime: str, name: str | None) -> str:
+    return f"[Attached {mime}: {name or 'file'}]"

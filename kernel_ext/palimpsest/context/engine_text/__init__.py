@@ -1,0 +1,1 @@
+"""What the engine tells the model by itself: system prompt, modes, changes, reminders."""

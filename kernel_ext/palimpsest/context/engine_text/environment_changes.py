@@ -1,0 +1,193 @@
+"""Say with the next prompt what has changed since the system prompt was written.
+
+Border: pure. The system prompt stays the same bytes for a session's whole life, so a new day, another
+mode and changed variables are told behind everything that was sent before, beside the user's words,
+and stay there. What was told is read off the messages that the model still sees: after a compaction
+that hid it, it is told again.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from palimpsest.context.engine_text.mode_notes import (
+    FROM_PLAN,
+    IN_PLAN,
+    NEWS,
+    PLAN,
+    agent_note,
+    is_prompt,
+)
+from palimpsest.transcript.context_values.policies import ReminderPolicy
+from palimpsest.transcript.messages import AssistantMessage, Message, Messages, UserMessage
+from palimpsest.transcript.parts import TextPart, ToolPart
+
+MOST_NAMED = 20
+"""More variables are many tokens with every prompt; the variables tool lists them all."""
+
+DAY = "<note>It is {date} now.</note>"
+FIRST_LOOK = "The user's kernel holds these variables:"
+NEW_KERNEL = "The kernel was started anew since your last turn. It holds these variables now:"
+NOTHING = "- none"
+CHANGES = "Since your last turn, outside of your own code:"
+_WORD = re.compile(r"[^\W\d]\w*")
+
+
+@dataclass(frozen=True, slots=True)
+class Situation:
+    """How things stand when a prompt is about to be answered."""
+
+    began: str
+    """The day that the system prompt names."""
+    date: str
+    """Today."""
+    agent: str
+    plan: bool = False
+    """The session is in plan mode, whoever answers."""
+    variables: Mapping[str, str] | None = None
+    """What is told of each variable unasked, in a line; None where that is not known."""
+    named: Mapping[str, str] = field(default_factory=dict)
+    """What is told of those that the prompt names, in a line with the value."""
+    known: Mapping[str, str] | None = None
+    """What each was when the model was told last; None when this kernel never told it."""
+    known_named: Mapping[str, str] = field(default_factory=dict)
+    """The same, of those that a prompt named."""
+    met: bool = False
+    """This kernel took part before, in this session or in the one that it was forked from."""
+
+
+@dataclass(frozen=True, slots=True)
+class EnvironmentChange:
+    """Something to tell the model."""
+
+    text: str
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+
+
+def news(
+    messages: Messages, now: Situation, policy: ReminderPolicy
+) -> tuple[EnvironmentChange, ...]:
+    """Return what has changed; ``messages`` are those the model sees, the new prompt last."""
+    found = [
+        _date(messages, now) if policy.news else None,
+        _mode(messages, now, policy),
+        _plan(messages, now),
+        _variables(messages, now) if policy.news else None,
+    ]
+    return tuple(item for item in found if item is not None)
+
+
+def has_news(message: Message) -> bool:
+    """Tell whether something was told with a prompt already."""
+    return any(_told(part) is not None for part in message.parts)
+
+
+def _told(part: object) -> Any:
+    return (part.metadata or {}).get(NEWS) if isinstance(part, TextPart) else None
+
+
+def _date(messages: Messages, now: Situation) -> EnvironmentChange | None:
+    told = [
+        (part.metadata or {}).get("date")
+        for message in messages
+        for part in message.parts
+        if isinstance(part, TextPart) and _told(part) == "date"
+    ]
+    if (told[-1] if told else now.began) == now.date:
+        return None
+    return EnvironmentChange(DAY.format(date=now.date), {NEWS: "date", "date": now.date})
+
+
+def _mode(messages: Messages, now: Situation, policy: ReminderPolicy) -> EnvironmentChange | None:
+    text = agent_note(messages, now.agent, plan_apart=policy.mode == "newest")
+    return None if text is None else EnvironmentChange(text, {NEWS: "mode"})
+
+
+def _plan(messages: Messages, now: Situation) -> EnvironmentChange | None:
+    """Say that the session came into plan mode, or out of it."""
+    told = [
+        bool((part.metadata or {}).get("plan"))
+        for message in messages
+        for part in message.parts
+        if isinstance(part, TextPart) and _told(part) == "plan"
+    ]
+    if now.agent == PLAN or (told[-1] if told else False) == now.plan:
+        return None
+    return EnvironmentChange(IN_PLAN if now.plan else FROM_PLAN, {NEWS: "plan", "plan": now.plan})
+
+
+def _variables(messages: Messages, now: Situation) -> EnvironmentChange | None:
+    if now.variables is None:
+        return None
+    if now.known is None:
+        lines = [_line(name, now.named.get(name, told)) for name, told in _first_named(now)]
+        if not now.met and any(isinstance(one.info, AssistantMessage) for one in messages):
+            return _listed(NEW_KERNEL, lines or [NOTHING])
+        return _listed(FIRST_LOOK, lines)
+    own = _own_names(messages)
+    lines = [_line(name, told) for name, told in now.named.items() if _is_new(name, told, now)]
+    lines += [
+        _line(name, told) + ("" if name in now.known else " (new)")
+        for name, told in now.variables.items()
+        if now.known.get(name) != told and name not in own and name not in now.named
+    ]
+    lines += [
+        f"- {name} is gone" for name in now.known if name not in now.variables and name not in own
+    ]
+    return _listed(CHANGES, lines)
+
+
+def _first_named(now: Situation) -> list[tuple[str, str]]:
+    """Return the variables, first those that the prompt names: a long list is cut."""
+    return sorted((now.variables or {}).items(), key=lambda item: item[0] not in now.named)
+
+
+def _is_new(name: str, told: str, now: Situation) -> bool:
+    return now.known_named.get(name, (now.known or {}).get(name)) != told
+
+
+def _line(name: str, told: str) -> str:
+    return f"- {name}: {told}" if told else f"- {name}"
+
+
+def _listed(head: str, lines: list[str]) -> EnvironmentChange | None:
+    if not lines:
+        return None
+    more = len(lines) - MOST_NAMED
+    if more > 0:
+        lines = [*lines[:MOST_NAMED], f"- and {more} more, which the variables tool lists"]
+    text = "\n".join(["<variables>", head, *lines, "</variables>"])
+    return EnvironmentChange(text, {NEWS: "variables"})
+
+
+def named_words(messages: Sequence[Message]) -> frozenset[str]:
+    """Return the words of people's prompts and of the code that ran: what is so called was spoken of."""
+    texts = [
+        part.text
+        for message in messages
+        for part in message.parts
+        if isinstance(message.info, UserMessage)
+        and isinstance(part, TextPart)
+        and not part.synthetic
+    ]
+    codes = [
+        str(part.state.input.get("code", part.state.input.get("name", "")))
+        for message in messages
+        for part in message.parts
+        if isinstance(part, ToolPart)
+    ]
+    return frozenset(_WORD.findall("\n".join([*texts, *codes])))
+
+
+def _own_names(messages: Messages) -> frozenset[str]:
+    """Return all words in the code that the model ran since the prompt before the newest."""
+    prompts = [at for at, message in enumerate(messages) if is_prompt(message)]
+    since = prompts[-2] if len(prompts) > 1 else 0
+    codes = [
+        str(part.state.input.get("code", ""))
+        for message in messages[since:]
+        for part in message.parts
+        if isinstance(part, ToolPart)
+    ]
+    return frozenset(_WORD.findall("\n".join(codes)))

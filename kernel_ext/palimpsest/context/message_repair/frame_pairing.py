@@ -1,0 +1,206 @@
+"""Pair calls and results by frames and by occurrence: no result that belongs somewhere is lost.
+
+A frame runs from one assistant with calls to the next assistant with calls, so that words in
+between do not separate a late result from its call. An id that is used again stands for another
+call: the first result goes to the first call of that id. A result that its own frame has no use
+for goes to an earlier call that still waits, if there is exactly one. A real result takes the
+place of one that was written for want of it (spec/context-stability.md 1.6).
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Literal
+
+from palimpsest.context.message_repair.message_blocks import (
+    RECORDED_MISSING,
+    UNKNOWN_TOOL,
+    Repair,
+    calls_of,
+    failed,
+    is_result,
+    result_of,
+    settled,
+)
+from palimpsest.transcript.context_values.neutral_messages import (
+    CallBlock,
+    FlatMessage,
+    FlatMessages,
+    ResultBlock,
+)
+
+FailedCalls = Literal["preserve", "drop", "answer"]
+"""Of an answer that failed: keep it with the results it has, leave it out, or treat it as any other."""
+
+
+@dataclass(frozen=True, slots=True)
+class FrameRule:
+    """What stands for a missing result, and how two doubtful cases are taken."""
+
+    missing: str
+    of_failed: FailedCalls = "preserve"
+    doubt_adopted: bool = True
+    """A result that came without an id and was given its frame's only one counts as an error."""
+
+
+@dataclass
+class _Call:
+    """One call, and the result that was found for it."""
+
+    block: CallBlock
+    message: FlatMessage
+    result: FlatMessage | None = None
+
+
+@dataclass
+class _Frame:
+    """An assistant with calls and what follows it, up to the next one."""
+
+    message: FlatMessage | None
+    calls: list[_Call]
+    following: list[FlatMessage] = field(default_factory=list)
+
+
+def repair_frames(messages: FlatMessages, rule: FrameRule) -> Repair:
+    """Pair calls with results by frames; expects a message for each result."""
+    frames = list(_frames(messages))
+    matching = _Matching((rule.missing, RECORDED_MISSING))
+    for frame in frames:
+        matching.match(frame)
+    added: list[ResultBlock] = []
+    out = tuple(message for frame in frames for message in _written(frame, rule, added))
+    if settled(out, messages) is messages:
+        return Repair(messages)
+    return Repair(
+        messages=out,
+        changed=True,
+        added=tuple(added),
+        discarded=_discarded(messages, frames, rule),
+        duplicates=matching.duplicates,
+        orphans=matching.orphans,
+    )
+
+
+def answered(messages: FlatMessages) -> frozenset[int]:
+    """Return the identities (``id``) of the call blocks that have a result of their own."""
+    frames = list(_frames(messages))
+    matching = _Matching((RECORDED_MISSING,))
+    for frame in frames:
+        matching.match(frame)
+    return frozenset(
+        id(call.block) for frame in frames for call in frame.calls if call.result is not None
+    )
+
+
+def _frames(messages: FlatMessages) -> Iterator[_Frame]:
+    frame = _Frame(None, [])
+    for message in messages:
+        calls = calls_of(message)
+        if calls:
+            yield frame
+            frame = _Frame(message, [_Call(call, message) for call in calls])
+        else:
+            frame.following.append(message)
+    yield frame
+
+
+@dataclass
+class _Matching:
+    stand_ins: tuple[str, ...]
+    duplicates: int = 0
+    orphans: int = 0
+
+    earlier: dict[str, list[_Call]] = field(default_factory=dict)
+    """The calls of the frames before, by id."""
+
+    def match(self, frame: _Frame) -> None:
+        """Give each result of the frame to a call, or count it out."""
+        for message in frame.following:
+            if is_result(message):
+                self._give(message, frame)
+        for call in frame.calls:
+            self.earlier.setdefault(_id(call), []).append(call)
+
+    def _give(self, message: FlatMessage, frame: _Frame) -> None:
+        block = result_of(message)
+        identifier = block.call_id.strip() if block else ""
+        named = [call for call in frame.calls if not identifier or _id(call) == identifier]
+        if not identifier and len(frame.calls) != 1:
+            named = []
+        free = next((call for call in named if call.result is None), None)
+        if free is not None:
+            free.result = message
+            return
+        if identifier and not named:
+            waiting = [call for call in self.earlier.get(identifier, ()) if call.result is None]
+            if len(waiting) == 1:
+                waiting[0].result = message
+                return
+        self._discard(message, named)
+
+    def _discard(self, message: FlatMessage, named: list[_Call]) -> None:
+        if not named:
+            self.orphans += 1
+            return
+        self.duplicates += 1
+        stand_in = next((call for call in named if self._stands_in(call.result)), None)
+        if stand_in is not None and not self._stands_in(message):
+            stand_in.result = message
+
+    def _stands_in(self, message: FlatMessage | None) -> bool:
+        block = result_of(message) if message else None
+        return block is not None and block.is_error and block.text in self.stand_ins
+
+
+def _id(call: _Call) -> str:
+    return call.block.call_id.strip()
+
+
+def _written(frame: _Frame, rule: FrameRule, added: list[ResultBlock]) -> Iterator[FlatMessage]:
+    if frame.message is not None:
+        fails = failed(frame.message) and rule.of_failed != "answer"
+        if not fails or rule.of_failed == "preserve":
+            yield frame.message
+            for call in frame.calls:
+                if call.result is not None:
+                    yield _named(call.result, call.block, rule)
+                elif not fails:
+                    yield _stand_in(call, rule.missing, added)
+    for message in frame.following:
+        if not is_result(message) and not (message.role == "system" and not message.blocks):
+            yield message
+
+
+def _discarded(messages: FlatMessages, frames: Iterable[_Frame], rule: FrameRule) -> FlatMessages:
+    kept = {
+        id(call.result)
+        for frame in frames
+        for call in frame.calls
+        if not (failed(call.message) and rule.of_failed == "drop")
+    }
+    return tuple(one for one in messages if is_result(one) and id(one) not in kept)
+
+
+def _named(message: FlatMessage, call: CallBlock, rule: FrameRule) -> FlatMessage:
+    """Return the result under its call's id, and under a tool's name where one is known."""
+    block = result_of(message)
+    if block is None:
+        return message
+    tool = block.tool.strip() or call.tool.strip() or (UNKNOWN_TOOL if block.tool else "")
+    if (tool, call.call_id) == (block.tool, block.call_id):
+        return message
+    named = block.model_copy(update={"tool": tool, "call_id": call.call_id})
+    if not block.call_id and rule.doubt_adopted:
+        named = named.model_copy(update={"is_error": True})
+    return message.model_copy(update={"blocks": (named,)})
+
+
+def _stand_in(call: _Call, missing: str, added: list[ResultBlock]) -> FlatMessage:
+    block = ResultBlock(
+        call_id=call.block.call_id,
+        tool=call.block.tool or UNKNOWN_TOOL,
+        text=missing,
+        is_error=True,
+        part_id=call.block.part_id,
+    )
+    added.append(block)
+    return FlatMessage(role="tool", blocks=(block,), message_id=call.message.message_id)

@@ -1,0 +1,192 @@
+"""Repair provider messages: which rules, in which order, for which provider.
+
+Live, imported and cut histories come with calls that nobody answered, results of no call, ids
+used twice and turns that a provider refuses. The default mends all of it after the history limit;
+the presets of recorded agents sanitise first, then validate turns, limit, and pair again, since a
+limit can cut a call from its result (spec/context-stability.md 1.3). A history that is valid
+already goes through as the very same messages; by the default it is only looked at once.
+"""
+
+from collections.abc import Callable
+
+from palimpsest.context.message_repair.frame_pairing import FailedCalls, FrameRule, repair_frames
+from palimpsest.context.message_repair.message_blocks import (
+    RECORDED_MISSING,
+    Repair,
+    gather,
+    spread,
+)
+from palimpsest.context.message_repair.pairing import MISSING, pair
+from palimpsest.context.message_repair.span_pairing import repair_spans
+from palimpsest.context.message_repair.thinking_removal import OMITTED, drop_thinking
+from palimpsest.context.message_repair.tool_ids import Mode, own_ids, write_tool_ids
+from palimpsest.context.message_repair.turn_order import (
+    drop_dangling_calls,
+    drop_silent,
+    fitting,
+    merge_answers,
+    merge_questions,
+    system_first,
+    user_first,
+    user_last,
+)
+from palimpsest.context.message_repair.usable_calls import (
+    CallRule,
+    names_as_called,
+    readable_names,
+    repair_calls,
+    with_ids,
+)
+from palimpsest.context.message_repair.validity_check import is_valid
+from palimpsest.transcript.context_values.neutral_messages import FlatMessages
+from palimpsest.transcript.context_values.policies import HygieneRule
+from palimpsest.transcript.provider_profile.profile import ProviderProfile
+from palimpsest.transcript.provider_profile.recorded_agents import OpenclawTarget
+
+Limit = Callable[[FlatMessages], FlatMessages]
+
+OPENING = "(The conversation goes on from here.)"
+CLOSING = "(Please go on.)"
+
+
+def clean(
+    messages: FlatMessages, limit: Limit, rule: HygieneRule, target: ProviderProfile
+) -> FlatMessages:
+    """Return the messages limited and repaired, in the order of the rule."""
+    if rule == "opencode":
+        return pair(limit(messages))
+    if rule == "palimpsest":
+        limited = limit(messages)
+        return limited if is_valid(limited, target) else mended(limited, target)
+    sane = sanitized(spread(messages), rule, target)
+    return gather(pairing(limit(ordered(sane, rule, target)), rule).messages)
+
+
+def mended(messages: FlatMessages, target: ProviderProfile) -> FlatMessages:
+    """Return the messages repaired by the default's rules, whatever is wrong with them."""
+    usable = repaired(messages, "palimpsest")
+    in_order = ordered(usable, "palimpsest", target)
+    return gather(pairing(spread(in_order), "palimpsest").messages)
+
+
+def pairing(
+    messages: FlatMessages, rule: HygieneRule, of_failed: FailedCalls | None = None
+) -> Repair:
+    """Give every call its result; expects a message for each result."""
+    match rule:
+        case "openclaw-2026.2":
+            return repair_spans(messages, RECORDED_MISSING)
+        case "openclaw-2026.9":
+            return repair_frames(messages, FrameRule(RECORDED_MISSING, of_failed or "drop"))
+        case "palimpsest" | "opencode":
+            return repair_frames(
+                messages, FrameRule(MISSING, of_failed or "answer", doubt_adopted=False)
+            )
+
+
+def call_rule(
+    rule: HygieneRule, allowed: tuple[str, ...] = (), *, whole_thinking: bool = False
+) -> CallRule:
+    """Return which calls are usable under a rule."""
+    if rule == "openclaw-2026.2":
+        return CallRule(strict_names=True, allowed=allowed, keep_answered=False)
+    return CallRule(allowed=allowed, whole_thinking=whole_thinking)
+
+
+def drops_thinking(target: ProviderProfile, rule: HygieneRule) -> bool:
+    """Tell whether a recorded agent gives a model none of its thoughts (spec/context-stability.md 1.4)."""
+    drops = target.recorded.openclaw_drops_thinking
+    return drops == "always" or (drops == "newest" and rule == "openclaw-2026.9")
+
+
+def without_thinking(messages: FlatMessages, rule: HygieneRule) -> FlatMessages:
+    """Remove thinking that the model does not want back."""
+    if rule == "openclaw-2026.2":
+        return drop_thinking(messages, keep_latest=False, keep_redacted=True, omitted="")
+    return drop_thinking(messages, omitted=OMITTED)
+
+
+def with_tool_ids(
+    messages: FlatMessages,
+    mode: Mode,
+    rule: HygieneRule,
+    *,
+    keep_native: bool = False,
+    keep_signed: bool = False,
+) -> FlatMessages:
+    """Write tool ids in the alphabet of a strict provider."""
+    if rule == "openclaw-2026.2":
+        return write_tool_ids(messages, mode, each_use=False)
+    return write_tool_ids(messages, mode, keep_native=keep_native, keep_signed=keep_signed)
+
+
+def gemini_turns(messages: FlatMessages, rule: HygieneRule) -> FlatMessages:
+    """Merge answers, as Gemini demands."""
+    return merge_answers(messages, keep_plain=rule == "palimpsest")
+
+
+def anthropic_turns(messages: FlatMessages, rule: HygieneRule) -> FlatMessages:
+    """Merge questions, and in the newer rules answers, as Anthropic demands."""
+    if rule == "openclaw-2026.2":
+        return merge_questions(messages, keep_plain=False)
+    return merge_questions(drop_dangling_calls(merge_answers(messages)))
+
+
+def recorded_target(rule: HygieneRule, target: ProviderProfile) -> OpenclawTarget:
+    """Return what a recorded agent does for a model (spec/context-stability.md 1.4)."""
+    recorded = target.recorded
+    return recorded.openclaw_2026_2 if rule == "openclaw-2026.2" else recorded.openclaw_2026_9
+
+
+def sanitized(messages: FlatMessages, rule: HygieneRule, target: ProviderProfile) -> FlatMessages:
+    """Repair calls, ids and pairs as a recorded agent does before it looks at turns."""
+    to = recorded_target(rule, target)
+    thoughtless = drops_thinking(target, rule)
+    early_ids = rule == "openclaw-2026.2"
+    if to.ids and early_ids:
+        messages = with_tool_ids(messages, to.ids, rule)
+    if thoughtless:
+        messages = without_thinking(messages, rule)
+    whole = to.keep_native and not thoughtless
+    messages = repair_calls(messages, call_rule(rule, whole_thinking=whole)).messages
+    messages = pairing(messages, rule).messages
+    if to.ids and not early_ids:
+        messages = with_tool_ids(
+            messages, to.ids, rule, keep_native=to.keep_native, keep_signed=whole
+        )
+    return user_first(messages) if to.user_first else messages
+
+
+def repaired(messages: FlatMessages, rule: HygieneRule) -> FlatMessages:
+    """Leave out what cannot be sent, pair calls with results, and give each call an id of its own.
+
+    Establishes that calls have results, that there are no orphans, that ids are own, that nothing
+    is empty and that system messages come first.
+    """
+    sayable = system_first(drop_silent(fitting(messages)))
+    usable = repair_calls(readable_names(with_ids(spread(sayable))), call_rule(rule)).messages
+    return names_as_called(own_ids(pairing(drop_silent(usable), rule).messages))
+
+
+def ordered(messages: FlatMessages, rule: HygieneRule, target: ProviderProfile) -> FlatMessages:
+    """Put turns into the order that the provider demands.
+
+    Establishes the turn order of the default, and keeps what ``repaired`` established.
+    """
+    if rule == "palimpsest":
+        return _ordered_by_need(messages, target)
+    to = recorded_target(rule, target)
+    if to.merges_answers:
+        messages = gemini_turns(messages, rule)
+    return anthropic_turns(messages, rule) if to.merges_questions else messages
+
+
+def _ordered_by_need(messages: FlatMessages, target: ProviderProfile) -> FlatMessages:
+    if not target.merges_answers:
+        return messages
+    messages = merge_answers(messages)
+    if target.merges_questions:
+        messages = merge_questions(messages)
+    system = sum(message.role == "system" for message in messages)
+    opened = messages[:system] + user_first(messages[system:], OPENING)
+    return user_last(opened, CLOSING) if target.user_last else opened

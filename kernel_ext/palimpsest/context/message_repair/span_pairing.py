@@ -1,0 +1,140 @@
+"""Pair calls and results as the recorded agent of early 2026 did: by spans.
+
+A span runs from an assistant with calls to the next assistant of any kind. Known defects belong
+to it and are kept, since the preset stands for that version: results in another order, or a second
+one in the same span, are not counted as a change; an id used again is taken for a duplicate; the
+results of an answer that failed are lost (spec/context-stability.md 1.6). ``frames`` does better.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from palimpsest.context.message_repair.message_blocks import (
+    UNKNOWN_TOOL,
+    Repair,
+    calls_of,
+    failed,
+    is_result,
+    result_of,
+)
+from palimpsest.transcript.context_values.neutral_messages import (
+    CallBlock,
+    FlatMessage,
+    FlatMessages,
+    ResultBlock,
+)
+
+
+def repair_spans(messages: FlatMessages, missing: str) -> Repair:
+    """Pair calls with results by spans; expects a message for each result."""
+    walk = _Walk(missing)
+    position = 0
+    while position < len(messages):
+        message = messages[position]
+        position += 1
+        calls = calls_of(message)
+        if is_result(message):
+            walk.orphan(message)
+        elif not calls or failed(message):
+            walk.out.append(message)
+        else:
+            end = _end_of_span(messages, position)
+            walk.span(message, calls, messages[position:end])
+            position = end
+    return walk.report(messages)
+
+
+def _end_of_span(messages: FlatMessages, start: int) -> int:
+    for position in range(start, len(messages)):
+        if messages[position].role == "assistant":
+            return position
+    return len(messages)
+
+
+@dataclass
+class _Walk:
+    missing: str
+    out: list[FlatMessage] = field(default_factory=list)
+    seen: set[str] = field(default_factory=set)
+    added: list[ResultBlock] = field(default_factory=list)
+    discarded: list[FlatMessage] = field(default_factory=list)
+    duplicates: int = 0
+    orphans: int = 0
+    changed: bool = False
+
+    def orphan(self, message: FlatMessage) -> None:
+        self.orphans += 1
+        self.changed = True
+        self.discarded.append(message)
+
+    def duplicate(self, message: FlatMessage) -> None:
+        self.duplicates += 1
+        self.changed = True
+        self.discarded.append(message)
+
+    def span(
+        self, message: FlatMessage, calls: Iterable[CallBlock], following: FlatMessages
+    ) -> None:
+        names = {call.call_id: call for call in calls}
+        found: dict[str, FlatMessage] = {}
+        remainder: list[FlatMessage] = []
+        for one in following:
+            if is_result(one):
+                self._take(one, names, found)
+            else:
+                remainder.append(one)
+        if found and remainder:
+            self.changed = True
+        self.out.append(message)
+        for call in calls:
+            if call.call_id not in found:
+                self._add(call, message)
+            elif call.call_id in self.seen:
+                self.duplicate(found[call.call_id])
+            else:
+                self.seen.add(call.call_id)
+                self.out.append(found[call.call_id])
+        self.out.extend(remainder)
+
+    def _take(
+        self, one: FlatMessage, names: dict[str, CallBlock], found: dict[str, FlatMessage]
+    ) -> None:
+        block = result_of(one)
+        identifier = block.call_id if block else ""
+        if identifier not in names:
+            self.orphan(one)
+        elif identifier in self.seen:
+            self.duplicate(one)
+        elif identifier in found:
+            self.discarded.append(one)
+        else:
+            found[identifier] = one
+
+    def _add(self, call: CallBlock, message: FlatMessage) -> None:
+        block = ResultBlock(
+            call_id=call.call_id,
+            tool=call.tool or UNKNOWN_TOOL,
+            text=self.missing,
+            is_error=True,
+            part_id=call.part_id,
+        )
+        written = FlatMessage(role="tool", blocks=(block,), message_id=message.message_id)
+        self.added.append(block)
+        self.changed = True
+        if call.call_id in self.seen:
+            self.duplicate(written)
+        else:
+            self.seen.add(call.call_id)
+            self.out.append(written)
+
+    def report(self, messages: FlatMessages) -> Repair:
+        if not self.changed:
+            return Repair(messages)
+        return Repair(
+            messages=tuple(self.out),
+            changed=True,
+            added=tuple(self.added),
+            discarded=tuple(self.discarded),
+            duplicates=self.duplicates,
+            orphans=self.orphans,
+        )

@@ -1,0 +1,51 @@
+"""Leave thinking out of answers, for models that do not want it back.
+
+The newest recorded agent keeps the latest answer's thinking, because a model that is in the
+middle of calling tools needs it; the older one drops that too, and leaves what only its provider can read.
+"""
+
+from palimpsest.context.conversion.part_conversion import is_redacted
+from palimpsest.context.message_repair.message_blocks import settled
+from palimpsest.transcript.context_values.neutral_messages import (
+    FlatMessage,
+    FlatMessages,
+    ReasoningBlock,
+    TextBlock,
+)
+
+OMITTED = "[assistant reasoning omitted]"
+"""In place of an answer that was thinking only, since providers refuse an empty text."""
+
+
+def drop_thinking(
+    messages: FlatMessages,
+    *,
+    keep_latest: bool = True,
+    keep_redacted: bool = False,
+    omitted: str = OMITTED,
+) -> FlatMessages:
+    """Remove thinking from every answer, with ``keep_latest`` from all but the latest.
+
+    With ``keep_redacted`` blocks of the type ``redacted_thinking`` stay.
+    """
+    latest = max(
+        (at for at, message in enumerate(messages) if message.role == "assistant"), default=-1
+    )
+    bare = tuple(
+        message
+        if message.role != "assistant" or (keep_latest and at == latest)
+        else _without(message, omitted, keep_redacted=keep_redacted)
+        for at, message in enumerate(messages)
+    )
+    return settled(bare, messages)
+
+
+def _without(message: FlatMessage, omitted: str, *, keep_redacted: bool) -> FlatMessage:
+    blocks = tuple(
+        block
+        for block in message.blocks
+        if not isinstance(block, ReasoningBlock) or (keep_redacted and is_redacted(block.metadata))
+    )
+    if len(blocks) == len(message.blocks):
+        return message
+    return message.model_copy(update={"blocks": blocks or (TextBlock(text=omitted),)})

@@ -1,0 +1,248 @@
+"""Write the ids of tool calls as strict providers demand, calls and results together.
+
+``strict`` takes letters and digits, at most 40; ``strict9`` exactly nine of them. The
+newest rule gives every call an id of its own, although models use an id again; the older one
+writes an id the same way each time it is met (spec/context-stability.md 1.4, step 7).
+"""
+
+import hashlib
+import re
+from collections import deque
+from collections.abc import Iterable
+from typing import Literal, Protocol
+
+from palimpsest.context.message_repair.message_blocks import is_signed_thinking, with_blocks
+from palimpsest.transcript.context_values.neutral_messages import (
+    Block,
+    CallBlock,
+    FlatMessage,
+    FlatMessages,
+    ResultBlock,
+)
+from palimpsest.transcript.provider_profile.tool_call_ids import (
+    NINE_CHARS,
+    SHORT_CHARS,
+    letters_and_digits,
+)
+
+Mode = Literal["strict", "strict9"]
+
+HASH_CHARS = 8
+NATIVE = re.compile(r"toolu_[A-Za-z0-9_]+")
+"""Ids as Anthropic itself gives them."""
+
+
+def tool_id(identifier: str, mode: Mode) -> str:
+    """Return one id in the alphabet of the mode."""
+    kept = letters_and_digits(identifier)
+    if mode == "strict":
+        return kept or ("sanitizedtoolid" if identifier else "defaulttoolid")
+    if not identifier:
+        return "defaultid"
+    return kept[:NINE_CHARS] if len(kept) >= NINE_CHARS else _hash(kept or "sanitized", NINE_CHARS)
+
+
+def is_tool_id(identifier: str, mode: Mode) -> bool:
+    """Say whether an id can stay as it is."""
+    long_enough = len(identifier) == NINE_CHARS if mode == "strict9" else bool(identifier)
+    return long_enough and identifier == letters_and_digits(identifier)
+
+
+def write_tool_ids(
+    messages: FlatMessages,
+    mode: Mode,
+    *,
+    each_use: bool = True,
+    keep_native: bool = False,
+    keep_signed: bool = False,
+) -> FlatMessages:
+    """Write every id, results as their calls.
+
+    With ``each_use`` an id that is used again becomes another one; with ``keep_native``
+    Anthropic's ids stay the first time they are used; with ``keep_signed`` an answer with signed
+    thinking keeps the ids of its calls, which nobody else gets.
+    """
+    if not each_use:
+        return _all_written(messages, _Mapping(mode))
+    kept = _signed(messages) if keep_signed else {}
+    reserved = {block.call_id for at in kept for block in kept[at]}
+    writer = _Occurrences(mode, keep_native=keep_native, reserved=reserved)
+    out: list[FlatMessage] = []
+    for at, message in enumerate(messages):
+        if at in kept:
+            for block in kept[at]:
+                writer.keep(block.call_id)
+        out.append(message if at in kept else _written(message, writer))
+    return tuple(out)
+
+
+def _signed(messages: FlatMessages) -> dict[int, list[CallBlock]]:
+    """Return by place the calls of answers with signed thinking whose ids are their own."""
+    claimed: set[str] = set()
+    found: dict[int, list[CallBlock]] = {}
+    for at, message in enumerate(messages):
+        calls = [block for block in message.blocks if isinstance(block, CallBlock)]
+        own = {block.call_id for block in calls}
+        is_whole = len(own) == len(calls) and "" not in own and not own & claimed
+        if message.role == "assistant" and calls and is_whole and is_signed_thinking(message):
+            found[at] = calls
+        claimed |= own
+    return found
+
+
+def own_ids(messages: FlatMessages) -> FlatMessages:
+    """Give a call whose id was used before one of its own, and leave all others as they are."""
+    identifiers = [
+        block.call_id for one in messages for block in one.blocks if isinstance(block, CallBlock)
+    ]
+    if len(set(identifiers)) == len(identifiers):
+        return messages
+    return _all_written(messages, _Numbered(identifiers))
+
+
+def _all_written(messages: FlatMessages, writer: "_Writer") -> FlatMessages:
+    return tuple(_written(message, writer) for message in messages)
+
+
+class _Writer(Protocol):
+    """Contract: called for each call and each result in the order of the messages."""
+
+    def call(self, identifier: str) -> str:
+        """Return the id of a call."""
+        ...
+
+    def result(self, identifier: str) -> str:
+        """Return the id of a result."""
+        ...
+
+
+def _written(message: FlatMessage, writer: _Writer) -> FlatMessage:
+    if message.role not in {"assistant", "tool"}:
+        return message
+    blocks = tuple(_block(block, writer) for block in message.blocks)
+    return with_blocks(message, blocks)
+
+
+def _block(block: Block, writer: _Writer) -> Block:
+    if not isinstance(block, CallBlock | ResultBlock) or not block.call_id:
+        return block
+    is_call = isinstance(block, CallBlock)
+    new = writer.call(block.call_id) if is_call else writer.result(block.call_id)
+    return block if new == block.call_id else block.model_copy(update={"call_id": new})
+
+
+class _Unique:
+    """Ids that nobody else has."""
+
+    def __init__(self, mode: Mode, taken: Iterable[str] = ()) -> None:
+        self._mode = mode
+        self._taken = set(taken)
+
+    def take(self, identifier: str) -> str:
+        self._taken.add(identifier)
+        return identifier
+
+    def is_free(self, identifier: str) -> bool:
+        return identifier not in self._taken
+
+    def make(self, seed: str) -> str:
+        base = tool_id(seed, self._mode)
+        if self._mode == "strict":
+            base = base[:SHORT_CHARS]
+        if self.is_free(base):
+            return self.take(base)
+        return self._make_nine(seed) if self._mode == "strict9" else self._make_hashed(base, seed)
+
+    def _make_nine(self, seed: str) -> str:
+        number = 0
+        while not self.is_free(made := _hash(f"{seed}:{number}", NINE_CHARS)):
+            number += 1
+        return self.take(made)
+
+    def _make_hashed(self, base: str, seed: str) -> str:
+        made = hashed = base[: SHORT_CHARS - HASH_CHARS] + _hash(seed, HASH_CHARS)
+        number = 2
+        while not self.is_free(made):
+            ending = f"x{number}"
+            made = hashed[: SHORT_CHARS - len(ending)] + ending
+            number += 1
+        return self.take(made)
+
+
+class _Mapping:
+    """The same id is written the same way wherever it is met."""
+
+    def __init__(self, mode: Mode) -> None:
+        self._unique = _Unique(mode)
+        self._written: dict[str, str] = {}
+
+    def call(self, identifier: str) -> str:
+        if identifier not in self._written:
+            self._written[identifier] = self._unique.make(identifier)
+        return self._written[identifier]
+
+    def result(self, identifier: str) -> str:
+        return self.call(identifier)
+
+
+class _Occurrences:
+    """Each use of an id is another call; results take the calls in order."""
+
+    def __init__(self, mode: Mode, *, keep_native: bool, reserved: Iterable[str] = ()) -> None:
+        self._unique = _Unique(mode, reserved)
+        self._keep_native = keep_native
+        self._uses: dict[str, int] = {}
+        self._orphans: dict[str, int] = {}
+        self._waiting: dict[str, deque[str]] = {}
+
+    def call(self, identifier: str) -> str:
+        use = self._uses[identifier] = self._uses.get(identifier, 0) + 1
+        if self._stays(identifier, use):
+            new = self._unique.take(identifier)
+        else:
+            new = self._unique.make(identifier if use == 1 else f"{identifier}:{use}")
+        self._waiting.setdefault(identifier, deque()).append(new)
+        return new
+
+    def keep(self, identifier: str) -> None:
+        """Take in a call whose id stays, which was reserved for it."""
+        self._uses[identifier] = self._uses.get(identifier, 0) + 1
+        self._waiting.setdefault(identifier, deque()).append(identifier)
+
+    def _stays(self, identifier: str, use: int) -> bool:
+        native = self._keep_native and NATIVE.fullmatch(identifier) is not None
+        return native and use == 1 and self._unique.is_free(identifier)
+
+    def result(self, identifier: str) -> str:
+        waiting = self._waiting.get(identifier)
+        if waiting:
+            return waiting.popleft()
+        number = self._orphans[identifier] = self._orphans.get(identifier, 0) + 1
+        return self._unique.make(f"{identifier}:tool_result:{number}")
+
+
+class _Numbered:
+    """The first use keeps its id, the others get its number behind it."""
+
+    def __init__(self, identifiers: Iterable[str]) -> None:
+        self._taken = set(identifiers)
+        self._uses: dict[str, int] = {}
+        self._waiting: dict[str, deque[str]] = {}
+
+    def call(self, identifier: str) -> str:
+        use = self._uses[identifier] = self._uses.get(identifier, 0) + 1
+        made = identifier
+        while use > 1 and made in self._taken:
+            made = f"{identifier}_{use}"
+            use += 1
+        self._taken.add(made)
+        self._waiting.setdefault(identifier, deque()).append(made)
+        return made
+
+    def result(self, identifier: str) -> str:
+        waiting = self._waiting.get(identifier)
+        return waiting.popleft() if waiting else identifier
+
+
+def _hash(text: str, chars: int) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:chars]

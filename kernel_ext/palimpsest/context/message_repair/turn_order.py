@@ -1,0 +1,203 @@
+"""Put turns into the order that providers demand: who may follow whom, and who speaks first.
+
+Gemini and Anthropic refuse two answers, or two questions, in a row; Gemini also an opening by the
+assistant. What was said stays said: turns are merged, not dropped (spec/context-stability.md 1.5).
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from palimpsest.context.message_repair.message_blocks import (
+    calls_of,
+    failed,
+    is_result,
+    settled,
+    thinks,
+    with_blocks,
+)
+from palimpsest.transcript.context_values.neutral_messages import (
+    Block,
+    CallBlock,
+    FlatMessage,
+    FlatMessages,
+    MediaBlock,
+    ReasoningBlock,
+    ResultBlock,
+    TextBlock,
+)
+
+BOOTSTRAP = "(session bootstrap)"
+"""The user's turn that the recorded agent puts before an opening by the assistant."""
+CALLS_OMITTED = "[tool calls omitted]"
+SAYABLE: dict[str, tuple[type, ...]] = {
+    "system": (TextBlock,),
+    "user": (TextBlock, MediaBlock),
+    "assistant": (TextBlock, ReasoningBlock, CallBlock),
+    "tool": (ResultBlock,),
+}
+"""What each role can say, and what is written of it."""
+LATER_SAYS = ("usage", "error")
+"""Of two merged answers, the later one says these."""
+EARLIER_SAYS = ("timestamp",)
+"""Of two merged questions, the earlier one says these where the later one does not."""
+
+
+def merge_answers(messages: FlatMessages, *, keep_plain: bool = True) -> FlatMessages:
+    """Merge assistant messages that follow each other."""
+    return _merged(messages, "assistant", lambda a, b: _answers(a, b, keep_plain=keep_plain))
+
+
+def merge_questions(messages: FlatMessages, *, keep_plain: bool = True) -> FlatMessages:
+    """Merge user messages that follow each other.
+
+    Without ``keep_plain`` words that came as one string vanish in it, a recorded defect.
+    """
+    return _merged(messages, "user", lambda a, b: _questions(a, b, keep_plain=keep_plain))
+
+
+def _merged(
+    messages: FlatMessages, role: str, merge: Callable[[FlatMessage, FlatMessage], FlatMessage]
+) -> FlatMessages:
+    out: list[FlatMessage] = []
+    for message in messages:
+        if out and message.role == out[-1].role == role:
+            out[-1] = merge(out[-1], message)
+        else:
+            out.append(message)
+    return messages if len(out) == len(messages) else tuple(out)
+
+
+def _answers(earlier: FlatMessage, later: FlatMessage, *, keep_plain: bool) -> FlatMessage:
+    said = {name: value for name in LATER_SAYS if (value := (later.metadata or {}).get(name))}
+    return earlier.model_copy(
+        update={
+            "blocks": _blocks(earlier, keep_plain=keep_plain)
+            + _blocks(later, keep_plain=keep_plain),
+            "plain": False,
+            "stop": later.stop or earlier.stop,
+            "metadata": _or_none((earlier.metadata or {}) | said, earlier),
+        }
+    )
+
+
+def _questions(earlier: FlatMessage, later: FlatMessage, *, keep_plain: bool) -> FlatMessage:
+    when = (
+        {"timestamp": earlier.metadata["timestamp"]}
+        if "timestamp" in (earlier.metadata or {}) and earlier.metadata
+        else {}
+    )
+    return later.model_copy(
+        update={
+            "blocks": _blocks(earlier, keep_plain=keep_plain)
+            + _blocks(later, keep_plain=keep_plain),
+            "plain": False,
+            "metadata": _or_none(when | (later.metadata or {}), later),
+        }
+    )
+
+
+def _blocks(message: FlatMessage, *, keep_plain: bool) -> tuple[Block, ...]:
+    return () if message.plain and not keep_plain else message.blocks
+
+
+def _or_none(metadata: dict[str, Any], message: FlatMessage) -> dict[str, Any] | None:
+    return metadata or message.metadata
+
+
+def user_first(messages: FlatMessages, opening: str = BOOTSTRAP) -> FlatMessages:
+    """Let a user open a history that begins with an assistant."""
+    if not messages or messages[0].role != "assistant":
+        return messages
+    return (FlatMessage(role="user", blocks=(TextBlock(text=opening),), plain=True), *messages)
+
+
+def user_last(messages: FlatMessages, closing: str) -> FlatMessages:
+    """Let a user speak last, since many models refuse to go on in an answer."""
+    if not messages or messages[-1].role != "assistant":
+        return messages
+    return (*messages, FlatMessage(role="user", blocks=(TextBlock(text=closing),)))
+
+
+def system_first(messages: FlatMessages) -> FlatMessages:
+    """Put system messages before all others."""
+    first = tuple(message for message in messages if message.role == "system")
+    if messages[: len(first)] == first:
+        return messages
+    return first + tuple(message for message in messages if message.role != "system")
+
+
+def fitting(messages: FlatMessages) -> FlatMessages:
+    """Leave out blocks that the speaker cannot say, such as a call by the user."""
+    out = tuple(_fitting(message) for message in messages)
+    return settled(out, messages)
+
+
+def _fitting(message: FlatMessage) -> FlatMessage:
+    kinds = SAYABLE[message.role]
+    blocks = tuple(block for block in message.blocks if isinstance(block, kinds))
+    return with_blocks(message, blocks)
+
+
+def drop_silent(messages: FlatMessages) -> FlatMessages:
+    """Leave out messages in which nobody says anything, which no provider is sent."""
+    return settled(tuple(one for one in messages if any(map(_says, one.blocks))), messages)
+
+
+def _says(block: Block) -> bool:
+    match block:
+        case TextBlock(text=text):
+            return bool(text.strip())
+        case ReasoningBlock():
+            return False
+        case _:
+            return True
+
+
+def drop_dangling_calls(messages: FlatMessages) -> FlatMessages:
+    """Remove calls without a result before the next answer; an answer that thinks is all or nothing."""
+    ends = _next_answers(messages)
+    out = tuple(
+        _resolved(message, messages[at + 1 : ends[at]]) if message.role == "assistant" else message
+        for at, message in enumerate(messages)
+    )
+    return settled(out, messages)
+
+
+def _next_answers(messages: FlatMessages) -> list[int]:
+    """Return for each position where the next assistant message stands."""
+    ends = [len(messages)] * len(messages)
+    end = len(messages)
+    for at in range(len(messages) - 1, -1, -1):
+        ends[at] = end
+        if messages[at].role == "assistant":
+            end = at
+    return ends
+
+
+def _resolved(message: FlatMessage, following: Sequence[FlatMessage]) -> FlatMessage:
+    if not calls_of(message):
+        return message
+    calls = [block for block in message.blocks if isinstance(block, CallBlock)]
+    thinking = thinks(message)
+    results = list(_results(following, embedded=not thinking))
+    dangling = [call for call in calls if not _has_result(call, results, by_name=thinking)]
+    if not dangling:
+        return message
+    blocks = () if thinking else tuple(b for b in message.blocks if b not in dangling)
+    if not blocks and not failed(message):
+        blocks = (TextBlock(text=CALLS_OMITTED),)
+    return message.model_copy(update={"blocks": blocks})
+
+
+def _results(following: Iterable[FlatMessage], *, embedded: bool) -> Iterable[ResultBlock]:
+    for message in following:
+        if is_result(message) or embedded:
+            yield from (block for block in message.blocks if isinstance(block, ResultBlock))
+
+
+def _has_result(call: CallBlock, results: Iterable[ResultBlock], *, by_name: bool) -> bool:
+    return any(
+        result.call_id == call.call_id
+        and (not by_name or result.tool.strip() in {"", call.tool.strip()})
+        for result in results
+    )

@@ -1,0 +1,186 @@
+"""Leave out tool calls that no provider would take: without input, id or a usable name.
+
+Imported sessions and models that break off in the middle of a call leave them behind. Thinking
+that its provider signed is replayed as it was or not at all, never half.
+"""
+
+import itertools
+import re
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+
+from palimpsest.context.message_repair.frame_pairing import answered
+from palimpsest.context.message_repair.message_blocks import (
+    UNKNOWN_TOOL,
+    settled,
+    thinks,
+    with_blocks,
+)
+from palimpsest.transcript.context_values.neutral_messages import (
+    Block,
+    CallBlock,
+    FlatMessage,
+    FlatMessages,
+    ResultBlock,
+)
+
+MAX_NAME_CHARS = 64
+"""The longest name of a function that the providers document."""
+NAME = re.compile(r"[A-Za-z0-9_:.\-]+")
+REFUSED_IN_NAME = re.compile(r"[^A-Za-z0-9_-]")
+STRICT_NAME = re.compile(r"[A-Za-z0-9_-]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Calls:
+    """Messages with usable calls only, and how much was left out."""
+
+    messages: FlatMessages
+    dropped_calls: int = 0
+    dropped_messages: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class CallRule:
+    """Which calls are usable."""
+
+    strict_names: bool = False
+    """No padding, no colon and no dot in a name (the recorded agent of early 2026)."""
+    allowed: Collection[str] = ()
+    """The tools that are offered; none means any."""
+    keep_answered: bool = True
+    """A call that has its result stays, though its tool is no longer offered."""
+    whole_thinking: bool = False
+    """An answer with thinking and calls is replayed whole or not at all."""
+
+
+def with_ids(messages: FlatMessages) -> FlatMessages:
+    """Give an id to calls that came without one."""
+    if all(block.call_id.strip() for block in _calls(messages)):
+        return messages
+    taken = {block.call_id for block in _calls(messages)}
+    numbers = (f"call_{number}" for number in itertools.count(1))
+    free = (name for name in numbers if name not in taken)
+
+    def named(block: CallBlock) -> CallBlock:
+        if block.call_id.strip():
+            return block
+        return block.model_copy(update={"call_id": next(free)})
+
+    return _each_call(messages, named)
+
+
+def readable_names(messages: FlatMessages) -> FlatMessages:
+    """Write the names of tools in the letters that every provider takes."""
+
+    def named(block: CallBlock) -> CallBlock:
+        name = REFUSED_IN_NAME.sub("_", block.tool.strip())[:MAX_NAME_CHARS] or UNKNOWN_TOOL
+        return block if name == block.tool else block.model_copy(update={"tool": name})
+
+    return _each_call(messages, named)
+
+
+def names_as_called(messages: FlatMessages) -> FlatMessages:
+    """Let each result name the tool as its call does; expects calls and results in pairs."""
+    tools = {block.call_id: block.tool for block in _calls(messages)}
+    return settled(tuple(_named_as_called(message, tools) for message in messages), messages)
+
+
+def _named_as_called(message: FlatMessage, tools: dict[str, str]) -> FlatMessage:
+    blocks = tuple(
+        block.model_copy(update={"tool": tools[block.call_id]})
+        if isinstance(block, ResultBlock) and tools.get(block.call_id, block.tool) != block.tool
+        else block
+        for block in message.blocks
+    )
+    return with_blocks(message, blocks)
+
+
+def _calls(messages: FlatMessages) -> list[CallBlock]:
+    return [block for one in messages for block in one.blocks if isinstance(block, CallBlock)]
+
+
+def _each_call(messages: FlatMessages, change: Callable[[CallBlock], CallBlock]) -> FlatMessages:
+    out: list[FlatMessage] = []
+    for message in messages:
+        blocks = tuple(
+            change(block) if isinstance(block, CallBlock) else block for block in message.blocks
+        )
+        out.append(with_blocks(message, blocks))
+    return settled(tuple(out), messages)
+
+
+def repair_calls(messages: FlatMessages, rule: CallRule) -> Calls:
+    """Leave out unusable calls, and the messages of which nothing is left."""
+    repairing = _Repairing(rule, answered(messages) if _looks_at_answers(rule) else frozenset())
+    kept: list[FlatMessage] = []
+    for message in messages:
+        left = repairing.message(message)
+        if left is not None:
+            kept.append(left)
+    left_over = settled(tuple(kept), messages)
+    if left_over is messages:
+        return Calls(messages)
+    return Calls(left_over, repairing.dropped_calls, repairing.dropped_messages)
+
+
+def _looks_at_answers(rule: CallRule) -> bool:
+    return bool(rule.allowed) and rule.keep_answered
+
+
+class _Repairing:
+    def __init__(self, rule: CallRule, answered: frozenset[int]) -> None:
+        self._rule = rule
+        self._answered = answered
+        self._allowed = {name.strip().lower() for name in rule.allowed}
+        self._claimed: set[str] = set()
+        self.dropped_calls = 0
+        self.dropped_messages = 0
+
+    def message(self, message: FlatMessage) -> FlatMessage | None:
+        """Return what is left of the message, or None."""
+        if message.role == "system" and not message.blocks and not self._rule.strict_names:
+            return None
+        calls = [block for block in message.blocks if isinstance(block, CallBlock)]
+        if message.role != "assistant" or not calls:
+            return message
+        if self._rule.whole_thinking and thinks(message):
+            return self._whole(message, calls)
+        blocks = tuple(left for block in message.blocks if (left := self._block(block)) is not None)
+        self._claimed.update(block.call_id for block in blocks if isinstance(block, CallBlock))
+        if not blocks:
+            self.dropped_messages += 1
+            return None
+        return with_blocks(message, blocks)
+
+    def _whole(self, message: FlatMessage, calls: list[CallBlock]) -> FlatMessage | None:
+        identifiers = [call.call_id for call in calls]
+        usable = all(self._usable(call) and call.tool == call.tool.strip() for call in calls)
+        if (
+            usable
+            and len(set(identifiers)) == len(identifiers)
+            and self._claimed.isdisjoint(identifiers)
+        ):
+            self._claimed.update(identifiers)
+            return message
+        self.dropped_calls += len(calls)
+        self.dropped_messages += 1
+        return None
+
+    def _block(self, block: Block) -> Block | None:
+        if not isinstance(block, CallBlock):
+            return block
+        if not self._usable(block):
+            self.dropped_calls += 1
+            return None
+        name = block.tool.strip()
+        return block if name == block.tool else block.model_copy(update={"tool": name})
+
+    def _usable(self, call: CallBlock) -> bool:
+        if call.incomplete or not call.call_id.strip():
+            return False
+        name = call.tool if self._rule.strict_names else call.tool.strip()
+        pattern = STRICT_NAME if self._rule.strict_names else NAME
+        if len(name) > MAX_NAME_CHARS or not pattern.fullmatch(name):
+            return False
+        return not self._allowed or name.lower() in self._allowed or id(call) in self._answered

@@ -1,0 +1,280 @@
+"""Change single numbers of a policy by their dotted names, and say what they mean.
+
+Border: pure. A policy that a person made is a preset and what differs from it, so that is what
+``differences`` finds and ``choice`` keeps. The meanings are the docstrings of
+``transcript/context_values/policies.py``, so that there is one place to write them.
+"""
+
+import ast
+import difflib
+import functools
+import inspect
+import itertools
+import json
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Literal, get_args, get_origin
+
+from pydantic import BaseModel, TypeAdapter, ValidationError
+
+from palimpsest.context.presets import PRESETS
+from palimpsest.transcript.context_values.policies import Policy, PolicyChoice
+from palimpsest.transcript.errors import ConfigError
+
+NOT_CHANGED = frozenset({"name", "version"})
+"""What a policy says of itself."""
+NONE = "none"
+"""How a person writes that a number is not given."""
+_SHARES = ("share", "_ratio", "max_share_after")
+_AT_LEAST_ONE = frozenset({"truncate.max_lines", "truncate.max_bytes", "overflow.output_cap"})
+_SHOWN_CHARS = 60
+CLOSE_ENOUGH = 0.6
+
+
+def numbers(policy: Policy) -> dict[str, Any]:
+    """Return every number and choice of a policy by its dotted name."""
+    return dict(_leaves(policy))
+
+
+def names() -> tuple[str, ...]:
+    """Return the dotted names of everything that can be changed."""
+    return tuple(numbers(Policy()))
+
+
+def preset(name: str) -> Policy:
+    """Return the policy of that name; raises ConfigError with the nearest right one."""
+    if name in PRESETS:
+        return PRESETS[name]
+    known = ", ".join(sorted(PRESETS))
+    words = _ended(f"There is no context policy {name!r}", _meant(name, tuple(PRESETS)))
+    raise ConfigError(f"{words} Known policies: {known}.")
+
+
+def changed(policy: Policy, changes: Mapping[str, Any]) -> Policy:
+    """Return the policy with some numbers changed; raises ConfigError with one sentence."""
+    data = policy.model_dump()
+    for key, value in changes.items():
+        checked = check(key, value)
+        section, _, name = key.rpartition(".")
+        (data[section] if section else data)[name] = checked
+    return Policy.model_validate(data)
+
+
+def check(key: str, value: Any) -> Any:
+    """Return a value that this number may have; raises ConfigError with one sentence."""
+    annotation = _annotation(key)
+    if value == NONE and type(None) in get_args(annotation):
+        value = None
+    if isinstance(value, list):
+        value = tuple(value)
+    try:
+        checked = TypeAdapter(annotation).validate_python(value, strict=True)
+    except ValidationError:
+        raise ConfigError(_wrong(key, annotation, value)) from None
+    low, high = bounds(key)
+    is_number = isinstance(checked, int | float) and not isinstance(checked, bool)
+    if is_number and not (math.isfinite(checked) and low <= checked <= high):
+        raise ConfigError(_wrong(key, annotation, value))
+    return checked
+
+
+def bounds(key: str) -> tuple[float, float]:
+    """Return the least and the greatest value of a number."""
+    if key.rpartition(".")[2].endswith(_SHARES):
+        return 0.0, 1.0
+    return (1.0 if key in _AT_LEAST_ONE else 0.0), math.inf
+
+
+def read(text: str) -> tuple[str, Any]:
+    """Read ``name=value`` as a person writes it; raises ConfigError with one sentence."""
+    key, equals, written = text.partition("=")
+    key, written = key.strip(), written.strip()
+    annotation = _annotation(key)
+    if not equals:
+        raise ConfigError(f"{key} needs a value, such as {key}={shown(numbers(Policy())[key])}.")
+    return key, check(key, _parsed(written, annotation))
+
+
+def differences(policy: Policy) -> dict[str, tuple[Any, Any]]:
+    """Return what differs from the preset that the policy was made from: its value, and this one."""
+    base = numbers(preset(policy.name))
+    return {key: (base[key], value) for key, value in numbers(policy).items() if value != base[key]}
+
+
+def choice(policy: Policy) -> PolicyChoice:
+    """Return a policy as what it is made of."""
+    found = differences(policy).items()
+    made = {key: NONE if value is None else value for key, (_, value) in found}
+    return PolicyChoice(base=policy.name, changes=made)
+
+
+def chosen(made: PolicyChoice) -> Policy:
+    """Return the policy that was chosen; raises ConfigError where this version lacks something."""
+    return changed(preset(made.base), made.changes)
+
+
+def shown(value: Any) -> str:
+    """Return a value as a person writes it."""
+    match value:
+        case None:
+            return NONE
+        case bool():
+            return "true" if value else "false"
+        case list() | tuple():
+            return ",".join(str(one) for one in value) or '""'
+        case str() if value != value.strip() or not value or "\n" in value:
+            return json.dumps(value, ensure_ascii=False)
+        case _:
+            return str(value)
+
+
+def possible_values(key: str) -> tuple[str, ...]:
+    """Return the words that a choice may have; none for a number."""
+    found: list[str] = []
+    for one in _members(_annotation(key)):
+        if get_origin(one) is Literal:
+            found += [str(word) for word in get_args(one)]
+        elif one is bool:
+            found += ["true", "false"]
+        elif one is type(None):
+            found.append(NONE)
+    return tuple(found)
+
+
+@functools.cache
+def meanings() -> dict[str, str]:
+    """Return what each number means, in one line; empty where the source is not at hand."""
+    found = {key: text for key, text in _docs(Policy).items() if key not in NOT_CHANGED}
+    for section, field in Policy.model_fields.items():
+        if isinstance(field.default, BaseModel):
+            inner = _docs(type(field.default))
+            found |= {f"{section}.{name}": text for name, text in inner.items()}
+    return found
+
+
+@functools.cache
+def section_meanings() -> dict[str, str]:
+    """Return what each group of numbers is about, as its class says."""
+    return {
+        name: " ".join((type(field.default).__doc__ or "").split())
+        for name, field in Policy.model_fields.items()
+        if isinstance(field.default, BaseModel)
+    }
+
+
+def _leaves(policy: Policy) -> Iterator[tuple[str, Any]]:
+    for name in Policy.model_fields:
+        value = getattr(policy, name)
+        if isinstance(value, BaseModel):
+            for inner in type(value).model_fields:
+                yield f"{name}.{inner}", getattr(value, inner)
+        elif name not in NOT_CHANGED:
+            yield name, value
+
+
+def _annotation(key: str) -> Any:
+    section, _, name = key.rpartition(".")
+    if key not in numbers(Policy()):
+        words = _ended(f"There is no number {key!r} in a context policy", _meant(key, names()))
+        raise ConfigError(f"{words} %agent policy lists them all.")
+    owner = type(getattr(Policy(), section)) if section else Policy
+    return owner.model_fields[name].annotation
+
+
+def _parsed(written: str, annotation: Any) -> Any:
+    """Return what was written as the type that is wanted; a wrong one is found by ``check``."""
+    if get_origin(annotation) is tuple:
+        words = (word.strip() for word in written.strip("\"'[]").split(","))
+        return tuple(word.strip("\"'") for word in words if word.strip("\"'"))
+    if any(one is str for one in _members(annotation)):
+        return _text(written)
+    if written.lower() in {"true", "yes", "on", "false", "no", "off"}:
+        return written.lower() in {"true", "yes", "on"}
+    plain = written.replace("_", "").replace(",", "")
+    for kind in (int, float):
+        try:
+            return kind(plain)
+        except ValueError:
+            continue
+    return _text(written)
+
+
+def _text(written: str) -> str:
+    if len(written) >= 2 and written[0] == written[-1] and written[0] in "\"'":
+        return written[1:-1]
+    return written
+
+
+def _members(annotation: Any) -> tuple[Any, ...]:
+    inner = get_args(annotation)
+    if get_origin(annotation) in (Literal, tuple) or not inner:
+        return (annotation,)
+    return inner
+
+
+def _wrong(key: str, annotation: Any, value: Any) -> str:
+    """Say what a number may be, that it is something else, and which value was perhaps meant."""
+    low, high = bounds(key)
+    words = []
+    for one in _members(annotation):
+        if get_origin(one) is Literal:
+            words.append("one of " + ", ".join(get_args(one)))
+        elif get_origin(one) is tuple:
+            words.append("a list of names")
+        elif one in (int, float):
+            kind = "a whole number" if one is int else "a number"
+            between = f"from {low:g} to {high:g}" if high < math.inf else f"of at least {low:g}"
+            words.append(f"{kind} {between}")
+        else:
+            words.append({bool: "true or false", str: "text", type(None): NONE}[one])
+    said = shown(value)
+    said = said if len(said) <= _SHOWN_CHARS else said[: _SHOWN_CHARS - 1] + "…"
+    words_said = f"{key} is {' or '.join(words)}, not {said}"
+    return _ended(words_said, _meant(str(value), possible_values(key)))
+
+
+def _meant(given: str, known: Sequence[str]) -> str:
+    """Return the name that was probably meant; empty where none is near."""
+    close = difflib.get_close_matches(given, known, 1, CLOSE_ENOUGH)
+    if close:
+        return close[0]
+    last = given.rpartition(".")[2]
+    return next((name for name in known if name.rpartition(".")[2] == last), "")
+
+
+def _ended(words: str, meant: str) -> str:
+    return f"{words}; did you mean {meant}?" if meant else f"{words}."
+
+
+def _docs(model: type[BaseModel]) -> dict[str, str]:
+    """Return the docstrings that stand under a model's fields, each as one line."""
+    try:
+        source = ast.parse(inspect.getsource(model).lstrip())
+    except (OSError, TypeError):
+        return {}
+    body = source.body[0].body if isinstance(source.body[0], ast.ClassDef) else []
+    docs = {}
+    for before, after in itertools.pairwise(body):
+        if not (isinstance(before, ast.AnnAssign) and isinstance(before.target, ast.Name)):
+            continue
+        if isinstance(after, ast.Expr) and isinstance(after.value, ast.Constant):
+            words = str(after.value.value).replace("``", "").replace("None", NONE)
+            docs[before.target.id] = " ".join(words.split())
+    return docs
+
+
+def without_recall(policy: Policy) -> Policy:
+    """Return the policy for a step to which the tool ``recall`` is not offered: no note names it."""
+    return policy.model_copy(
+        update={
+            "truncate": policy.truncate.model_copy(update={"recall": False}),
+            "prune": policy.prune.model_copy(update={"recall": False}),
+            "recovery": policy.recovery.model_copy(update={"recall": False}),
+        }
+    )
+
+
+def without_task(policy: Policy) -> Policy:
+    """Return the policy for a step to which the tool ``task`` is not offered: no note names it."""
+    truncate = policy.truncate.model_copy(update={"task": False})
+    return policy.model_copy(update={"truncate": truncate})

@@ -1,0 +1,133 @@
+"""Apply decisions to messages: the parts as the model is shown them.
+
+Text reduction always starts from the stored original, so applying twice changes nothing. What a
+person left out goes with all that makes no sense without it; the newest prompt is always said,
+since a request without it would ask nothing: leaving it out holds from the next prompt on.
+"""
+
+from collections.abc import Mapping
+from operator import is_
+
+from palimpsest.context.engine_text.mode_notes import MODE
+from palimpsest.context.engine_text.reminders import wrapped
+from palimpsest.context.reduction.truncation import shorten
+from palimpsest.context.visible_messages.view import View, whole_output
+from palimpsest.transcript.context_values.decisions import EXCLUDE, Decision
+from palimpsest.transcript.context_values.effective_decisions import Standing
+from palimpsest.transcript.messages import AssistantMessage, Message, Messages, UserMessage
+from palimpsest.transcript.parts import (
+    FilePart,
+    Part,
+    ReasoningPart,
+    StepFinishPart,
+    StepStartPart,
+    ToolCompleted,
+    ToolPart,
+)
+
+CLEARED = "[Old tool result content cleared]"
+"""Shown where a decision does not say itself what is."""
+
+
+def apply(messages: Messages, view: View) -> Messages:
+    """Return the messages with every standing decision applied and blobs read in."""
+    holding = Standing(view.decisions)
+    newest = newest_standing(messages, holding)
+    named = {name for one in view.decisions for name in (one.part_id, one.message_id)}
+    shown = tuple(
+        _message(message, holding, view.texts, is_newest=message is newest)
+        if named
+        and (message.id in named or not named.isdisjoint([part.id for part in message.parts]))
+        else _undecided(message, view.texts)
+        for message in messages
+    )
+    return wrapped(shown, view.decisions)
+
+
+def newest_standing(messages: Messages, holding: Standing) -> Message | None:
+    """Return the newest user message but those that the engine took back itself."""
+    for message in reversed(messages):
+        if not isinstance(message.info, UserMessage):
+            continue
+        reductions = (holding.reduction(part.id, message.id) for part in message.parts)
+        taken_back = any(
+            one is not None and one.action == "drop" and one.rule not in (EXCLUDE, MODE)
+            for one in reductions
+        )
+        if not taken_back:
+            return message
+    return None
+
+
+def _message(
+    message: Message, holding: Standing, texts: Mapping[str, str], *, is_newest: bool
+) -> Message:
+    parts: list[Part] = []
+    for part in message.parts:
+        decision = holding.reduction(part.id, message.id)
+        if decision is None or decision.action != "drop":
+            parts.append(_part(part, decision, texts))
+    if len(parts) < len(message.parts):
+        if is_newest and not parts:
+            return message
+        if isinstance(message.info, AssistantMessage) and not _says_something(parts):
+            parts = []
+    elif all(map(is_, parts, message.parts)):
+        return message
+    return message.model_copy(update={"parts": tuple(parts)})
+
+
+def _undecided(message: Message, texts: Mapping[str, str]) -> Message:
+    # Types are asked for by name where every part of a session passes: that is twice as fast.
+    if not [
+        part
+        for part in message.parts
+        if (part.type == "tool" and _is_kept_apart(part))
+        or (part.type == "file" and part.url.startswith("blob:"))
+    ]:
+        return message
+    parts = tuple(_part(part, None, texts) for part in message.parts)
+    return message.model_copy(update={"parts": parts})
+
+
+def _is_kept_apart(part: ToolPart) -> bool:
+    """Tell whether some of an output lies in a blob."""
+    state = part.state
+    return state.status == "completed" and (state.blob is not None or bool(state.attachments))
+
+
+def _says_something(parts: list[Part]) -> bool:
+    """Tell whether more is left of an answer than the thoughts before it."""
+    return any(
+        not isinstance(part, ReasoningPart | StepStartPart | StepFinishPart) for part in parts
+    )
+
+
+def _part(part: Part, decision: Decision | None, texts: Mapping[str, str]) -> Part:
+    if isinstance(part, FilePart) and part.url.startswith("blob:"):
+        url = texts.get(part.url.removeprefix("blob:"), part.url)
+        return part.model_copy(update={"url": url})
+    if not isinstance(part, ToolPart) or not isinstance(part.state, ToolCompleted):
+        return part
+    state = part.state
+    if decision is None and not _is_kept_apart(part):
+        return part
+    whole = whole_output(part, texts)
+    attachments = tuple(
+        attachment.model_copy(
+            update={"url": texts.get(attachment.url.removeprefix("blob:"), attachment.url)}
+        )
+        for attachment in state.attachments
+    )
+    match decision:
+        case None:
+            shown = whole
+        case Decision(action="clear"):
+            shown, attachments = str(decision.numbers.get("text", CLEARED)), ()
+        case _:
+            shown = shorten(whole, decision.numbers)
+            if decision.numbers.get("without_media"):
+                attachments = ()
+    return part.model_copy(
+        update={"state": state.model_copy(update={"output": shown, "attachments": attachments})}
+    )

@@ -1,0 +1,260 @@
+"""Cut tool results that are too long for the window, when nothing cheaper is left.
+
+Border: pure; it decides, and the loop journals and sends again. The forms follow
+spec/context-stability.md 1.11, whose recorded agent learned to keep the tail (where errors and
+totals stand) and then to count what a character of Chinese, Japanese or Korean really costs.
+Each cut starts from the stored original, so cutting twice changes nothing. Lengths are those of
+Python's strings; the recorded agent counts a character beyond the basic plane as two.
+"""
+
+import math
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from palimpsest.context.budget.precheck import result_chars, results_chars
+from palimpsest.context.budget.token_estimate import WIDE_CHARS, weigh_chars
+from palimpsest.context.reduction.shown_outputs import CallOutput, outputs
+from palimpsest.context.reduction.truncation import shorten
+from palimpsest.context.visible_messages.view import View
+from palimpsest.transcript.context_values.decisions import Decision, Facts, OwnRule
+from palimpsest.transcript.context_values.effective_decisions import pinned_parts
+from palimpsest.transcript.context_values.policies import RecoveryPolicy
+from palimpsest.transcript.ids import short
+from palimpsest.transcript.messages import Messages
+
+RULE: OwnRule = "recover/oversized"
+
+LARGEST_KNOWN = 200_000
+"""Tokens; what a provider is taken to hold that refused a request and whose window has no limit here."""
+
+AT_NEWLINE = 0.8
+"""A cut moves back to the end of a line when that keeps more than this share."""
+TAIL_SHARE = 0.3
+TAIL_MOST = 4_000
+"""The tail gets at most this share of the room, and at most so many characters."""
+TAIL_NEWLINE = 0.2
+"""A tail begins with a whole line when that costs less than this share of it."""
+IMPORTANT_CHARS = 2_000
+"""How far from the end something important is looked for."""
+IMPORTANT = re.compile(
+    r"\b(?:error|exception|failed|fatal|traceback|panic|stack trace|errno|exit code"
+    r"|total|summary|result|complete|finished|done)\b|\}\s*$",
+    re.IGNORECASE,
+)
+
+
+RECALL = "; recall {name} shows them.]"
+"""Ends the last words where the tool ``recall`` is offered."""
+
+
+@dataclass(frozen=True, slots=True)
+class CutText:
+    """What is shown of a long text: its head, perhaps its tail, and words in between and after."""
+
+    head: int
+    tail: int = 0
+    skipped: int = 0
+    """Characters at the very end that had no room."""
+    middle: str = ""
+    suffix: str = ""
+    omitted: int = 0
+
+    @property
+    def numbers(self) -> dict[str, int | str]:
+        """What a decision records, enough to cut again."""
+        found: dict[str, int | str] = {
+            "head_chars": self.head,
+            "tail_chars": self.tail,
+            "omitted": self.omitted,
+            "unit": "characters",
+            "suffix": self.suffix,
+        }
+        if self.tail or self.middle:
+            found |= {"tail_skipped": self.skipped, "middle": self.middle}
+        return found
+
+
+def cut(text: str, most: int, policy: RecoveryPolicy, least: int | None = None) -> CutText | None:
+    """Choose what is kept of a text that may have ``most`` characters; None keeps all of it.
+
+    ``least`` characters are kept in any case, where the form of the policy allows that.
+    """
+    kept_least = policy.result_minimum if least is None else least
+    if (weigh_chars(text) if policy.result_form == "weighed" else len(text)) <= most:
+        return None
+    match policy.result_form:
+        case "head":
+            room = max(kept_least, most - len(_suffix(policy, 0)))
+            return _closed(text, CutText(head=_at_newline(text, room)), policy)
+        case "ends":
+            room = max(kept_least, most - len(_suffix(policy, len(text) - most)))
+            return _closed(text, _ends(text, room, kept_least, policy), policy)
+        case "weighed":
+            return _weighed(text, most, kept_least, policy)
+
+
+def truncate_oversized(
+    view: View,
+    messages: Messages,
+    policy: RecoveryPolicy,
+    facts: Facts,
+    new_id: Callable[[], str],
+    count: Callable[[str], int],
+) -> tuple[Decision, ...]:
+    """Cut every result that is too long for the window, then all of them until they fit together.
+
+    ``messages`` are those that are sent, after the fold. Pinned results stay as they are.
+    """
+    window = facts.window or LARGEST_KNOWN
+    limit = result_chars(window, policy)
+    together = results_chars(window, policy)
+    untouchable = pinned_parts(messages, view.decisions)
+    results = [one for one in outputs(view, messages) if one.part.id not in untouchable]
+    cuts = {
+        result.part.id: found
+        for result in results
+        if len(result.shown) > limit
+        and (found := cut(result.whole, limit, _naming(policy, result))) is not None
+    }
+    if together is not None and len(results) > 1:
+        cuts |= _cut_together(results, cuts, together, policy)
+    return tuple(
+        Decision(
+            id=new_id(),
+            action="truncate",
+            rule=RULE,
+            message_id=result.part.message_id,
+            part_id=result.part.id,
+            numbers=made.numbers | {"limit_chars": limit},
+            tokens_before=count(result.shown),
+            tokens_after=count(shorten(result.whole, made.numbers)),
+        )
+        for result in results
+        if (made := cuts.get(result.part.id)) is not None
+        and len(shorten(result.whole, made.numbers)) < len(result.shown)
+    )
+
+
+def _cut_together(
+    results: Sequence[CallOutput], cuts: dict[str, CutText], most: int, policy: RecoveryPolicy
+) -> dict[str, CutText]:
+    """Shorten one result after the other, each as far as needed, until all fit together."""
+    sizes = {
+        result.part.id: len(shorten(result.whole, cuts[result.part.id].numbers))
+        if result.part.id in cuts
+        else len(result.shown)
+        for result in results
+    }
+    over = sum(sizes.values()) - most
+    found: dict[str, CutText] = {}
+    for result in results if policy.cut_first == "oldest" else reversed(results):
+        if over <= 0:
+            break
+        size = sizes[result.part.id]
+        shorter = cut(result.whole, max(size - over, 0), _naming(policy, result), least=0)
+        if shorter is None:
+            continue
+        saved = size - len(shorten(result.whole, shorter.numbers))
+        if saved > 0:
+            found[result.part.id] = shorter
+            over -= saved
+    return found
+
+
+def _naming(policy: RecoveryPolicy, result: CallOutput) -> RecoveryPolicy:
+    """Return the policy whose last words name the result, so that the rest can be recalled."""
+    if not policy.recall:
+        return policy
+    named = RECALL.format(name=short(result.part.id))
+    suffix = policy.result_suffix.removesuffix("]").removesuffix(".") + named
+    return policy.model_copy(update={"result_suffix": suffix})
+
+
+def _suffix(policy: RecoveryPolicy, omitted: int) -> str:
+    return policy.result_suffix.replace("{omitted}", str(max(1, omitted)))
+
+
+def _closed(text: str, made: CutText, policy: RecoveryPolicy) -> CutText:
+    """Add the last words, which say how much is missing; the words in between count as kept."""
+    omitted = len(text) - made.head - len(made.middle) - made.tail
+    return CutText(
+        head=made.head,
+        tail=made.tail,
+        skipped=made.skipped,
+        middle=made.middle,
+        suffix=_suffix(policy, omitted),
+        omitted=max(1, omitted),
+    )
+
+
+def _important(text: str) -> bool:
+    return IMPORTANT.search(text[-IMPORTANT_CHARS:]) is not None
+
+
+def _at_newline(text: str, room: int) -> int:
+    newline = text.rfind("\n", 0, room + 1)
+    return newline if newline > room * AT_NEWLINE else min(room, len(text))
+
+
+def _ends(text: str, room: int, least: int, policy: RecoveryPolicy) -> CutText:
+    tail = min(math.floor(room * TAIL_SHARE), TAIL_MOST)
+    head = room - tail - len(policy.result_middle)
+    if not _important(text) or room <= least * 2 or head <= least:
+        return CutText(head=_at_newline(text, room))
+    start = len(text) - tail
+    newline = text.find("\n", start)
+    if newline != -1 and newline < start + tail * TAIL_NEWLINE:
+        start = newline + 1
+    return CutText(_at_newline(text, head), len(text) - start, middle=policy.result_middle)
+
+
+def _weighed(text: str, most: int, least: int, policy: RecoveryPolicy) -> CutText:
+    room = max(0, most - len(_suffix(policy, len(text) - most)))
+    made = _closed(text, _weighed_ends(text, room, least, policy), policy)
+    while (over := weigh_chars(shorten(text, made.numbers)) - most) > 0 and (
+        made.head or made.tail
+    ):
+        made = _closed(text, _less(text, made, over), policy)
+    return made if over <= 0 else CutText(0, suffix=_first(made.suffix, most), omitted=len(text))
+
+
+def _weighed_ends(text: str, room: int, least: int, policy: RecoveryPolicy) -> CutText:
+    tail = min(math.floor(room * TAIL_SHARE), TAIL_MOST)
+    head = room - tail - len(policy.result_middle)
+    if not _important(text) or room <= least * 2 or head <= least:
+        return CutText(head=_line_end(_first(text, room)))
+    last = _first(text[::-1], tail)[::-1]
+    newline = last.find("\n")
+    if 0 <= newline < tail * TAIL_NEWLINE:
+        last = last[newline + 1 :]
+    return CutText(_line_end(_first(text, head)), len(last), middle=policy.result_middle)
+
+
+def _line_end(piece: str) -> int:
+    newline = piece.rfind("\n")
+    return newline if newline > len(piece) * AT_NEWLINE else len(piece)
+
+
+def _first(text: str, room: int) -> str:
+    """Return the beginning of a text that weighs at most so much."""
+    if weigh_chars(text) <= room:
+        return text
+    kept = text[:room]
+    while (over := weigh_chars(kept) - room) > 0:
+        kept = kept[: len(kept) - math.ceil(over / WIDE_CHARS)]
+    return kept
+
+
+def _less(text: str, made: CutText, over: int) -> CutText:
+    """Take what is too much off the end: of the tail, and where that is not enough of the head."""
+    end = len(text) - made.skipped
+    if made.tail:
+        last = text[end - made.tail : end]
+        less = _first(last, weigh_chars(last) - over)
+        if less:
+            skipped = made.skipped + len(last) - len(less)
+            return CutText(made.head, len(less), skipped, made.middle)
+        return CutText(made.head)
+    head = text[: made.head]
+    return CutText(len(_first(head, weigh_chars(head) - over)))

@@ -1,0 +1,135 @@
+"""Everything that one request is made from, as one value: what is looked at when nothing is sent.
+
+Border: pure. The live session builds the basis of the request that would come next; review builds
+that of a recorded one. Both are projected by the functions of the live loop.
+"""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from palimpsest.context.budget.token_estimate import Count
+from palimpsest.context.compaction.summary_request import project_summary
+from palimpsest.context.conversion.part_conversion import convert
+from palimpsest.context.request_assembly.projection import (
+    PROJECTION_VERSION,
+    Flatten,
+    Projection,
+    project,
+)
+from palimpsest.context.request_kinds.title_request import project_title
+from palimpsest.context.request_kinds.turn_summary_request import project_turn_summary
+from palimpsest.context.visible_messages.view import View
+from palimpsest.transcript.context_values.decisions import Facts, StepRequest
+from palimpsest.transcript.context_values.neutral_messages import FlatMessage
+from palimpsest.transcript.context_values.policies import Policy
+from palimpsest.transcript.messages import AssistantMessage, Messages
+from palimpsest.transcript.session_record.sessions import SessionInfo
+from palimpsest.transcript.values import ModelInfo, ToolSpec
+
+
+@dataclass(frozen=True, slots=True)
+class Basis:
+    """What a request is made from."""
+
+    session_id: str
+    view: View
+    system: tuple[str, ...]
+    tools: tuple[ToolSpec, ...]
+    model: ModelInfo
+    policy: Policy
+    facts: Facts
+    count: Count
+    request_id: str = ""
+    """Which recorded request this is; empty for one that would be sent now."""
+    version: int = PROJECTION_VERSION
+    marker_id: str = ""
+    """The marker whose summary the request asks for; empty for other requests."""
+    title: bool = False
+    """The request asks for the session's title."""
+    turns: tuple[str, ...] = ()
+    """The turns that a request for a turn summary tells; empty for other requests."""
+    before: str = ""
+    """What such a request says of the session before."""
+    older: int = 0
+    """Messages that were left in the log, since a summary covers them."""
+
+
+def projected(
+    basis: Basis, *, flatten: Flatten = convert, weigh: Callable[[FlatMessage], int] | None = None
+) -> Projection:
+    """Return the request; the others are handed on to ``project``."""
+    if basis.title:
+        return project_title(basis.view, system=basis.system, count=basis.count)
+    if basis.turns:
+        return project_turn_summary(
+            basis.view,
+            turns=basis.turns,
+            before=basis.before,
+            system=basis.system,
+            count=basis.count,
+        )
+    if basis.marker_id:
+        return project_summary(
+            basis.view,
+            marker_id=basis.marker_id,
+            system=basis.system,
+            model=basis.model.ref,
+            policy=basis.policy,
+            count=basis.count,
+        )
+    return project(
+        basis.view,
+        system=basis.system,
+        tools=basis.tools,
+        model=basis.model,
+        policy=basis.policy,
+        count=basis.count,
+        version=basis.version,
+        flatten=flatten,
+        weigh=weigh,
+    )
+
+
+def recorded(
+    record: StepRequest,
+    view: View,
+    read: Callable[[str], bytes],
+    counter: Callable[[str], Count],
+    session_id: str,
+    session: SessionInfo | None = None,
+) -> Basis:
+    """Return what a recorded request was made from; ``read`` gives blobs by their hash.
+
+    ``view`` and ``session`` are as the session was when the request was recorded.
+    """
+    policy = record.policy or Policy()
+    if record.policy_blob is not None:
+        policy = Policy.model_validate_json(read(record.policy_blob.sha256))
+    system: list[str] = json.loads(read(record.system.sha256))
+    tools = json.loads(read(record.tools.sha256))
+    return Basis(
+        session_id=session_id,
+        view=view,
+        system=tuple(system),
+        tools=tuple(ToolSpec.model_validate(spec) for spec in tools),
+        model=record.model,
+        policy=policy,
+        facts=record.facts,
+        count=counter(record.facts.estimator),
+        request_id=record.id,
+        version=record.projection,
+        marker_id=_marker_of(record, view.messages),
+        title=record.purpose == "title",
+        turns=record.turns,
+        before=session.about if session is not None else "",
+    )
+
+
+def _marker_of(record: StepRequest, messages: Messages) -> str:
+    if record.purpose != "compaction":
+        return ""
+    for message in messages:
+        if message.id == record.message_id and isinstance(message.info, AssistantMessage):
+            return message.info.parent_id
+    return ""

@@ -1,0 +1,51 @@
+"""Say what a request is full of: its tokens by kind.
+
+Border: pure arithmetic over weights that were counted already. The kinds add up to the estimate
+of the whole request, so that a gauge drawn from them is as long as the number beside it.
+"""
+
+from collections.abc import Sequence, Set
+
+from palimpsest.context.budget.token_estimate import MESSAGE_TOKENS
+from palimpsest.context.engine_text.system_prompt import shared
+from palimpsest.transcript.context_values.neutral_messages import Block, FlatMessage, TextBlock
+
+KINDS = ("system", "tools", "instructions", "summary", "user", "assistant", "reasoning", "output")
+"""In the order in which a gauge draws them."""
+
+
+def by_kind(
+    messages: Sequence[FlatMessage],
+    weights: Sequence[Sequence[int]],
+    tools_tokens: int,
+    summaries: Set[str],
+) -> dict[str, int]:
+    """Add up the weights of each message's blocks; ``summaries`` are messages of compactions."""
+    found = dict.fromkeys(KINDS, 0)
+    found["tools"] = tools_tokens
+    for message, weighed in zip(messages, weights, strict=True):
+        frame = "summary" if message.message_id in summaries else _speaker(message)
+        found[frame] += MESSAGE_TOKENS
+        for block, tokens in zip(message.blocks, weighed, strict=True):
+            if message.role == "system" and isinstance(block, TextBlock):
+                for section, share in shared(block.text, tokens):
+                    found[section.kind] += share
+            elif block.type == "reasoning" or block.type == "result":
+                found[kind_of(message, block, summaries)] += tokens
+            else:
+                found[frame] += tokens
+    return {kind: tokens for kind, tokens in found.items() if tokens}
+
+
+def kind_of(message: FlatMessage, block: Block | None, summaries: Set[str]) -> str:
+    """Return the kind of a block; without one, of what frames the message."""
+    if message.message_id in summaries:
+        return "summary"
+    kind = block.type if block is not None else ""
+    if kind == "reasoning":
+        return "reasoning"
+    return "output" if kind == "result" else _speaker(message)
+
+
+def _speaker(message: FlatMessage) -> str:
+    return "output" if message.role == "tool" else message.role

@@ -1,0 +1,1 @@
+"""Which messages of the transcript stand for it in a request."""

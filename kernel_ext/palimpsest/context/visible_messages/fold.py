@@ -1,0 +1,121 @@
+"""Show the summary instead of what it covers.
+
+The history is cut at the last good compaction: one whose summary is finished and has no error.
+A failed summary never cuts history (spec/session-engine.md 1.10), except under the presets of
+systems where it does. Where the compaction kept a tail, the summary comes first, then the tail
+word for word, then what followed.
+"""
+
+from collections.abc import Callable
+
+from palimpsest.context.conversion.part_conversion import FAILED_ATTEMPT
+from palimpsest.transcript.context_values.policies import CompactPolicy
+from palimpsest.transcript.errors import ContextOverflowError
+from palimpsest.transcript.messages import AssistantMessage, Message, Messages, UserMessage
+from palimpsest.transcript.parts import CompactionPart, TextPart
+
+
+def marker(message: Message) -> CompactionPart | None:
+    """Return the compaction marker that a user message carries, if any."""
+    if not isinstance(message.info, UserMessage):
+        return None
+    return next((part for part in message.parts if isinstance(part, CompactionPart)), None)
+
+
+def good_summaries(messages: Messages) -> dict[str, int]:
+    """Map the id of each marker that has a good summary to the summary's position."""
+    return {
+        info.parent_id: position
+        for position, info in enumerate(message.info for message in messages)
+        if isinstance(info, AssistantMessage) and _is_good(info)
+    }
+
+
+def _is_finished(info: AssistantMessage) -> bool:
+    return info.summary and bool(info.finish)
+
+
+def _is_good(info: AssistantMessage) -> bool:
+    return info.summary and bool(info.finish) and info.error is None
+
+
+def fold(messages: Messages, policy: CompactPolicy | None = None) -> Messages:
+    """Return the messages that stand for the whole history."""
+    cut = (policy or CompactPolicy()).cut
+    if cut == "finished":
+        return messages[_start(messages, _is_finished, tails=False) :]
+    kept = messages[_start(messages, _is_good, tails=True) :]
+    if cut == "unfinished-tail":
+        return _summary_first(kept, _first_summaries(kept), _refused(kept))
+    return _summary_first(kept, good_summaries(kept))
+
+
+def _first_summaries(messages: Messages) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for position, message in enumerate(messages):
+        if isinstance(message.info, AssistantMessage) and message.info.summary:
+            found.setdefault(message.info.parent_id, position)
+    return found
+
+
+def _refused(messages: Messages) -> frozenset[str]:
+    """Return the markers whose summary did not fit: there the recorded agent notes no tail."""
+    return frozenset(
+        message.info.parent_id
+        for message in messages
+        if isinstance(message.info, AssistantMessage)
+        and message.info.summary
+        and isinstance(message.info.error, ContextOverflowError)
+    )
+
+
+def _start(messages: Messages, stands: Callable[[AssistantMessage], bool], *, tails: bool) -> int:
+    """Return where the newest marker is whose summary stands, or the tail that it kept; else 0.
+
+    Looks from the end, where a summary comes before its marker: of a long session only what is
+    still sent is looked at.
+    """
+    summarised: set[str] = set()
+    tail_start: str | None = None
+    for position in range(len(messages) - 1, -1, -1):
+        info = messages[position].info
+        if tail_start is not None:
+            if info.id == tail_start:
+                return position
+        elif isinstance(info, AssistantMessage):
+            if stands(info):
+                summarised.add(info.parent_id)
+        elif info.id in summarised:
+            found = marker(messages[position])
+            if found is not None and (found.tail_start_id is None or not tails):
+                return position
+            tail_start = found.tail_start_id if found is not None else None
+    return 0
+
+
+def _summary_first(
+    messages: Messages, summaries: dict[str, int], tailless: frozenset[str] = frozenset()
+) -> Messages:
+    positions = {message.id: position for position, message in enumerate(messages)}
+    for at in range(len(messages) - 1, -1, -1):
+        found = marker(messages[at])
+        if found is None or found.tail_start_id is None or messages[at].id in tailless:
+            continue
+        summary = summaries.get(messages[at].id)
+        tail = positions.get(found.tail_start_id)
+        if summary is None or tail is None or not tail < at < summary:
+            return messages
+        return messages[at : summary + 1] + messages[tail:at] + messages[summary + 1 :]
+    return messages
+
+
+def summary_text(message: Message) -> str:
+    """Return the words of a summary, without drafts and what attempts that failed left behind."""
+    texts = [
+        part.text.strip()
+        for part in message.parts
+        if isinstance(part, TextPart)
+        and not part.ignored
+        and not (part.metadata or {}).get(FAILED_ATTEMPT)
+    ]
+    return "\n\n".join(text for text in texts if text)

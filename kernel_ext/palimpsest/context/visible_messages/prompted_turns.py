@@ -1,0 +1,46 @@
+"""Find the turns that a person's prompt began.
+
+Border: pure. What was said into a turn that ran already belongs to it, and so does what the engine
+says in the user's place.
+"""
+
+from palimpsest.context.visible_messages.fold import marker
+from palimpsest.transcript.messages import Message, Messages, UserMessage
+
+
+def begins_turn(message: Message) -> bool:
+    """Tell whether a message is a person's prompt that was not said into a turn."""
+    info = message.info
+    if not isinstance(info, UserMessage) or marker(message) is not None or info.joins:
+        return False
+    return info.origin is None or info.origin.kind != "engine"
+
+
+def newest_turn(messages: Messages) -> Messages:
+    """Return the newest prompt of a person that began a turn, and all that follows."""
+    for at in range(len(messages) - 1, -1, -1):
+        if begins_turn(messages[at]):
+            return messages[at:]
+    return ()
+
+
+def turn_of(messages: Messages, message_id: str) -> Messages:
+    """Return the turn that a message belongs to; nothing where there is no such message."""
+    at = next((i for i, one in enumerate(messages) if one.id == message_id), None)
+    if at is None:
+        return ()
+    starts = [i for i, one in enumerate(messages) if begins_turn(one)]
+    first = max((one for one in starts if one <= at), default=0)
+    last = min((one for one in starts if one > at), default=len(messages))
+    return messages[first:last]
+
+
+def turn_spans(messages: Messages) -> list[tuple[int, int]]:
+    """Return where turns begin and end: each at a user's message that is no marker."""
+    starts = [i for i, message in enumerate(messages) if begins_at_user(message)]
+    return list(zip(starts, [*starts, len(messages)][1:], strict=True))
+
+
+def begins_at_user(message: Message) -> bool:
+    """Tell whether a message is a user's and no marker of a compaction."""
+    return isinstance(message.info, UserMessage) and marker(message) is None
