@@ -18,10 +18,10 @@ from palimpsest.loop.run_inputs.run_context import Setup, Stage
 from palimpsest.loop.small_window_notice import tell_of_window
 from palimpsest.loop.step_snapshots import StepFiles
 from palimpsest.loop.structured_turn import choice, may_run, take_answer
-from palimpsest.loop.timed_questions import TimedInterview
 from palimpsest.model.model import StepFinished, ToolCalled
 from palimpsest.processor.stream_processor import Processor
 from palimpsest.processor.tool_call_runner import run_calls
+from palimpsest.processor.user_wait_time import TimedInterview
 from palimpsest.tools.tool import AskFunction, ToolContext
 from palimpsest.transcript.context_values.effective_decisions import pinned_parts
 from palimpsest.transcript.errors import (

@@ -8,8 +8,7 @@ those the provider ran or that were left interrupted.
 from palimpsest.context.budget.window_guard import refusal, too_many_tools
 from palimpsest.loop.context_management.compaction import asked, run_compaction
 from palimpsest.loop.context_management.fit_driver import Room, prune_after_turn
-from palimpsest.loop.model_requests.engine_messages import refuse
-from palimpsest.loop.model_requests.last_step_message import say_last_step
+from palimpsest.loop.model_requests.engine_messages import refuse, say_last_step
 from palimpsest.loop.run_inputs.run_context import Setup, Stage
 from palimpsest.loop.step import StepResult, run_step
 from palimpsest.loop.step_snapshots import tell_changes

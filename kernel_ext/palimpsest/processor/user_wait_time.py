@@ -6,7 +6,10 @@ Border: only adds up moments; who is asked, and how, is the session's work.
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from palimpsest.tools.question import Interview
+from palimpsest.tools.tool import Abort
 from palimpsest.transcript.parts import WAITED
+from palimpsest.transcript.values import Answers, Question
 
 LEAST_MS = 500
 """What is answered sooner was answered by a rule."""
@@ -47,3 +50,21 @@ class PersonTime:
     def total(self) -> int:
         """Milliseconds of the step in which a person was asked."""
         return self._total if self._total >= LEAST_MS else 0
+
+
+class TimedInterview:
+    """Asks as another interview does, and counts the time of the answer as the person's."""
+
+    def __init__(self, interview: Interview, person: PersonTime, call_id: str) -> None:
+        self._interview = interview
+        self._person = person
+        self._call_id = call_id
+
+    async def ask(
+        self, questions: tuple[Question, ...], *, message_id: str, call_id: str, abort: Abort
+    ) -> Answers:
+        """Ask, and wait for the answers."""
+        with self._person.waiting(self._call_id):
+            return await self._interview.ask(
+                questions, message_id=message_id, call_id=call_id, abort=abort
+            )

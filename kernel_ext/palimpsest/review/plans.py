@@ -15,7 +15,7 @@ from palimpsest.context.compaction.quality_check import judged, size
 from palimpsest.context.compaction.stage_selection import Telling
 from palimpsest.context.compaction.stages import Parts, Stretch
 from palimpsest.context.compaction.summary_request import numbers_of, rejected, seen_at
-from palimpsest.context.visible_messages.view import View, until
+from palimpsest.context.visible_messages.view import View, messages_before
 from palimpsest.review.moved import plan_at
 from palimpsest.review.occasions import Occasion
 from palimpsest.transcript.context_values.decisions import Decision, Facts, OwnRule, StepRequest
@@ -96,7 +96,7 @@ class Plans:
         policy, model = self._policy_of(request), self._speaks(view, info.parent_id, request)
         count = self._counter(policy.estimator)
         # With texts of its own: behind the summary, the view after it needs none of them.
-        said = until(view.messages, info.parent_id)
+        said = messages_before(view.messages, info.parent_id)
         earlier = View.of(said, view.decisions, self._read)
         before = size(earlier, policy, model, count)
         made = judged(view, info, policy, model, count, before, decision.id)

@@ -11,8 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from palimpsest.context.request_kinds.title_request import real_prompts
-from palimpsest.loop.model_requests.side_request import SideAnswer
-from palimpsest.loop.model_requests.title import run_title
+from palimpsest.loop.model_requests.side_request import SideAnswer, run_title
 from palimpsest.loop.model_requests.usage_totals import added, spent_on
 from palimpsest.loop.run_inputs.run_context import Setup, Stage
 from palimpsest.model import providers

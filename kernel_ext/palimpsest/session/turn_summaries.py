@@ -19,8 +19,7 @@ from palimpsest.context.request_kinds.turn_summary_request import (
     turn_words,
 )
 from palimpsest.context.visible_messages.prompted_turns import newest_turn
-from palimpsest.loop.model_requests.side_request import SideAnswer
-from palimpsest.loop.model_requests.turn_summary import run_turn_summary
+from palimpsest.loop.model_requests.side_request import SideAnswer, run_turn_summary
 from palimpsest.loop.model_requests.usage_totals import added, spent_on
 from palimpsest.loop.run_inputs.run_context import Setup, Stage
 from palimpsest.session.log import SessionLog

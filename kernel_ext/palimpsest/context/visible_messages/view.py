@@ -46,7 +46,7 @@ def whole_output(part: Part, texts: Mapping[str, str]) -> str:
             return ""
 
 
-def until(messages: Messages, message_id: str) -> Messages:
+def messages_before(messages: Messages, message_id: str) -> Messages:
     """Return the messages before one."""
     ids = [message.id for message in messages]
     return messages[: ids.index(message_id)]

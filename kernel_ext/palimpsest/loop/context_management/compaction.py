@@ -13,14 +13,15 @@ from typing import Any, Literal
 from palimpsest.context.budget.overflow import usable
 from palimpsest.context.compaction.continuation import goes_on, going_on, work_left
 from palimpsest.context.compaction.plan import CompactionPlan, plan, weigher
+from palimpsest.context.compaction.quality_check import UselessSummary, judged
+from palimpsest.context.compaction.quality_check import size as size_of
 from palimpsest.context.compaction.summary_request import seen_at
 from palimpsest.context.engine_text.environment_changes import named_words
 from palimpsest.context.visible_messages.fold import marker
 from palimpsest.context.visible_messages.undone_compactions import CONTINUES
+from palimpsest.context.visible_messages.view import messages_before
 from palimpsest.loop.context_management.failed_compaction import go_back, snapshot, take_up
-from palimpsest.loop.context_management.summary_check import judge, size
 from palimpsest.loop.context_management.summary_writer import Scribe
-from palimpsest.loop.model_requests.current_view import until, view_of
 from palimpsest.loop.model_requests.engine_messages import engine_message, say, tell
 from palimpsest.loop.model_requests.hook_decisions import compacting
 from palimpsest.loop.model_requests.usage_totals import add_to_session
@@ -36,6 +37,7 @@ from palimpsest.transcript.errors import (
     UserError,
 )
 from palimpsest.transcript.messages import (
+    AssistantMessage,
     Message,
     Messages,
     Origin,
@@ -43,6 +45,7 @@ from palimpsest.transcript.messages import (
 )
 from palimpsest.transcript.parts import CompactionPart, FilePart, Part, TextPart
 from palimpsest.transcript.session_record.events import (
+    DecisionMade,
     MessageUpdated,
     PartUpdated,
     SessionCompacted,
@@ -110,7 +113,11 @@ async def run_compaction(stage: Stage, setup: Setup, user: UserMessage) -> Outco
     setup = await compacting(stage, setup, part)
     state = stage.compactions
     state.counted = setup.policy.recovery.counted
-    before = state.copied(lambda: snapshot(stage, setup, until(stage, user.id), "pre-compaction"))
+    before = state.copied(
+        lambda: snapshot(
+            stage, setup, messages_before(stage.log.state.messages(), user.id), "pre-compaction"
+        )
+    )
     state.started()
     _note(stage, stage.clock())
     error: ErrorValue | None = AbortedError()
@@ -139,7 +146,7 @@ async def _summarise(
     """Plan, ask for the summary and judge it; returns what is wrong with it."""
     take_up(stage, part)
     made = _plan(stage, setup, marker_id, part)
-    before = size(stage, setup, until(stage, marker_id))
+    before = size(stage, setup, messages_before(stage.log.state.messages(), marker_id))
     scribe = Scribe(stage, setup, marker_id)
     tell(stage, scribe.message)
     error: ErrorValue | None = None
@@ -168,7 +175,7 @@ async def _summarise(
 def _plan(stage: Stage, setup: Setup, marker_id: str, part: CompactionPart) -> CompactionPlan:
     """Choose where the tail begins, and write it into the marker."""
     policy = setup.policy
-    seen = seen_at(view_of(stage), marker_id, policy)
+    seen = seen_at(stage.view(), marker_id, policy)
     weigh = weigher(policy, setup.info.ref, setup.count)
     made = plan(seen, policy.compact, usable(setup.info, policy.overflow), weigh)
     stage.write(PartUpdated(part=part.model_copy(update={"tail_start_id": made.tail_start_id})))
@@ -204,7 +211,7 @@ def _go_on(
 ) -> Outcome:
     """Say in the engine's name that the work goes on, where some is left."""
     todos = stage.log.state.todos
-    left = work_left(until(stage, user.id), todos)
+    left = work_left(messages_before(stage.log.state.messages(), user.id), todos)
     if not goes_on(part, left, setup.policy):
         return "stop"
     if made.replay is not None:
@@ -218,7 +225,7 @@ def _go_on(
 
 def _unanswered(stage: Stage, marker_id: str) -> Message | None:
     """Return the newest words of a person before the marker."""
-    for message in reversed(until(stage, marker_id)):
+    for message in reversed(messages_before(stage.log.state.messages(), marker_id)):
         if isinstance(message.info, UserMessage) and any(
             isinstance(part, TextPart) and not part.synthetic for part in message.parts
         ):
@@ -255,3 +262,21 @@ def _note(stage: Stage, compacting: int | None) -> None:
     if session is not None:
         time = session.time.model_copy(update={"compacting": compacting, "updated": stage.clock()})
         stage.write(SessionUpdated(session=session.model_copy(update={"time": time})))
+
+
+def judge(
+    stage: Stage, setup: Setup, message: AssistantMessage, before: int
+) -> UselessSummary | None:
+    """Return what makes a summary useless; a good one gets its report."""
+    name = stage.ids.new("dec")
+    view = stage.view()
+    found = judged(view, message, setup.policy, setup.info, setup.count, before, name)
+    if isinstance(found, UselessSummary):
+        return found
+    stage.write(DecisionMade(decision=found))
+    return None
+
+
+def size(stage: Stage, setup: Setup, messages: Messages) -> int:
+    """Return the tokens that these messages take in a request, without system prompt and tools."""
+    return size_of(stage.view(messages), setup.policy, setup.info, setup.count)

@@ -10,9 +10,8 @@ from typing import Any, Literal
 
 from palimpsest.context.compaction.continuation import work_left
 from palimpsest.context.conversion.part_conversion import convert
-from palimpsest.context.visible_messages.view import View
+from palimpsest.context.visible_messages.view import View, messages_before
 from palimpsest.loop.context_management.summary_writer import TIMED_OUT
-from palimpsest.loop.model_requests.current_view import until
 from palimpsest.loop.run_inputs.compaction_state import (
     MessagesSnapshot,
     choose_snapshot,
@@ -70,7 +69,11 @@ def go_back(
         retries=state.retries > 0,
     )
     recovery = setup.policy.recovery
-    if not part.auto or work_left(until(stage, marker_id), stage.log.state.todos) is None:
+    if (
+        not part.auto
+        or work_left(messages_before(stage.log.state.messages(), marker_id), stage.log.state.todos)
+        is None
+    ):
         # Nobody goes on from here, so an answer at the end is no stump.
         recovery = recovery.model_copy(update={"snapshot": "whole"})
     current = snapshot(stage, setup, stage.log.state.messages(), "current")

@@ -25,7 +25,6 @@ from palimpsest.context.request_assembly.fit import prune_after_turn as pruning
 from palimpsest.context.request_assembly.projection import Projection
 from palimpsest.context.visible_messages.view import View
 from palimpsest.loop.context_management.compaction import begin
-from palimpsest.loop.model_requests.current_view import view_of
 from palimpsest.loop.model_requests.engine_messages import say
 from palimpsest.loop.model_requests.request_builder import Assembled, assembly_of, facts_for, record
 from palimpsest.loop.run_inputs.run_context import Setup, Stage
@@ -92,7 +91,7 @@ class Room:
     def _start(
         self, setup: Setup, user: UserMessage, cause: Cause
     ) -> FittedRequest | Summarise | Shortened | None:
-        running = fit(view_of(self._stage), self._inputs(setup), self.tries, cause)
+        running = fit(self._stage.view(), self._inputs(setup), self.tries, cause)
         return self._drive(running, None, user)
 
     def _go_on(
@@ -100,7 +99,7 @@ class Room:
     ) -> FittedRequest | Summarise | Shortened | None:
         running, self._waiting = self._waiting, None
         assert running is not None
-        outcome = Outcome(view_of(self._stage), self._inputs(setup), failed=failed)
+        outcome = Outcome(self._stage.view(), self._inputs(setup), failed=failed)
         return self._drive(running, outcome, user)
 
     def _drive(
@@ -141,7 +140,7 @@ def prune_after_turn(stage: Stage, setup: Setup) -> None:
     def project(_view: View) -> Projection:
         return assembly_of(stage, setup).projection
 
-    for told in pruning(view_of(stage), _inputs(stage, setup, project)):
+    for told in pruning(stage.view(), _inputs(stage, setup, project)):
         if isinstance(told, Decided):
             _write(stage, told)
 

@@ -16,7 +16,6 @@ from palimpsest.context.compaction.stages import DRAFT, REJECTED, Stretch
 from palimpsest.context.compaction.summary_request import SYSTEM
 from palimpsest.context.conversion.part_conversion import FAILED_ATTEMPT
 from palimpsest.loop.model_requests.answer_stream import answer, desk
-from palimpsest.loop.model_requests.current_view import view_of
 from palimpsest.loop.model_requests.request_builder import build, calibration, facts_for
 from palimpsest.loop.run_inputs.run_context import Setup, Stage, Summariser
 from palimpsest.model.model import StepFinished
@@ -167,7 +166,7 @@ class Scribe:
     async def _write(self, quiet: Setup) -> None:
         if quiet.info.ref != self.message.model:
             self._update(model=quiet.info.ref)
-        told = self._telling(quiet).whole(view_of(self._stage))
+        told = self._telling(quiet).whole(self._stage.view())
         if told.fits or not quiet.policy.compact.serialize:
             self._decide(quiet, told.numbers)
             await self._request(quiet, last=True)
@@ -177,11 +176,11 @@ class Scribe:
             raise _too_long(quiet, told.tokens, told.limit)
 
     async def _write_in_parts(self, quiet: Setup, result_chars: int) -> None:
-        parts = self._telling(quiet).parts(view_of(self._stage), result_chars)
+        parts = self._telling(quiet).parts(self._stage.view(), result_chars)
         while True:
             # Each answer tells anew how our estimate compares with what is counted.
             telling = self._telling(quiet)
-            numbers = telling.part(view_of(self._stage), result_chars, parts)
+            numbers = telling.part(self._stage.view(), result_chars, parts)
             stretch = Stretch.of(numbers) if numbers is not None else None
             if numbers is None or stretch is None:
                 raise _too_long(quiet, parts.total, telling.limit)

@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from palimpsest.loop.run_inputs.run_context import Stage
+from palimpsest.context.engine_text.reminders import last_step
+from palimpsest.loop.run_inputs.run_context import Setup, Stage
 from palimpsest.transcript.errors import ErrorValue
 from palimpsest.transcript.messages import (
     AssistantMessage,
@@ -72,3 +73,9 @@ def tell(stage: Stage, message: AssistantMessage) -> None:
     for about, words in (*([("sent", first)] if first else []), *stage.hooks.told()):
         part = notice(stage.ids.new("prt"), message.session_id, message.id, about, words)
         stage.write(PartUpdated(part=part))
+
+
+def say_last_step(stage: Stage, setup: Setup, user: UserMessage) -> UserMessage:
+    """Write that the turn has reached its step limit, in the name that the policy says."""
+    told = last_step(setup.max_steps, setup.policy.reminders)
+    return say(stage, user, told.text, told.metadata)

@@ -16,7 +16,6 @@ from palimpsest.context.compaction.summary_request import ABOVE, RULES, TEMPLATE
 from palimpsest.context.reduction.applied_decisions import CLEARED
 from palimpsest.context.reduction.truncation import truncate
 from palimpsest.context.visible_messages.view import View, whole_output
-from palimpsest.loop.model_requests.current_view import view_of
 from palimpsest.loop.model_requests.request_builder import Assembled, facts_for
 from palimpsest.loop.run_inputs.run_context import Setup, Stage
 from palimpsest.model.wire import message_hash, prompt_text, request_hash, without_marks
@@ -42,7 +41,7 @@ async def decide(stage: Stage, setup: Setup) -> None:
     hooks = stage.hooks
     if not hooks.any("decide"):
         return
-    view, request = view_of(stage), stage.log.state.request
+    view, request = stage.view(), stage.log.state.request
     facts = facts_for(stage, setup, request.tokens if request is not None else 0)
     event = DecideEvent(
         session_id=stage.session_id,

@@ -6,11 +6,18 @@ Nothing waits for it. It is tried again where that may help, and given up when i
 import asyncio
 import dataclasses
 import json
+from collections.abc import Sequence
 from typing import Any
 
 from palimpsest.context.budget.budget_check import route
 from palimpsest.context.budget.overflow import reserve
 from palimpsest.context.request_assembly.projection import PROJECTION_VERSION, Projection
+from palimpsest.context.request_kinds.title_request import SYSTEM as TITLE_SYSTEM
+from palimpsest.context.request_kinds.title_request import project_title
+from palimpsest.context.request_kinds.turn_summary_request import SYSTEM as TURN_SUMMARY_SYSTEM
+from palimpsest.context.request_kinds.turn_summary_request import project_turn_summary
+from palimpsest.context.visible_messages.prompted_turns import turn_of
+from palimpsest.context.visible_messages.view import View
 from palimpsest.loop.run_inputs.run_context import Setup, Stage
 from palimpsest.loop.run_inputs.written_request import assemble
 from palimpsest.model.model import ModelRequest, StepFinished, TextDelta
@@ -127,3 +134,36 @@ def _request(
 def _kept(stage: Stage, value: Any) -> BlobRef:
     text = json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
     return stage.blobs.put_blob(text.encode(), JSON)
+
+
+async def run_title(stage: Stage, setup: Setup, system: str | None = None) -> SideAnswer:
+    """Ask for the title of a session; raises ModelFailed, or TimeoutError when it takes too long.
+
+    ``system`` takes the place of our own words about titles.
+    """
+    asking = quiet(stage, setup, "title", system or TITLE_SYSTEM)
+    state = stage.log.state
+    view = View.of(state.messages(), state.decisions, stage.blobs.get_blob)
+    projection = project_title(view, system=asking.system, count=asking.count)
+    return await run_side_request(stage, asking, projection, "title")
+
+
+async def run_turn_summary(stage: Stage, setup: Setup, turns: Sequence[str]) -> SideAnswer | None:
+    """Ask about the last of some turns, by their prompts' ids, oldest first; None when it is gone.
+
+    Raises ModelFailed, or TimeoutError when it takes too long.
+    """
+    asking = quiet(stage, setup, "turn-summary", TURN_SUMMARY_SYSTEM)
+    state = stage.log.state
+    messages = state.messages()
+    there = tuple(one for one in turns if turn_of(messages, one))
+    if turns[-1] not in there:
+        return None  # it was taken back meanwhile
+    projection = project_turn_summary(
+        View(messages, state.decisions),
+        turns=there,
+        before=state.session.about if state.session is not None else "",
+        system=asking.system,
+        count=asking.count,
+    )
+    return await run_side_request(stage, asking, projection, "turn-summary", there)

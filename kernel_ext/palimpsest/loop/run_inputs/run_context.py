@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
+from palimpsest.context.visible_messages.view import View
 from palimpsest.loop.run_inputs.compaction_state import CompactionState
 from palimpsest.loop.run_inputs.hook_protocol import Hooks, NoHooks
 from palimpsest.loop.run_inputs.project_files import Files
@@ -185,3 +186,9 @@ class Stage:
     def write(self, *events: Event, sync: bool = False) -> int:
         """Append to the journal."""
         return self.log.append(*events, sync=sync)
+
+    def view(self, messages: Messages | None = None) -> View:
+        """Return what the session holds at this moment, or these of its messages, for who decides about it."""
+        state = self.log.state
+        found = state.messages() if messages is None else messages
+        return View.of(found, state.decisions, self.blobs.get_blob)
