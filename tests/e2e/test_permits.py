@@ -102,11 +102,12 @@ def test_a_project_s_file_waits_until_it_is_trusted(page: Page, lab: Lab, seen: 
 
 
 def test_a_spending_limit_asks_in_the_panel(page: Page, lab: Lab, seen: Seen) -> None:
-    panel = begin(page, lab, "limit/a.ipynb", "%agent budget 100 tokens")
+    # More than a title takes: it is asked for beside the turn, and may be paid for first.
+    panel = begin(page, lab, "limit/a.ipynb", "%agent budget 1000 tokens")
     page.evaluate(RUN, 1)
     send(panel, "calculate 17*23")
     panel.get_by_role("button", name="Allow once").click()
-    expect(story(panel).get_by_text("The spending limit of 100 tokens is reached")).to_be_visible()
+    expect(story(panel).get_by_text("The spending limit of 1,000 tokens is reached")).to_be_visible()
     photograph(page, "permits-limit")
     panel.get_by_role("button", name="Stop").last.click()
 
