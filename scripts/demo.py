@@ -21,8 +21,8 @@ import nbformat
 from nbclient import NotebookClient
 from nbconvert import HTMLExporter
 
-from palimpsest.render.html import render_page
-from palimpsest.render.story import Notes
+from palimpsest.render.content.outline import Notes
+from palimpsest.render.formats.html import render_page
 from palimpsest.store.log.jsonl_store import JsonlStore
 from palimpsest.store.project_folder.layout import prepare
 from palimpsest.transcript.messages import Message

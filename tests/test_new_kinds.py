@@ -64,7 +64,7 @@ def tsc(target: Path) -> set[str]:
             {"context/reduction/pruning.py", "transcript/context_values/prune_policy.py"},
             set(),
         ),
-        ("part", {"render/story.py"}, {"views/plain.tsx"}),
+        ("part", {"render/content/outline.py"}, {"views/plain.tsx"}),
     ],
 )
 def test_a_kind_that_is_only_named_is_a_type_error(
@@ -83,7 +83,7 @@ from palimpsest.context.reduction.pruning import prune
 from palimpsest.context.visible_messages.view import View
 from palimpsest.context.conversion.part_conversion import convert
 from palimpsest.render import html, text
-from palimpsest.render.reasons import mark
+from palimpsest.render.content.decision_reasons import mark
 from palimpsest.tools.permissions import DEFAULT_RULES, evaluate
 from palimpsest.tools.registry import Registry, builtin_tools
 from palimpsest.tools.reserved_names import is_own_name

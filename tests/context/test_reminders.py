@@ -18,7 +18,7 @@ from palimpsest.context.policy_overrides import preset
 from palimpsest.context.reduction.applied_decisions import apply
 from palimpsest.context.visible_messages.view import View
 from palimpsest.model.script import calls, says
-from palimpsest.render.reasons import reason
+from palimpsest.render.content.decision_reasons import reason
 from palimpsest.review.redecide import redecide
 from palimpsest.review.requests import rebuild_all
 from palimpsest.testing import ScriptedModel

@@ -17,9 +17,9 @@ from tests.e2e.test_view import VIEW
 from tests.session.telling import BEGUN, Teller
 from tests.store.builders import SESSION
 
-from palimpsest.render.excerpt import render_excerpt
-from palimpsest.render.markdown import render_message
-from palimpsest.render.story import Caps
+from palimpsest.render.content.outline import Caps
+from palimpsest.render.formats.html_fragment import render_excerpt
+from palimpsest.render.formats.markdown import render_message
 from palimpsest.session.exporting import export_session
 from palimpsest.session.sharing import write_page
 from palimpsest.store.log.memory_store import MemoryStore

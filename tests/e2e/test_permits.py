@@ -107,7 +107,9 @@ def test_a_spending_limit_asks_in_the_panel(page: Page, lab: Lab, seen: Seen) ->
     page.evaluate(RUN, 1)
     send(panel, "calculate 17*23")
     panel.get_by_role("button", name="Allow once").click()
-    expect(story(panel).get_by_text("The spending limit of 1,000 tokens is reached")).to_be_visible()
+    expect(
+        story(panel).get_by_text("The spending limit of 1,000 tokens is reached")
+    ).to_be_visible()
     photograph(page, "permits-limit")
     panel.get_by_role("button", name="Stop").last.click()
 

@@ -9,8 +9,8 @@ from tests.e2e.segments import Story, segment, write
 from tests.e2e.test_panel import AXE, VIOLATIONS, at_rest, room, send, story
 from tests.e2e.test_view import scripted, shown
 
-from palimpsest.render.sharing import SharePageHead, share_page
-from palimpsest.render.style import PAGE
+from palimpsest.render.content.css import PAGE
+from palimpsest.render.formats.share_page import SharePageHead, share_page
 from palimpsest.transcript.messages import Message
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]

@@ -14,7 +14,7 @@ from palimpsest.frontends.options import OptionError, parse
 from palimpsest.frontends.protocol import COMMANDS
 from palimpsest.frontends.reverting import answer, diff_words, fenced, run, said
 from palimpsest.frontends.segments import Position, Segment
-from palimpsest.render.story import Notes
+from palimpsest.render.content.outline import Notes
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.session_record.reverts import RevertPreview
 

@@ -8,7 +8,7 @@ from tests.render import told
 from tests.render.stories import assistant, ran, user
 
 from palimpsest.frontends.terminal import TerminalStory
-from palimpsest.render.story import Notes
+from palimpsest.render.content.outline import Notes
 from palimpsest.transcript.context_values.decisions import Decision
 from palimpsest.transcript.messages import Message
 from palimpsest.transcript.session_record.sessions import Idle

@@ -9,7 +9,7 @@ import pytest
 from tests.loop.studio import Studio, ask, until
 
 from palimpsest.model.script import calls, says
-from palimpsest.render.words import step_words
+from palimpsest.render.content.phrases import step_words
 from palimpsest.session.live import LiveSession
 from palimpsest.session.questioning import DECLINED, HEADLESS
 from palimpsest.store.session_state.state import fold

@@ -22,7 +22,7 @@ from tests.review.laws import holds
 
 from palimpsest.model.model import ModelRequest
 from palimpsest.model.script import ModelAnswer, fails, says
-from palimpsest.render.story import REJECTED, Thought, told
+from palimpsest.render.content.outline import REJECTED, Thought, told
 from palimpsest.session.live import LiveSession
 from palimpsest.transcript.parts import TextPart
 

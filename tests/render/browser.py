@@ -3,7 +3,7 @@
 import re
 from html.parser import HTMLParser
 
-from palimpsest.render.allowed_elements import ATTRIBUTES, PICTURES, TAGS, may_lead
+from palimpsest.render.safety.allowed_elements import ATTRIBUTES, PICTURES, TAGS, may_lead
 
 OURS = {"style"}
 """What nbconvert adds to a cell of a table."""

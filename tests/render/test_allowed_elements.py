@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from palimpsest.render.allowed_elements import ATTRIBUTES, LINKS, PICTURES, TAGS, may_lead
+from palimpsest.render.safety.allowed_elements import ATTRIBUTES, LINKS, PICTURES, TAGS, may_lead
 
 FRONT_END = Path(__file__).parents[2] / "labextension" / "src" / "views" / "allowed.json"
 

@@ -7,8 +7,8 @@ from tests.render.browser import Page
 from tests.render.stories import EVERYTHING, PAYLOADS, assistant, everywhere, user
 from tests.render.test_html import OUR_OWN
 
-from palimpsest.render.excerpt import render_excerpt
-from palimpsest.render.style import EXCERPT
+from palimpsest.render.content.css import EXCERPT
+from palimpsest.render.formats.html_fragment import render_excerpt
 from palimpsest.transcript.parts import TextPart
 
 MARK = "plm-view-1"

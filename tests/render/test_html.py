@@ -21,12 +21,12 @@ from tests.render.stories import (
     user,
 )
 
-from palimpsest.render.figures import TokenShare, gauge
-from palimpsest.render.html import render_page
-from palimpsest.render.markdown import render_message as as_markdown
-from palimpsest.render.markup import to_html
-from palimpsest.render.story import Notes
-from palimpsest.render.text import render_message as as_text
+from palimpsest.render.content.outline import Notes
+from palimpsest.render.formats.html import render_page
+from palimpsest.render.formats.markdown import render_message as as_markdown
+from palimpsest.render.formats.text import render_message as as_text
+from palimpsest.render.reports.gauge import TokenShare, gauge
+from palimpsest.render.safety.markdown_to_html import to_html
 from palimpsest.transcript.errors import AbortedError, ContextOverflowError
 from palimpsest.transcript.parts import Attachment, Span, ToolCompleted, ToolFailed
 

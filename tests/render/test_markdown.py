@@ -20,9 +20,9 @@ from tests.render.stories import (
     user,
 )
 
-from palimpsest.render.markdown import render_message, render_parts, render_session
-from palimpsest.render.prose import safe_markdown
-from palimpsest.render.story import Caps, Notes
+from palimpsest.render.content.outline import Caps, Notes
+from palimpsest.render.formats.markdown import render_message, render_parts, render_session
+from palimpsest.render.safety.safe_markdown import safe_markdown
 from palimpsest.transcript.errors import ContextOverflowError
 from palimpsest.transcript.parts import (
     TextPart,

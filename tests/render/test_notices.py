@@ -2,7 +2,7 @@
 
 from tests.builders import Builder
 
-from palimpsest.render import html, markdown, text
+from palimpsest.render.formats import html, markdown, text
 from palimpsest.transcript.user_notices import notice, notice_of
 
 build = Builder()

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from palimpsest.render.reasons import mark, reason
+from palimpsest.render.content.decision_reasons import mark, reason
 from palimpsest.transcript.context_values.decisions import Decision
 
 ACTIONS: dict[str, Any] = {"compact": "summarise", "truncate": "truncate"}

@@ -16,9 +16,8 @@ from tests.render.stories import (
 )
 
 from palimpsest.model.errors import auth_sentence
-from palimpsest.render.story import Notes
-from palimpsest.render.text import render_message, render_parts, render_session
-from palimpsest.render.words import (
+from palimpsest.render.content.outline import Notes
+from palimpsest.render.content.phrases import (
     count,
     duration,
     error_words,
@@ -27,6 +26,7 @@ from palimpsest.render.words import (
     share_words,
     size,
 )
+from palimpsest.render.formats.text import render_message, render_parts, render_session
 from palimpsest.transcript.errors import AuthError, ContextOverflowError, UnknownError
 
 

@@ -12,8 +12,9 @@ from palimpsest.context.presets import PRESETS
 from palimpsest.frontends.bundle import MIME, Frame, bundle
 from palimpsest.frontends.page_records import page_record
 from palimpsest.frontends.segments import Position, Segment
-from palimpsest.render import html, markdown, reasons, text
-from palimpsest.render.story import Notes, tell
+from palimpsest.render.content import decision_reasons
+from palimpsest.render.content.outline import Notes, tell
+from palimpsest.render.formats import html, markdown, text
 from palimpsest.transcript.context_values.decisions import Decision
 from palimpsest.transcript.context_values.prune_policy import PRUNE_RULE
 from palimpsest.transcript.messages import Message
@@ -48,7 +49,7 @@ def test_there_is_a_sample_of_every_rule_and_of_every_type_of_part() -> None:
 def test_every_rule_has_a_sentence(rule: str) -> None:
     for decision, _ in DECISIONS:
         if decision.rule == rule:
-            assert reasons.told(decision).endswith(".")
+            assert decision_reasons.told(decision).endswith(".")
 
 
 @pytest.mark.parametrize("preset", PRESETS)
@@ -85,10 +86,12 @@ def test_a_saved_notebook_and_a_page_are_sent_the_words(decision: Decision, stri
 @pytest.mark.parametrize(("decision", "strip"), STRIPS, ids=named(STRIPS))
 def test_the_context_window_gives_the_same_reason(decision: Decision, strip: str) -> None:
     by_hand = decision.rule in ("user/pin", "user/exclude")  # who did it is said with what was done
-    told_why = reasons.told(decision)
+    told_why = decision_reasons.told(decision)
 
     assert by_hand or told_why in strip
-    assert reasons.reason(decision) == (told_why or f"Decided by the rule {decision.rule}.")
+    assert decision_reasons.reason(decision) == (
+        told_why or f"Decided by the rule {decision.rule}."
+    )
 
 
 @pytest.mark.parametrize(("decision", "_strip"), DECISIONS, ids=named(DECISIONS))

@@ -10,10 +10,10 @@ from tests.render.browser import Page
 from tests.render.stories import PAYLOADS
 from tests.render.test_html import OUR_OWN
 
-from palimpsest.render.figures import KINDS
-from palimpsest.render.style import DARK, HEX, LIGHT, WINDOW
-from palimpsest.render.window import Fill, Mark, Sheet, WindowEntry, share, to_html
-from palimpsest.render.window_text import BAR, SIGNS, bar, to_markdown, to_text
+from palimpsest.render.content.css import DARK, HEX, LIGHT, WINDOW
+from palimpsest.render.reports.context_window import Fill, Mark, Sheet, WindowEntry, share, to_html
+from palimpsest.render.reports.context_window_text import BAR, SIGNS, bar, to_markdown, to_text
+from palimpsest.render.reports.gauge import KINDS
 
 OURS = {*OUR_OWN, "<bdi>", "<i>", "div.role", "div.aria-label"}
 """What the drawing is made of beside what a page is."""

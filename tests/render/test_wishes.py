@@ -3,7 +3,7 @@
 import pytest
 from tests.builders import Builder
 
-from palimpsest.render.story import Notes, OutlineCall, tell
+from palimpsest.render.content.outline import Notes, OutlineCall, tell
 from palimpsest.transcript.context_values.decisions import Decision
 from palimpsest.transcript.parts import ToolPart
 

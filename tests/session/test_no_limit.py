@@ -13,7 +13,7 @@ from tests.review.laws import holds
 from palimpsest.app import App
 from palimpsest.context.presets import PRESETS
 from palimpsest.public import Session
-from palimpsest.render import markdown, text
+from palimpsest.render.formats import markdown, text
 from palimpsest.store.log.jsonl_store import JsonlStore
 from palimpsest.store.project_folder.layout import prepare
 from palimpsest.testing import ScriptedModel, calls, fails, isolated_session, says

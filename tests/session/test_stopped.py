@@ -6,7 +6,7 @@ from pathlib import Path
 from tests.loop.studio import Studio, ask, until
 
 from palimpsest.model.script import calls, says
-from palimpsest.render.story import told
+from palimpsest.render.content.outline import told
 from palimpsest.session.live import LiveSession
 from palimpsest.testing import ScriptedModel
 from palimpsest.transcript.messages import AssistantMessage, Message

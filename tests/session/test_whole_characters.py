@@ -17,7 +17,7 @@ from palimpsest.frontends.notices import pictures, records_since
 from palimpsest.frontends.segments import Position, Segment
 from palimpsest.model.script import ModelAnswer
 from palimpsest.public import Session
-from palimpsest.render.story import Notes
+from palimpsest.render.content.outline import Notes
 from palimpsest.session.handing import Form
 from palimpsest.testing import ScriptedModel, isolated_session
 from palimpsest.transcript.parts import ReasoningPart, ToolCompleted, ToolPart

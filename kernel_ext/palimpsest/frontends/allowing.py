@@ -9,7 +9,7 @@ from typing import Any
 
 from palimpsest.frontends.allow_lines import amounts
 from palimpsest.frontends.protocol import AllowanceRow, AllowedRule
-from palimpsest.render.escape import code_span, inline, one_line
+from palimpsest.render.safety.escaping import code_span, inline, one_line
 from palimpsest.session.control import Allowance, Control
 from palimpsest.session.purse import limit_words, spent_words
 from palimpsest.tools.modes import MEANINGS, MODES

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from palimpsest.frontends.segments import parts_of
-from palimpsest.render.prose import safe_markdown
+from palimpsest.render.safety.safe_markdown import safe_markdown
 from palimpsest.session.api import Answer
 from palimpsest.transcript.errors import ErrorValue
 from palimpsest.transcript.messages import Message

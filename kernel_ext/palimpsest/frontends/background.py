@@ -19,8 +19,8 @@ from palimpsest.frontends.options import MagicLine, MagicOptions
 from palimpsest.frontends.pump import CellWait, Pump
 from palimpsest.frontends.questions import Questions
 from palimpsest.frontends.turn import CellPlace, FrontendServices, Pages, TurnStopped, without_cell
-from palimpsest.render.escape import inline
-from palimpsest.render.prose import safe_markdown
+from palimpsest.render.safety.escaping import inline
+from palimpsest.render.safety.safe_markdown import safe_markdown
 from palimpsest.session.api import Answer, KernelSession, PromptOptions
 from palimpsest.session.unattended import AWAY_SECONDS
 from palimpsest.transcript.errors import UserError

@@ -12,9 +12,9 @@ from typing import Any
 from palimpsest.frontends.changes import changed_words, saved_changes
 from palimpsest.frontends.page_records import with_words
 from palimpsest.frontends.segments import Position, Segment, slices
-from palimpsest.render import markdown, text
-from palimpsest.render.escape import inline
-from palimpsest.render.story import Caps, Notes
+from palimpsest.render.content.outline import Caps, Notes
+from palimpsest.render.formats import markdown, text
+from palimpsest.render.safety.escaping import inline
 from palimpsest.session.api import Snapshot
 from palimpsest.transcript.messages import Message
 from palimpsest.transcript.parts import ToolPart

@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from palimpsest.render.words import count
+from palimpsest.render.content.phrases import count
 from palimpsest.transcript.messages import Message, UserMessage
 from palimpsest.transcript.session_record.reverts import FileDiff
 

@@ -14,7 +14,7 @@ from palimpsest.frontends.changes import turn_changes
 from palimpsest.frontends.feed import shown_messages
 from palimpsest.frontends.protocol import CloseSegment, Cut
 from palimpsest.frontends.segments import Position, Segment, slices
-from palimpsest.render.story import Caps, Notes
+from palimpsest.render.content.outline import Caps, Notes
 from palimpsest.session.api import Snapshot
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.messages import AssistantMessage, Message, UserMessage

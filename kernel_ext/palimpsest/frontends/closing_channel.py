@@ -13,7 +13,7 @@ from palimpsest.frontends.channel_context import ChannelContext
 from palimpsest.frontends.closing import closed_bundle
 from palimpsest.frontends.protocol import CloseSegment, CommandBase, OutcomeNotice, PutBack
 from palimpsest.frontends.putting_back import Output, turn_outputs
-from palimpsest.render.story import Notes
+from palimpsest.render.content.outline import Notes
 from palimpsest.transcript.redaction.text import scrub, secret_values
 
 

@@ -21,8 +21,8 @@ from palimpsest.frontends.shelf_words import COMMANDS as SHELF
 from palimpsest.frontends.storage import StorageCommands
 from palimpsest.frontends.todos import todo_words
 from palimpsest.frontends.turn import CellPlace, FrontendServices, Pages
-from palimpsest.render.escape import code_span, inline
-from palimpsest.render.words import count, money, some
+from palimpsest.render.content.phrases import count, money, some
+from palimpsest.render.safety.escaping import code_span, inline
 from palimpsest.review.weighing import weigh
 from palimpsest.session.api import KernelSession, Snapshot
 from palimpsest.session.wishes import WishAction

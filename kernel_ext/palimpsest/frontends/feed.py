@@ -8,7 +8,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 
-from palimpsest.render.story import Notes
+from palimpsest.render.content.outline import Notes
 from palimpsest.session.api import Answer, KernelSession, Snapshot
 from palimpsest.transcript.messages import Message, Origin, UserMessage
 from palimpsest.transcript.parts import CompactionPart, Part, StepFinishPart, TextPart

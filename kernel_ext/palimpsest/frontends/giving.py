@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from palimpsest.frontends.turn import FrontendServices
-from palimpsest.render.words import count, size
+from palimpsest.render.content.phrases import count, size
 from palimpsest.session.engine import EngineThread
 from palimpsest.session.exporting import Exported, Form, form_of
 from palimpsest.session.sharing_api import Sharing

@@ -8,7 +8,7 @@ from typing import Any
 
 from palimpsest.frontends.policy import PolicySection
 from palimpsest.frontends.turn import CellPlace
-from palimpsest.render.escape import one_line
+from palimpsest.render.safety.escaping import one_line
 from palimpsest.session.hooks import HookStatus
 from palimpsest.tools.mcp_servers import ServerStatus
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from palimpsest.frontends.policy import PolicySection
 from palimpsest.frontends.turn import CellPlace
-from palimpsest.render.escape import one_line
+from palimpsest.render.safety.escaping import one_line
 from palimpsest.session.agents import Agent
 from palimpsest.session.command_files import OwnCommand
 from palimpsest.session.library import Library

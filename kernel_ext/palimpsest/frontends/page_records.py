@@ -1,12 +1,12 @@
 """Write records and decisions as a page is told them: each decision carries its words.
 
 Border: values to values. A log holds a decision's rule and numbers only; what a reader is told of it
-is made when it is sent, by the very functions that write HTML and text (``render/reasons.py``).
+is made when it is sent, by the very functions that write HTML and text (``render/content/decision_reasons.py``).
 """
 
 from typing import Any
 
-from palimpsest.render.reasons import mark
+from palimpsest.render.content.decision_reasons import mark
 from palimpsest.transcript.context_values.decisions import Decision
 from palimpsest.transcript.session_record.events import DecisionMade, Record
 

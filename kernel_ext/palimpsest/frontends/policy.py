@@ -14,7 +14,7 @@ from palimpsest.context.policy_overrides import (
     section_meanings,
     shown,
 )
-from palimpsest.render.escape import one_line
+from palimpsest.render.safety.escaping import one_line
 from palimpsest.session.policies import DEFAULT, spellings
 from palimpsest.transcript.context_values.policies import Policy
 

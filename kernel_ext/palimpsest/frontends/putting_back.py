@@ -20,7 +20,7 @@ from palimpsest.frontends.segments import (
     following,
     parts_of,
 )
-from palimpsest.render.story import Notes
+from palimpsest.render.content.outline import Notes
 from palimpsest.session.api import Snapshot
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.messages import Message

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from palimpsest.frontends.interrupt import Interrupts
 from palimpsest.frontends.interview import answer_of, interview_text
-from palimpsest.render.words import count
+from palimpsest.render.content.phrases import count
 from palimpsest.session.api import KernelSession
 from palimpsest.transcript.session_record.events import QuestionAsked
 from palimpsest.transcript.values import Ask, Reply

@@ -8,8 +8,8 @@ from collections.abc import Callable, Coroutine, Sequence
 from typing import Any
 
 from palimpsest.frontends.protocol import OutcomeNotice, Revert
-from palimpsest.render.escape import code_span, inline
-from palimpsest.render.words import count
+from palimpsest.render.content.phrases import count
+from palimpsest.render.safety.escaping import code_span, inline
 from palimpsest.session.api import Snapshot
 from palimpsest.session.revert import removal, standing
 from palimpsest.session.undo_api import Undoing

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from palimpsest.render.story import Caps
+from palimpsest.render.content.outline import Caps
 from palimpsest.transcript.messages import Message
 from palimpsest.transcript.parts import Part, ReasoningPart, TextPart, ToolPart
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from palimpsest.frontends.policy import PolicySection
 from palimpsest.frontends.turn import CellPlace, FrontendServices, Pages
-from palimpsest.render.words import count
+from palimpsest.render.content.phrases import count
 from palimpsest.session.api import KernelSession
 from palimpsest.session.listing import Page, Query
 from palimpsest.store.interface import SessionSummary

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from palimpsest.frontends.policy import PolicySection, Rows
 from palimpsest.frontends.shelf import Said, day
 from palimpsest.frontends.turn import FrontendServices, Pages
-from palimpsest.render.words import count, size
+from palimpsest.render.content.phrases import count, size
 from palimpsest.session.retention import (
     PrunePlan,
     RetentionLimits,

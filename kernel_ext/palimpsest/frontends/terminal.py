@@ -8,9 +8,8 @@ from collections.abc import Callable
 from typing import Any, assert_never
 
 from palimpsest.frontends.feed import TurnFeed, shown_messages
-from palimpsest.render.escape import clean
-from palimpsest.render.reasons import mark, told
-from palimpsest.render.story import (
+from palimpsest.render.content.decision_reasons import mark, told
+from palimpsest.render.content.outline import (
     Caps,
     Item,
     Notice,
@@ -22,7 +21,8 @@ from palimpsest.render.story import (
     tell,
     tell_error,
 )
-from palimpsest.render.words import SIGNS, duration, some
+from palimpsest.render.content.phrases import SIGNS, duration, some
+from palimpsest.render.safety.escaping import clean
 from palimpsest.session.api import Answer, Snapshot
 from palimpsest.transcript.context_values.decisions import Decision
 from palimpsest.transcript.messages import AssistantMessage, Message

@@ -5,7 +5,7 @@ Border: words from values; nothing is asked of a model.
 
 from collections.abc import Sequence
 
-from palimpsest.render.escape import inline
+from palimpsest.render.safety.escaping import inline
 from palimpsest.transcript.strings.todo_list import checklist, tally
 from palimpsest.transcript.values import Todo
 

@@ -23,9 +23,9 @@ from palimpsest.frontends.channel import Watches
 from palimpsest.frontends.notices import head_of, in_batches, pictures, records_since
 from palimpsest.frontends.page_records import page_record
 from palimpsest.frontends.protocol import PROTOCOL_VERSION, CurrentNotice, RecordsNotice
-from palimpsest.render import text
-from palimpsest.render.excerpt import render_excerpt
-from palimpsest.render.story import Caps, Notes
+from palimpsest.render.content.outline import Caps, Notes
+from palimpsest.render.formats import text
+from palimpsest.render.formats.html_fragment import render_excerpt
 from palimpsest.session.api import KernelSession, Snapshot
 from palimpsest.session.engine import EngineThread
 from palimpsest.transcript.redaction.text import scrub, secret_values

@@ -6,8 +6,8 @@ Border: ``review/window_contents.py`` has the values, ``review/sheet.py`` their 
 from dataclasses import dataclass
 from typing import Any
 
-from palimpsest.render.window import Sheet, to_html
-from palimpsest.render.window_text import to_markdown, to_text
+from palimpsest.render.reports.context_window import Sheet, to_html
+from palimpsest.render.reports.context_window_text import to_markdown, to_text
 from palimpsest.review.sheet import sheet
 from palimpsest.review.window_contents import WindowContents
 

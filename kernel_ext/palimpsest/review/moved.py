@@ -8,13 +8,13 @@ what was recorded of the compaction is hidden.
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from palimpsest.context.budget.overflow import usable
 from palimpsest.context.budget.token_estimate import Count
-from palimpsest.context.compaction.plan import CompactionPlan, plan, weigher
-from palimpsest.context.compaction.summary_request import SYSTEM, project_summary, seen_at
+from palimpsest.context.compaction.plan import CompactionPlan, weigher
+from palimpsest.context.compaction.summary_request import SYSTEM, project_summary
 from palimpsest.context.visible_messages.view import View
 from palimpsest.review.other import Asking, Other
 from palimpsest.review.past import Recorded
+from palimpsest.review.plans import plan_at
 from palimpsest.review.standins import (
     SUMMARY_TOKENS,
     bare_marker,
@@ -100,19 +100,6 @@ def leave_out(other: Other, recorded: Recorded) -> None:
     """Hide a recorded compaction that would not have been."""
     goes_on = (recorded.goes_on,) if recorded.goes_on is not None else ()
     other.hide((recorded.marker_id, *recorded.summaries, *goes_on))
-
-
-def plan_at(
-    view: View,
-    marker_id: str,
-    policy: Policy,
-    model: ModelInfo,
-    counter: Callable[[str], Count],
-) -> CompactionPlan:
-    """Plan the compaction that a marker asks for; it is the last message, and names no tail yet."""
-    seen = seen_at(view, marker_id, policy)
-    weigh = weigher(policy, model.ref, counter(policy.estimator))
-    return plan(seen, policy.compact, usable(model, policy.overflow), weigh)
 
 
 def _same(marked: Marked, made: CompactionPlan, policy: Policy) -> bool:

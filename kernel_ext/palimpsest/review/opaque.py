@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from palimpsest.model.wire import prompt_text
-from palimpsest.render.escape import one_line
+from palimpsest.render.safety.escaping import one_line
 from palimpsest.review.ledger import Ledger
 from palimpsest.review.window_contents import ReportItem
 from palimpsest.transcript.context_values.decisions import StepRequest

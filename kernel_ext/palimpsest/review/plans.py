@@ -9,14 +9,15 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
+from palimpsest.context.budget.overflow import usable
 from palimpsest.context.budget.token_estimate import Count
 from palimpsest.context.compaction.audit import lacks
+from palimpsest.context.compaction.plan import CompactionPlan, plan, weigher
 from palimpsest.context.compaction.quality_check import judged, size
 from palimpsest.context.compaction.stage_selection import Telling
 from palimpsest.context.compaction.stages import Parts, Stretch
 from palimpsest.context.compaction.summary_request import numbers_of, rejected, seen_at
 from palimpsest.context.visible_messages.view import View, messages_before
-from palimpsest.review.moved import plan_at
 from palimpsest.review.occasions import Occasion
 from palimpsest.transcript.context_values.decisions import Decision, Facts, OwnRule, StepRequest
 from palimpsest.transcript.context_values.policies import Policy
@@ -165,3 +166,16 @@ def _tail(marker_id: str, tail_start_id: str | None) -> Decision:
         message_id=marker_id,
         numbers={"tail_start_id": tail_start_id},
     )
+
+
+def plan_at(
+    view: View,
+    marker_id: str,
+    policy: Policy,
+    model: ModelInfo,
+    counter: Callable[[str], Count],
+) -> CompactionPlan:
+    """Plan the compaction that a marker asks for; it is the last message, and names no tail yet."""
+    seen = seen_at(view, marker_id, policy)
+    weigh = weigher(policy, model.ref, counter(policy.estimator))
+    return plan(seen, policy.compact, usable(model, policy.overflow), weigh)

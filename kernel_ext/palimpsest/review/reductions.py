@@ -13,9 +13,9 @@ from palimpsest.context.request_assembly.turn_limit import limit
 from palimpsest.context.request_kinds.request_inputs import Basis
 from palimpsest.context.visible_messages.fold import good_summaries, marker
 from palimpsest.context.visible_messages.undone_compactions import without_undone
-from palimpsest.render.escape import one_line
-from palimpsest.render.reasons import reason
-from palimpsest.render.words import count, some, subject, telling_line
+from palimpsest.render.content.decision_reasons import reason
+from palimpsest.render.content.phrases import count, some, subject, telling_line
+from palimpsest.render.safety.escaping import one_line
 from palimpsest.review.window_contents import Moment, Reduction, Way
 from palimpsest.transcript.context_values.decisions import Decision
 from palimpsest.transcript.context_values.effective_decisions import Standing

@@ -8,9 +8,9 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from palimpsest.render.figures import KINDS
-from palimpsest.render.window import Fill, Mark, Sheet, WindowEntry
-from palimpsest.render.words import count, share_words
+from palimpsest.render.content.phrases import count, share_words
+from palimpsest.render.reports.context_window import Fill, Mark, Sheet, WindowEntry
+from palimpsest.render.reports.gauge import KINDS
 
 if TYPE_CHECKING:
     from palimpsest.review.window_contents import Moment, Reduction, ReportItem, WindowContents

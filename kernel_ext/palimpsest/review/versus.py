@@ -3,8 +3,8 @@
 from collections import Counter
 
 from palimpsest.context.policy_overrides import differences
-from palimpsest.render.comparison import Comparison, Line, Total
-from palimpsest.render.words import count
+from palimpsest.render.content.phrases import count
+from palimpsest.render.reports.comparison import Comparison, Line, Total
 from palimpsest.review.steps import Replay, Step
 from palimpsest.transcript.context_values.policies import Policy
 

@@ -20,7 +20,7 @@ from palimpsest.context.request_assembly.projection import Projection
 from palimpsest.context.request_kinds.request_inputs import Basis, projected, recorded
 from palimpsest.context.request_kinds.token_kinds import kind_of
 from palimpsest.context.visible_messages.view import View
-from palimpsest.render.escape import one_line
+from palimpsest.render.safety.escaping import one_line
 from palimpsest.review.ledger import Ledger
 from palimpsest.review.moments import TYPES, moments
 from palimpsest.review.opaque import opaque

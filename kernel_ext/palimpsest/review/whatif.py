@@ -11,7 +11,7 @@ from typing import Any
 
 from palimpsest.context.budget.token_estimate import Count
 from palimpsest.model.tokenizer import counter as tokenizer
-from palimpsest.render.comparison import Comparison
+from palimpsest.render.reports.comparison import Comparison
 from palimpsest.review.counterfactual import Walk
 from palimpsest.review.standins import SUMMARY_TOKENS
 from palimpsest.review.steps import Replay

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal
 
-from palimpsest.render.figures import KINDS
+from palimpsest.render.reports.gauge import KINDS
 
 Shown = Literal["whole", "truncated", "cleared"]
 Way = Literal["truncate", "clear", "drop", "summarise", "limit", "exclude", "fail"]

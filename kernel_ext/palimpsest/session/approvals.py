@@ -14,7 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from palimpsest.render.escape import one_line
+from palimpsest.render.safety.escaping import one_line
 from palimpsest.session.effective_rights import granted_rules, ruled
 from palimpsest.session.grants import Grant, Grants
 from palimpsest.tools.permissions import Rules

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from palimpsest.context.conversion.transcript_text import serialize
 from palimpsest.context.visible_messages.view import View, whole_output
-from palimpsest.render.words import subject
+from palimpsest.render.content.phrases import subject
 from palimpsest.session.targets import Target, find
 from palimpsest.store.interface import Store
 from palimpsest.store.log.journal import Journal

@@ -12,7 +12,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from palimpsest.render.escape import code_span, inline, one_line
+from palimpsest.render.safety.escaping import code_span, inline, one_line
 from palimpsest.session.admin_trust import state_named_by, trusted_by
 from palimpsest.session.agents import BUILT_IN as BUILT_IN_AGENTS
 from palimpsest.session.config_checks import wrong_names

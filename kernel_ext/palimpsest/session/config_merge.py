@@ -19,7 +19,7 @@ from pydantic.fields import FieldInfo
 
 from palimpsest.context.policy_overrides import check, preset
 from palimpsest.model.catalog import holds_address
-from palimpsest.render.escape import one_line
+from palimpsest.render.safety.escaping import one_line
 from palimpsest.session.config_admin import ABOUT_TRUST
 from palimpsest.session.config_files import Layer
 from palimpsest.session.config_trust import Held

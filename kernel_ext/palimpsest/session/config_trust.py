@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from palimpsest.render.escape import one_line
+from palimpsest.render.safety.escaping import one_line
 from palimpsest.session.bound_files import bound_files
 from palimpsest.session.config_files import Layer
 from palimpsest.session.state_folder import distrusted

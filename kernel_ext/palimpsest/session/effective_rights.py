@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterable
 from typing import Any
 
-from palimpsest.render.escape import one_line
+from palimpsest.render.safety.escaping import one_line
 from palimpsest.tools.modes import MODES, Mode
 from palimpsest.tools.permissions import Rules
 from palimpsest.transcript.messages import AssistantMessage, MessageInfo

@@ -9,8 +9,8 @@ import asyncio
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
-from palimpsest.render.escape import one_line
-from palimpsest.render.words import subject
+from palimpsest.render.content.phrases import subject
+from palimpsest.render.safety.escaping import one_line
 from palimpsest.session.agents import Agent, find_agent
 from palimpsest.session.api import Answer, PromptOptions
 from palimpsest.session.archive import SessionArchive

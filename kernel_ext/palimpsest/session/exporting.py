@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, get_args
 
-from palimpsest.render.escape import inline, one_line
-from palimpsest.render.markdown import render_message
-from palimpsest.render.notebook import NOTEBOOK_CAPS, Prompts, notebook
-from palimpsest.render.story import Notes
+from palimpsest.render.content.outline import Notes
+from palimpsest.render.formats.markdown import render_message
+from palimpsest.render.formats.notebook import NOTEBOOK_CAPS, Prompts, notebook
+from palimpsest.render.safety.escaping import inline, one_line
 from palimpsest.session.hiding import hide_taken_back
 from palimpsest.session.sharing import (
     Attachments,

@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from palimpsest.render.notebook import Prompts
+from palimpsest.render.formats.notebook import Prompts
 from palimpsest.session.exporting import Exported, Form, export_session
 from palimpsest.session.log import SessionLog
 from palimpsest.session.services import Services

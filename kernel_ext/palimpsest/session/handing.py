@@ -5,7 +5,7 @@ from concurrent.futures import Future
 from pathlib import Path
 from typing import Any, TypeVar
 
-from palimpsest.render.notebook import Prompts
+from palimpsest.render.formats.notebook import Prompts
 from palimpsest.session.api import KernelSession
 from palimpsest.session.exporting import FORMS, Form, form_of
 from palimpsest.session.forwarding import SessionHolder

@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from palimpsest.render.escape import one_line
+from palimpsest.render.safety.escaping import one_line
 from palimpsest.session.effective_rights import granted_budget, granted_rules, limit_words
 from palimpsest.session.engine import off_loop
 from palimpsest.session.grants import (

@@ -8,7 +8,7 @@ Border: the loop asks before each request; what a request took is told here when
 
 from collections.abc import Callable
 
-from palimpsest.render.words import count, money
+from palimpsest.render.content.phrases import count, money
 from palimpsest.session.asks import Asks
 from palimpsest.session.effective_rights import forgotten, sane
 from palimpsest.session.log import SessionLog

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Literal
 
 from palimpsest.loop.run_inputs.run_context import Log
-from palimpsest.render.words import some
+from palimpsest.render.content.phrases import some
 from palimpsest.tools.tool import Abort
 from palimpsest.transcript.errors import Aborted, PermissionDenied, UserError
 from palimpsest.transcript.ids import Ids

@@ -19,9 +19,9 @@ from typing import Any, Literal
 from urllib.parse import unquote_to_bytes
 
 from palimpsest import __version__
-from palimpsest.render.sharing import Embedded, SharePageHead, share_page
-from palimpsest.render.story import Notes
-from palimpsest.render.words import count, money, size
+from palimpsest.render.content.outline import Notes
+from palimpsest.render.content.phrases import count, money, size
+from palimpsest.render.formats.share_page import Embedded, SharePageHead, share_page
 from palimpsest.session.hiding import hide_taken_back
 from palimpsest.store.exchange.json_export import whole_output
 from palimpsest.store.interface import Store

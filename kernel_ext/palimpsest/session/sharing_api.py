@@ -6,7 +6,7 @@ Border: the interface alone, so that ``api`` knows nothing of who implements it.
 from pathlib import Path
 from typing import Protocol
 
-from palimpsest.render.notebook import Prompts
+from palimpsest.render.formats.notebook import Prompts
 from palimpsest.session.exporting import Exported, Form
 from palimpsest.store.exchange.importer import ImportReport
 

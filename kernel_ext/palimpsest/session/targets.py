@@ -6,8 +6,8 @@ the end of an id says which one is meant, and so does an unambiguous beginning.
 
 from dataclasses import dataclass
 
-from palimpsest.render.escape import one_line
-from palimpsest.render.words import subject
+from palimpsest.render.content.phrases import subject
+from palimpsest.render.safety.escaping import one_line
 from palimpsest.transcript.errors import NotFound, UserError
 from palimpsest.transcript.messages import AssistantMessage, Message, Messages
 from palimpsest.transcript.parts import FilePart, Part, ReasoningPart, TextPart, ToolPart

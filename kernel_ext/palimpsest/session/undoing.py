@@ -18,7 +18,7 @@ from palimpsest.loop.step_snapshots import (
     patches_of,
     tell_session,
 )
-from palimpsest.render.words import subject
+from palimpsest.render.content.phrases import subject
 from palimpsest.session.log import SessionLog
 from palimpsest.session.revert import (
     RevertPlan,

@@ -8,7 +8,7 @@ journals what it says.
 from collections.abc import Iterable
 from typing import Any
 
-from palimpsest.render.escape import one_line
+from palimpsest.render.safety.escaping import one_line
 from palimpsest.session.effective_rights import (
     at_least,
     granted_rules,

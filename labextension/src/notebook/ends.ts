@@ -82,7 +82,7 @@ async function writeStale(panel: NotebookPanel, link: ILink): Promise<void> {
   }
 }
 
-/** The line of a call that was not over, as the kernel writes it (render/words.py has its signs). */
+/** The line of a call that was not over, as the kernel writes it (render/content/phrases.py has its signs). */
 const RUNNING =
   /^[◐○]( .* · )(\*?)(?:running|being written|pending)\2(?= · |$)/gm;
 

@@ -1,7 +1,7 @@
 /**
  * What was scraped off a part for the model: what was done, why, and by which rule.
  *
- * The words are the kernel's (render/reasons.py) and come with the decision, so that cell, panel,
+ * The words are the kernel's (render/content/decision_reasons.py) and come with the decision, so that cell, panel,
  * HTML and text say the same. A notebook that an older version saved lacks them: there the page
  * says what was done, and by which rule.
  */

@@ -6,9 +6,8 @@ move the cursor, change colours or retitle the window.
 
 from collections.abc import Iterable, Sequence
 
-from palimpsest.render.escape import clean, one_line
-from palimpsest.render.pieces import Excerpt
-from palimpsest.render.story import (
+from palimpsest.render.content.excerpts import Excerpt
+from palimpsest.render.content.outline import (
     Caps,
     Item,
     Notes,
@@ -24,7 +23,15 @@ from palimpsest.render.story import (
     tell_error,
     told,
 )
-from palimpsest.render.words import SIGNS, duration, gauge_bar, share_words, size, thought_words
+from palimpsest.render.content.phrases import (
+    SIGNS,
+    duration,
+    gauge_bar,
+    share_words,
+    size,
+    thought_words,
+)
+from palimpsest.render.safety.escaping import clean, one_line
 from palimpsest.transcript.messages import Message, Messages
 from palimpsest.transcript.parts import Part
 

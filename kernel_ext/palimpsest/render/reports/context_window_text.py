@@ -7,9 +7,9 @@ nothing.
 
 from collections.abc import Sequence
 
-from palimpsest.render.escape import clean, code_span, inline, one_line
-from palimpsest.render.window import Fill, Mark, Sheet, WindowEntry, share
-from palimpsest.render.words import count
+from palimpsest.render.content.phrases import count
+from palimpsest.render.reports.context_window import Fill, Mark, Sheet, WindowEntry, share
+from palimpsest.render.safety.escaping import clean, code_span, inline, one_line
 
 BAR = 64
 """Characters of the bar: with its border it fits a terminal of 80 columns beside nothing."""

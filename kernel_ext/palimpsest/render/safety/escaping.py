@@ -13,7 +13,7 @@ one form that every reader agrees on; and what is neither plain nor harmless is 
 import html
 import re
 
-from palimpsest.render.allowed_elements import tex_without_commands
+from palimpsest.render.safety.allowed_elements import tex_without_commands
 
 _ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
 _LINE_ENDS = re.compile(r"\r\n?|[\u0085\u2028\u2029]")

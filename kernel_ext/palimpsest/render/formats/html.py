@@ -9,11 +9,9 @@ import html
 import re
 from collections.abc import Iterable, Sequence
 
-from palimpsest.render.escape import clean, in_html, one_line
-from palimpsest.render.figures import TokenShare, gauge
-from palimpsest.render.markup import to_html
-from palimpsest.render.pieces import Excerpt
-from palimpsest.render.story import (
+from palimpsest.render.content.css import PAGE
+from palimpsest.render.content.excerpts import Excerpt
+from palimpsest.render.content.outline import (
     LOOKING,
     Caps,
     Item,
@@ -29,8 +27,10 @@ from palimpsest.render.story import (
     tell_error,
     told,
 )
-from palimpsest.render.style import PAGE
-from palimpsest.render.words import SIGNS, duration, share_words, size, thought_words
+from palimpsest.render.content.phrases import SIGNS, duration, share_words, size, thought_words
+from palimpsest.render.reports.gauge import TokenShare, gauge
+from palimpsest.render.safety.escaping import clean, in_html, one_line
+from palimpsest.render.safety.markdown_to_html import to_html
 from palimpsest.transcript.messages import Message, Messages
 from palimpsest.transcript.parts import Attachment
 

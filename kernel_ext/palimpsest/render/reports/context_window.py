@@ -8,9 +8,9 @@ stand beside them; the style sheet adds the notebook's own colours where it is l
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from palimpsest.render.escape import clean, in_html
-from palimpsest.render.style import HEX, WINDOW
-from palimpsest.render.words import count
+from palimpsest.render.content.css import HEX, WINDOW
+from palimpsest.render.content.phrases import count
+from palimpsest.render.safety.escaping import clean, in_html
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ import html
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from palimpsest.render.words import count, share_words
+from palimpsest.render.content.phrases import count, share_words
 
 KINDS = (
     "system",

@@ -12,9 +12,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from palimpsest.render.escape import clean, in_html, one_line
-from palimpsest.render.html import render_item
-from palimpsest.render.story import (
+from palimpsest.render.content.css import LIGHT, PAGE
+from palimpsest.render.content.outline import (
     Caps,
     Item,
     Notes,
@@ -25,8 +24,9 @@ from palimpsest.render.story import (
     tell_error,
     told,
 )
-from palimpsest.render.style import LIGHT, PAGE
-from palimpsest.render.words import count, size
+from palimpsest.render.content.phrases import count, size
+from palimpsest.render.formats.html import render_item
+from palimpsest.render.safety.escaping import clean, in_html, one_line
 from palimpsest.transcript.messages import Message
 from palimpsest.transcript.parts import Attachment, FilePart
 from palimpsest.transcript.values import Todo

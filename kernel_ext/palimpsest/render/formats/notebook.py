@@ -10,11 +10,11 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Literal
 
-from palimpsest.render.calls import sections
-from palimpsest.render.escape import clean, inline
-from palimpsest.render.markdown import render_message, render_parts
-from palimpsest.render.sharing import Embed
-from palimpsest.render.story import Caps, Notes, Scrub
+from palimpsest.render.content.outline import Caps, Notes, Scrub
+from palimpsest.render.content.tool_calls import sections
+from palimpsest.render.formats.markdown import render_message, render_parts
+from palimpsest.render.formats.share_page import Embed
+from palimpsest.render.safety.escaping import clean, inline
 from palimpsest.transcript.messages import Message
 from palimpsest.transcript.parts import (
     Attachment,

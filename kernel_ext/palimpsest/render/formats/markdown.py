@@ -9,10 +9,8 @@ fences, so a call's code is not nested in a list or a quote.
 
 from collections.abc import Iterable, Sequence
 
-from palimpsest.render.escape import code_block, code_span, inline, one_line
-from palimpsest.render.pieces import Excerpt
-from palimpsest.render.prose import safe_markdown
-from palimpsest.render.story import (
+from palimpsest.render.content.excerpts import Excerpt
+from palimpsest.render.content.outline import (
     Caps,
     Item,
     Notes,
@@ -28,7 +26,16 @@ from palimpsest.render.story import (
     tell_error,
     told,
 )
-from palimpsest.render.words import SIGNS, duration, gauge_bar, share_words, size, thought_words
+from palimpsest.render.content.phrases import (
+    SIGNS,
+    duration,
+    gauge_bar,
+    share_words,
+    size,
+    thought_words,
+)
+from palimpsest.render.safety.escaping import code_block, code_span, inline, one_line
+from palimpsest.render.safety.safe_markdown import safe_markdown
 from palimpsest.transcript.messages import Message, Messages
 from palimpsest.transcript.parts import Part
 

@@ -9,9 +9,9 @@ import html
 import re
 from collections.abc import Iterator
 
-from palimpsest.render.allowed_elements import may_lead
-from palimpsest.render.escape import clean, in_html
-from palimpsest.render.prose import read_by_browser
+from palimpsest.render.safety.allowed_elements import may_lead
+from palimpsest.render.safety.escaping import clean, in_html
+from palimpsest.render.safety.safe_markdown import read_by_browser
 
 _FENCE = re.compile(r"^(?P<indent> *)(?P<fence>`{3,}|~{3,})[ \t]*(?P<info>[^`]*)$")
 _HEADING = re.compile(r"^ {0,3}(?P<level>#{1,6})[ \t]+(?P<words>.*?)[ \t]*#*$")

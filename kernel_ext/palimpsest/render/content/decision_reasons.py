@@ -9,7 +9,7 @@ pruning say stands with their numbers, in ``transcript/context_values/prune_poli
 from collections.abc import Mapping
 from typing import TypeGuard, assert_never
 
-from palimpsest.render.escape import one_line
+from palimpsest.render.safety.escaping import one_line
 from palimpsest.transcript.context_values.decisions import (
     EXCLUDE,
     OWN_RULES,

@@ -6,8 +6,8 @@ and colour stand beside them, since a notebook that nobody trusts loses style sh
 
 from dataclasses import dataclass
 
-from palimpsest.render.escape import clean, in_html, inline
-from palimpsest.render.words import count
+from palimpsest.render.content.phrases import count
+from palimpsest.render.safety.escaping import clean, in_html, inline
 
 WAS, OTHER = "#8c96ad", "#5b4ab5"
 ENOUGH_FOR_SHARES = 100

@@ -11,8 +11,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from palimpsest.render.allowed_elements import may_lead, tex_as_text, tex_without_commands
-from palimpsest.render.escape import clean, code_block, code_span
+from palimpsest.render.safety.allowed_elements import may_lead, tex_as_text, tex_without_commands
+from palimpsest.render.safety.escaping import clean, code_block, code_span
 
 _FENCE = re.compile(r"^(?P<indent> {0,3})(?P<fence>`{3,}|~{3,})(?P<info>.*)$")
 _NESTED = re.compile(

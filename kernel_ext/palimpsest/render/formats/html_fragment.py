@@ -7,11 +7,11 @@ at the piece's own border. The newest turns come first when there is not room fo
 import html
 from collections.abc import Sequence
 
-from palimpsest.render.escape import in_html, one_line
-from palimpsest.render.html import PAGE_CAPS, render_turns
-from palimpsest.render.story import Caps, Notes, Scrub
-from palimpsest.render.style import EXCERPT
-from palimpsest.render.words import count
+from palimpsest.render.content.css import EXCERPT
+from palimpsest.render.content.outline import Caps, Notes, Scrub
+from palimpsest.render.content.phrases import count
+from palimpsest.render.formats.html import PAGE_CAPS, render_turns
+from palimpsest.render.safety.escaping import in_html, one_line
 from palimpsest.transcript.messages import Message, Messages, UserMessage
 
 ROOM = 500_000

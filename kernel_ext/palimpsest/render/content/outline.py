@@ -9,11 +9,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import assert_never
 
-from palimpsest.render import reasons
-from palimpsest.render.calls import input_text, output_text
-from palimpsest.render.escape import clean, one_line
-from palimpsest.render.pieces import Excerpt, head, share
-from palimpsest.render.words import (
+from palimpsest.render.content import decision_reasons
+from palimpsest.render.content.excerpts import Excerpt, head, share
+from palimpsest.render.content.phrases import (
     duration,
     error_words,
     reply_words,
@@ -22,6 +20,8 @@ from palimpsest.render.words import (
     subject,
     telling_line,
 )
+from palimpsest.render.content.tool_calls import input_text, output_text
+from palimpsest.render.safety.escaping import clean, one_line
 from palimpsest.transcript.context_values.decisions import Decision
 from palimpsest.transcript.context_values.effective_decisions import Standing
 from palimpsest.transcript.errors import ErrorValue
@@ -348,7 +348,7 @@ class _Teller:
         """Yield what is said of a summary as a whole: what is no longer in view."""
         for one in reversed(self.notes.decisions):
             is_its = one.action == "summarise" and one.message_id == message.id
-            if is_its and (words := reasons.mark(one)):
+            if is_its and (words := decision_reasons.mark(one)):
                 yield Strip(self.scrub(words))
                 return
 
@@ -417,10 +417,10 @@ class _Teller:
         pinned = holding.pinned(part.id, part.message_id)
         reduction = holding.reduction(part.id, part.message_id)
         reduced = (self._line_of(reduction),) if reduction is not None else ()
-        return (reasons.PINNED, *reduced) if pinned else reduced
+        return (decision_reasons.PINNED, *reduced) if pinned else reduced
 
     def _line_of(self, decision: Decision) -> str:
-        return self.scrub(reasons.mark(decision))
+        return self.scrub(decision_reasons.mark(decision))
 
     def _marks(self, part: Part) -> list[Item]:
         return [Strip(words) for words in self._strips(part)]

@@ -5,7 +5,7 @@ Border: pure. Head and tail stay, cut at lines; what is missing is counted in by
 
 from dataclasses import dataclass, replace
 
-from palimpsest.render.words import count
+from palimpsest.render.content.phrases import count
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,1 @@
+"""What every view shows: the outline of parts, excerpts, phrases, reasons of decisions, CSS."""

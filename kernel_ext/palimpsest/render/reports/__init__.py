@@ -1,0 +1,1 @@
+"""A context window, a comparison and the gauge, drawn."""
