@@ -43,6 +43,7 @@ __all__ = [
     "open_session",
     "problems",
     "prune",
+    "redecide",
     "sessions",
     "skills",
     "storage",
@@ -50,6 +51,7 @@ __all__ = [
     "trust",
     "unhook",
     "unload_ipython_extension",
+    "whatif",
 ]
 
 _HOMES = {
@@ -80,6 +82,8 @@ _HOMES = {
     ),
     "tool": "palimpsest.app",
     "AgentTurnFailed": "palimpsest.frontends.cell_failure",
+    "redecide": "palimpsest.review.reconstruction.redecision",
+    "whatif": "palimpsest.review.counterfactual.whatif",
     "hook": "palimpsest.session.hooks",
     "unhook": "palimpsest.session.hooks",
     "Refuse": "palimpsest.transcript.session_record.hook_values",

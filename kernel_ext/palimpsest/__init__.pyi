@@ -23,6 +23,8 @@ from palimpsest.project import storage as storage
 from palimpsest.project import trust as trust
 from palimpsest.public import Session as Session
 from palimpsest.public import open_session as open_session
+from palimpsest.review.counterfactual.whatif import whatif as whatif
+from palimpsest.review.reconstruction.redecision import redecide as redecide
 from palimpsest.session.hooks import hook as hook
 from palimpsest.session.hooks import unhook as unhook
 from palimpsest.transcript.session_record.hook_values import Compacting as Compacting

@@ -9,13 +9,13 @@ from typing import Any, Unpack
 
 from palimpsest.app import App
 from palimpsest.model.tokenizer import counter
-from palimpsest.review.ledger import Ledger
-from palimpsest.review.occasions import Redecision
-from palimpsest.review.redecide import redecide
-from palimpsest.review.requests import Rebuilt, rebuild, requests
-from palimpsest.review.standins import SUMMARY_TOKENS
-from palimpsest.review.weighing import weigh, weigh_recorded
-from palimpsest.review.whatif import WhatIf, whatif
+from palimpsest.review.counterfactual.placeholder_summary import SUMMARY_TOKENS
+from palimpsest.review.counterfactual.whatif import WhatIf, whatif
+from palimpsest.review.inspection.context_report import Ledger
+from palimpsest.review.inspection.report_builder import weigh, weigh_recorded
+from palimpsest.review.reconstruction.decision_points import Redecision
+from palimpsest.review.reconstruction.redecision import redecide
+from palimpsest.review.reconstruction.requests import Rebuilt, rebuild, requests
 from palimpsest.session.api import Answer, KernelSession, Snapshot
 from palimpsest.session.asking import PromptWords
 from palimpsest.session.control import Control

@@ -16,8 +16,8 @@ from tests.loop.studio import Studio, ask
 
 from palimpsest.context.presets import PRESETS
 from palimpsest.model.script import calls, says
-from palimpsest.review.requests import rebuild_all
-from palimpsest.review.whatif import whatif
+from palimpsest.review.counterfactual.whatif import whatif
+from palimpsest.review.reconstruction.requests import rebuild_all
 from palimpsest.session.live import LiveSession
 from palimpsest.testing import ScriptedModel
 from palimpsest.transcript.values import ModelInfo, ModelRef

@@ -19,8 +19,8 @@ from palimpsest.context.reduction.applied_decisions import apply
 from palimpsest.context.visible_messages.view import View
 from palimpsest.model.script import calls, says
 from palimpsest.render.content.decision_reasons import reason
-from palimpsest.review.redecide import redecide
-from palimpsest.review.requests import rebuild_all
+from palimpsest.review.reconstruction.redecision import redecide
+from palimpsest.review.reconstruction.requests import rebuild_all
 from palimpsest.testing import ScriptedModel
 from palimpsest.transcript.context_values.decisions import Decision
 from palimpsest.transcript.context_values.policies import ReminderPolicy

@@ -92,7 +92,7 @@ def kernel(tmp_path: Path) -> Iterator[Kernel]:
 @pytest.mark.slow
 def test_changes_the_policy_of_the_next_request(kernel: Kernel) -> None:
     policy = """
-from palimpsest.review.requests import policy_of, requests
+from palimpsest.review.reconstruction.requests import policy_of, requests
 session = room.engine.submit(room.workspace.current(None)).result()
 session.journal.flush_sync()
 policies = [policy_of(room.services.store, one) for one in requests(room.services.store, session.id)]

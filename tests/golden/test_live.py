@@ -32,7 +32,7 @@ from palimpsest.context.visible_messages.fold import fold
 from palimpsest.model.model import ModelRequest
 from palimpsest.model.script import ModelAnswer, calls, says
 from palimpsest.model.tokenizer import counter
-from palimpsest.review.requests import policy_of, rebuild_all
+from palimpsest.review.reconstruction.requests import policy_of, rebuild_all
 from palimpsest.testing import ScriptedModel
 from palimpsest.transcript.values import ModelInfo, ModelRef
 

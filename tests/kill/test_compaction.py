@@ -11,8 +11,8 @@ from tests.kill.harness import Nursery, examine
 
 from palimpsest.context.visible_messages.fold import good_summaries, marker
 from palimpsest.context.visible_messages.view import View
-from palimpsest.review.requests import rebuild_all
-from palimpsest.review.whatif import whatif
+from palimpsest.review.counterfactual.whatif import whatif
+from palimpsest.review.reconstruction.requests import rebuild_all
 from palimpsest.store.log.jsonl_store import JsonlStore
 from palimpsest.store.project_folder.layout import prepare
 from palimpsest.transcript.messages import AssistantMessage, Message

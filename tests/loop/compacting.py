@@ -9,7 +9,7 @@ from tests.loop.studio import Studio, ask
 from palimpsest.context.presets import PRESETS
 from palimpsest.model.model import ModelRequest
 from palimpsest.model.script import ModelAnswer, says
-from palimpsest.review.requests import rebuild_all
+from palimpsest.review.reconstruction.requests import rebuild_all
 from palimpsest.session.live import LiveSession
 from palimpsest.testing import ScriptedAnswer, ScriptedModel
 from palimpsest.transcript.context_values.policies import Policy

@@ -7,7 +7,7 @@ from tests.loop.studio import Studio, ask
 from tests.model.expected_body import expected_bodies
 
 from palimpsest.model.litellm_model import LitellmModel
-from palimpsest.review.requests import rebuild_all
+from palimpsest.review.reconstruction.requests import rebuild_all
 from palimpsest.session.api import Answer as SessionAnswer
 from palimpsest.session.live import LiveSession
 from palimpsest.testing import FaultServer

@@ -17,7 +17,7 @@ from tests.loop.compacting import (
 from tests.loop.studio import ask, until
 
 from palimpsest.model.script import ModelAnswer, calls, fails, overflows, says, stalls
-from palimpsest.review.requests import rebuild_all
+from palimpsest.review.reconstruction.requests import rebuild_all
 from palimpsest.transcript.errors import AbortedError, ContextOverflowError
 from palimpsest.transcript.messages import AssistantMessage
 from palimpsest.transcript.session_record.events import DecisionMade, SessionCompacted

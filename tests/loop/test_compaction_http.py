@@ -12,7 +12,7 @@ from tests.loop.studio import until
 from tests.strict.dialects import problems
 
 from palimpsest.model.script import ModelAnswer, fails, says, stalls
-from palimpsest.review.requests import rebuild_all
+from palimpsest.review.reconstruction.requests import rebuild_all
 from palimpsest.testing import FaultServer
 from palimpsest.testing import ReceivedRequest as Arrived
 from palimpsest.transcript.context_values.policies import Policy

@@ -23,7 +23,7 @@ from tests.loop.studio import Studio, ask, until
 from tests.waiting import settled
 
 from palimpsest.model.script import says, stalls
-from palimpsest.review.weighing import weigh
+from palimpsest.review.inspection.report_builder import weigh
 from palimpsest.session.live import LiveSession
 from palimpsest.store.session_state.state import State
 from palimpsest.testing import ScriptedModel

@@ -11,7 +11,7 @@ from palimpsest.context.visible_messages.blob_texts import load_texts
 from palimpsest.context.visible_messages.view import View
 from palimpsest.model.script import ModelAnswer, calls, overflows, says
 from palimpsest.model.tokenizer import counter
-from palimpsest.review.requests import policy_of, rebuild_all
+from palimpsest.review.reconstruction.requests import policy_of, rebuild_all
 from palimpsest.session.live import LiveSession
 from palimpsest.store.session_state.state import State
 from palimpsest.testing import ScriptedAnswer, ScriptedModel

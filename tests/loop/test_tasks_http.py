@@ -12,7 +12,7 @@ from tests.session.helping import children, library, write
 from tests.strict.dialects import problems
 
 from palimpsest.model.script import calls, says
-from palimpsest.review.requests import rebuild_all
+from palimpsest.review.reconstruction.requests import rebuild_all
 from palimpsest.session.library import equip
 from palimpsest.testing import FaultServer
 from palimpsest.transcript.parts import ToolCompleted, ToolPart

@@ -10,7 +10,7 @@ from tests.loop.studio import Studio, ask, requested, until
 from palimpsest.context.policy_overrides import without_task
 from palimpsest.context.presets import PRESETS
 from palimpsest.model.script import calls, fails, overflows, says, thinks, writes
-from palimpsest.review.requests import policy_of, rebuild_all
+from palimpsest.review.reconstruction.requests import policy_of, rebuild_all
 from palimpsest.session.permitting import Permitting
 from palimpsest.testing import ScriptedModel
 from palimpsest.transcript.context_values.policies import Policy, ReminderPolicy

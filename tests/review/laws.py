@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 from tests.loop.studio import Studio
 
-from palimpsest.review.redecide import redecide
-from palimpsest.review.requests import rebuild_all
-from palimpsest.review.whatif import WhatIf, whatif
+from palimpsest.review.counterfactual.whatif import WhatIf, whatif
+from palimpsest.review.reconstruction.redecision import redecide
+from palimpsest.review.reconstruction.requests import rebuild_all
 from palimpsest.store.interface import Store
 
 

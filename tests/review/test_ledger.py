@@ -14,10 +14,10 @@ from palimpsest.context.budget.budget_check import route
 from palimpsest.context.presets import PRESETS
 from palimpsest.model.script import ModelAnswer, calls, fails, says, stalls, thinks
 from palimpsest.model.tokenizer import counter
-from palimpsest.review.ledger import Ledger
-from palimpsest.review.sheet import _since
-from palimpsest.review.weighing import _calibrated, weigh, weigh_recorded
-from palimpsest.review.window_contents import Reduction, ReportItem
+from palimpsest.review.inspection.context_report import Ledger
+from palimpsest.review.inspection.report_builder import _calibrated, weigh, weigh_recorded
+from palimpsest.review.inspection.report_view import _since
+from palimpsest.review.inspection.window_contents import Reduction, ReportItem
 from palimpsest.session.followed import FollowedSession
 from palimpsest.session.live import LiveSession
 from palimpsest.store.log.jsonl_store import JsonlStore

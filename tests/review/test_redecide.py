@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from tests.review.scenes import SCENES, pruned, truncated
 
-from palimpsest.review.redecide import redecide, redecide_all
+from palimpsest.review.reconstruction.redecision import redecide, redecide_all
 from palimpsest.transcript.context_values.decisions import Decision
 from palimpsest.transcript.session_record.events import DecisionMade, Record
 

@@ -26,9 +26,9 @@ from palimpsest.context.policy_overrides import changed
 from palimpsest.context.presets import PRESETS
 from palimpsest.model.model import ModelRequest
 from palimpsest.model.script import ModelAnswer, calls, overflows, says
-from palimpsest.review.redecide import redecide
-from palimpsest.review.requests import rebuild_all
-from palimpsest.review.whatif import whatif
+from palimpsest.review.counterfactual.whatif import whatif
+from palimpsest.review.reconstruction.redecision import redecide
+from palimpsest.review.reconstruction.requests import rebuild_all
 from palimpsest.session.live import LiveSession
 from palimpsest.store.interface import Store
 from palimpsest.store.log.jsonl_store import JsonlStore

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from palimpsest.context.request_assembly.projection import PROJECTION_VERSION, VERSIONS
-from palimpsest.review.requests import rebuild_all
+from palimpsest.review.reconstruction.requests import rebuild_all
 from palimpsest.store.log.memory_store import MemoryStore
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.session_record.events import Record, StepRequested

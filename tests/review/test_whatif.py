@@ -12,10 +12,10 @@ from tests.review.scenes import NO_PRUNE, SCENES, compacted, pruned, truncated
 from palimpsest.context.policy_overrides import changed
 from palimpsest.context.presets import OPENCODE_1_18, PRESETS
 from palimpsest.model.script import says
-from palimpsest.review.requests import rebuild_all
-from palimpsest.review.steps import Replay, Step
-from palimpsest.review.versus import compared
-from palimpsest.review.whatif import WhatIf, replay, whatif
+from palimpsest.review.counterfactual.comparison_text import compared
+from palimpsest.review.counterfactual.steps import Replay, Step
+from palimpsest.review.counterfactual.whatif import WhatIf, replay, whatif
+from palimpsest.review.reconstruction.requests import rebuild_all
 from palimpsest.transcript.context_values.policies import Policy
 from palimpsest.transcript.session_record.events import StepRequested
 

@@ -11,7 +11,7 @@ from tests.store.builders import SESSION
 from tests.store.test_faults import mounted
 
 from palimpsest.model.script import calls, says
-from palimpsest.review.requests import rebuild_all
+from palimpsest.review.reconstruction.requests import rebuild_all
 from palimpsest.session.exporting import FORMS, export_session
 from palimpsest.store.log.memory_store import MemoryStore
 from palimpsest.store.log.store_factory import open_store

@@ -9,7 +9,7 @@ from tests.loop.studio import Studio, ask
 from palimpsest.app import App
 from palimpsest.context.policy_overrides import preset
 from palimpsest.model.script import says
-from palimpsest.review.requests import policy_of, rebuild_all
+from palimpsest.review.reconstruction.requests import policy_of, rebuild_all
 from palimpsest.session.api import PromptOptions
 from palimpsest.session.config import trust
 from palimpsest.session.history import limited, session_key, users_of

@@ -14,9 +14,9 @@ from tests.waiting import beating
 
 from palimpsest.model.script import calls, says
 from palimpsest.model.tokenizer import counter
-from palimpsest.review.redecide import redecide
-from palimpsest.review.requests import rebuild
-from palimpsest.review.weighing import weigh_recorded
+from palimpsest.review.inspection.report_builder import weigh_recorded
+from palimpsest.review.reconstruction.redecision import redecide
+from palimpsest.review.reconstruction.requests import rebuild
 from palimpsest.session.api import PromptOptions
 from palimpsest.session.hooks import HookBook, HookSource, mark
 from palimpsest.session.live import LiveSession

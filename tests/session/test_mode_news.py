@@ -7,7 +7,7 @@ import pytest
 
 from palimpsest.context.engine_text.mode_notes import BUILD_BESIDE_NEWEST, PLAN_BESIDE_NEWEST
 from palimpsest.context.presets import PRESETS
-from palimpsest.review.occasions import Occasion
+from palimpsest.review.reconstruction.decision_points import Occasion
 from palimpsest.testing import ScriptedModel, calls, isolated_session, says
 from palimpsest.transcript.messages import Messages
 

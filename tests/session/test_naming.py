@@ -10,7 +10,7 @@ from tests.loop.studio import Studio, ask, requested
 
 from palimpsest.model.model import ModelRequest
 from palimpsest.model.script import ModelAnswer, fails, says, stalls
-from palimpsest.review.requests import rebuild_all
+from palimpsest.review.reconstruction.requests import rebuild_all
 from palimpsest.session.agents import Agent
 from palimpsest.session.live import LiveSession
 from palimpsest.session.naming import small_model

@@ -16,7 +16,7 @@ from tests.store.builders import assistant
 
 from palimpsest.context.engine_text.environment_changes import CHANGES, FIRST_LOOK
 from palimpsest.model.script import calls, says
-from palimpsest.review.requests import rebuild_all
+from palimpsest.review.reconstruction.requests import rebuild_all
 from palimpsest.session.live import LiveSession
 from palimpsest.session.news import LOOK_SECONDS
 from palimpsest.session.workspace import Workspace

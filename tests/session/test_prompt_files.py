@@ -10,7 +10,7 @@ from tests.model.strict_bodies import PNG
 from tests.session.helping import helped
 
 from palimpsest.model.script import calls, fails, says
-from palimpsest.review.requests import rebuild_all
+from palimpsest.review.reconstruction.requests import rebuild_all
 from palimpsest.testing import ScriptedModel
 from palimpsest.tools.permissions import DEFAULT_RULES, from_config
 from palimpsest.transcript.parts import FilePart, FileSource, SourceText, TextPart

@@ -11,7 +11,7 @@ from tests.loop.studio import Studio, ask
 
 from palimpsest.model.model import ModelRequest
 from palimpsest.model.script import ModelAnswer, calls, says
-from palimpsest.review.requests import rebuild_all
+from palimpsest.review.reconstruction.requests import rebuild_all
 from palimpsest.session.exporting import Form
 from palimpsest.session.live import LiveSession
 from palimpsest.session.prompt_format import format_of

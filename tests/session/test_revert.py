@@ -9,7 +9,7 @@ import pytest
 from tests.loop.studio import Studio, ask, requested, until
 
 from palimpsest.model.script import calls, says, stalls
-from palimpsest.review.requests import rebuild_all
+from palimpsest.review.reconstruction.requests import rebuild_all
 from palimpsest.session.live import LiveSession
 from palimpsest.session.revert import standing
 from palimpsest.session.sharing import page

@@ -13,7 +13,7 @@ from tests.loop.studio import Studio, ask
 from tests.transcript.test_secrets import SECRETS
 
 from palimpsest.model.script import calls, fails, says, thinks
-from palimpsest.review.requests import rebuild_all
+from palimpsest.review.reconstruction.requests import rebuild_all
 from palimpsest.session.kernel_secrets import KernelSecrets
 from palimpsest.session.live import LiveSession
 from palimpsest.session.workspace import Workspace

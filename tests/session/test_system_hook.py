@@ -13,7 +13,7 @@ from palimpsest import SystemPrompt
 from palimpsest.app import App
 from palimpsest.model.script import calls, says
 from palimpsest.public import open_session
-from palimpsest.review.requests import rebuild
+from palimpsest.review.reconstruction.requests import rebuild
 from palimpsest.session.hooks import HookBook
 from palimpsest.session.locks import Locks
 from palimpsest.testing import ScriptedModel

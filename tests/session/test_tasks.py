@@ -13,7 +13,7 @@ from tests.waiting import settled
 
 from palimpsest.model.model import ModelRequest
 from palimpsest.model.script import ModelAnswer, calls, fails, says, thinks
-from palimpsest.review.requests import rebuild_all
+from palimpsest.review.reconstruction.requests import rebuild_all
 from palimpsest.session.api import PromptOptions
 from palimpsest.session.live import LiveSession
 from palimpsest.store.log.memory_store import MemoryStore

@@ -16,7 +16,7 @@ from palimpsest.frontends.shelf import list_words
 from palimpsest.frontends.shelf_channel import row_of
 from palimpsest.model.model import ModelRequest
 from palimpsest.model.script import ModelAnswer, calls, fails, says, stalls
-from palimpsest.review.requests import Rebuilt, rebuild_all
+from palimpsest.review.reconstruction.requests import Rebuilt, rebuild_all
 from palimpsest.session.exporting import Form
 from palimpsest.session.listing import Query
 from palimpsest.session.live import LiveSession

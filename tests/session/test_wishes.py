@@ -9,8 +9,8 @@ from tests.loop.studio import Studio, ask
 
 from palimpsest.frontends.notices import head_of
 from palimpsest.model.script import calls, overflows, says
-from palimpsest.review.redecide import redecide
-from palimpsest.review.requests import rebuild_all
+from palimpsest.review.reconstruction.redecision import redecide
+from palimpsest.review.reconstruction.requests import rebuild_all
 from palimpsest.session.followed import FollowedSession
 from palimpsest.session.live import LiveSession
 from palimpsest.store.log.jsonl_store import JsonlStore

@@ -9,8 +9,8 @@ from tests.loop.studio import Studio, ask
 from tests.tools.desk import Bench
 
 from palimpsest.model.script import calls, says
-from palimpsest.review.redecide import redecide
-from palimpsest.review.requests import rebuild_all
+from palimpsest.review.reconstruction.redecision import redecide
+from palimpsest.review.reconstruction.requests import rebuild_all
 from palimpsest.session.live import LiveSession
 from palimpsest.store.log.jsonl_store import JsonlStore
 from palimpsest.store.project_folder.layout import prepare

@@ -23,7 +23,7 @@ from palimpsest.frontends.todos import todo_words
 from palimpsest.frontends.turn import CellPlace, FrontendServices, Pages
 from palimpsest.render.content.phrases import count, money, some
 from palimpsest.render.safety.escaping import code_span, inline
-from palimpsest.review.weighing import weigh
+from palimpsest.review.inspection.report_builder import weigh
 from palimpsest.session.api import KernelSession, Snapshot
 from palimpsest.session.wishes import WishAction
 from palimpsest.transcript.errors import ConfigError, NotFound, UserError

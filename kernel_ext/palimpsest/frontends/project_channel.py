@@ -21,7 +21,7 @@ from palimpsest.frontends.protocol import (
     StorageRow,
 )
 from palimpsest.frontends.turn import FrontendServices
-from palimpsest.review.weighing import weigh
+from palimpsest.review.inspection.report_builder import weigh
 from palimpsest.session.api import KernelSession
 from palimpsest.session.retention import SessionTree, families
 from palimpsest.session.settings import RetentionSettings

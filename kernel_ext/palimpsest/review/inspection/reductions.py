@@ -16,7 +16,7 @@ from palimpsest.context.visible_messages.undone_compactions import without_undon
 from palimpsest.render.content.decision_reasons import reason
 from palimpsest.render.content.phrases import count, some, subject, telling_line
 from palimpsest.render.safety.escaping import one_line
-from palimpsest.review.window_contents import Moment, Reduction, Way
+from palimpsest.review.inspection.window_contents import Moment, Reduction, Way
 from palimpsest.transcript.context_values.decisions import Decision
 from palimpsest.transcript.context_values.effective_decisions import Standing
 from palimpsest.transcript.errors import AbortedError

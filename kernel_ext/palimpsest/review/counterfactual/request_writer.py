@@ -21,8 +21,8 @@ from palimpsest.model.wire import (
     request_hash,
     with_marks,
 )
-from palimpsest.review.other import Asking
-from palimpsest.review.shared import Hashed, Weighed
+from palimpsest.review.counterfactual.message_caches import Hashed, Weighed
+from palimpsest.review.counterfactual.simulated_session import Asking
 from palimpsest.transcript.context_values.decisions import StepRequest
 from palimpsest.transcript.context_values.neutral_messages import FlatMessages, ResultBlock
 from palimpsest.transcript.messages import AssistantMessage, Messages

@@ -1,6 +1,6 @@
 """What a model's context window holds, item by item, and what is gone from it: the values.
 
-Border: ``review/weighing.py`` fills them, ``review/sheet.py`` words them. Tokens are calibrated as
+Border: ``review/inspection/report_builder.py`` fills them, ``review/inspection/report_view.py`` words them. Tokens are calibrated as
 the live loop does it, and the items add up to the request, exactly.
 """
 

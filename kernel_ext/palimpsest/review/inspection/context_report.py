@@ -1,6 +1,6 @@
 """A context window as a person looks at it: its values, and the same drawn in a cell.
 
-Border: ``review/window_contents.py`` has the values, ``review/sheet.py`` their words.
+Border: ``review/inspection/window_contents.py`` has the values, ``review/inspection/report_view.py`` their words.
 """
 
 from dataclasses import dataclass
@@ -8,8 +8,8 @@ from typing import Any
 
 from palimpsest.render.reports.context_window import Sheet, to_html
 from palimpsest.render.reports.context_window_text import to_markdown, to_text
-from palimpsest.review.sheet import sheet
-from palimpsest.review.window_contents import WindowContents
+from palimpsest.review.inspection.report_view import sheet
+from palimpsest.review.inspection.window_contents import WindowContents
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ A decision itself names no time; its record in the log does. Order is the log's.
 from collections.abc import Iterable, Set
 
 from palimpsest.context.compaction.summary_request import RULE as COMPACT
-from palimpsest.review.window_contents import Moment
+from palimpsest.review.inspection.window_contents import Moment
 from palimpsest.transcript.context_values.decisions import Decision
 from palimpsest.transcript.messages import UserMessage
 from palimpsest.transcript.session_record.events import (

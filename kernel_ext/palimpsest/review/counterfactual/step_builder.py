@@ -12,10 +12,15 @@ from palimpsest.context.budget.window_guard import refusal
 from palimpsest.context.request_assembly.fit import FittedRequest
 from palimpsest.context.request_assembly.projection import Projection
 from palimpsest.model.wire import Body
-from palimpsest.review.other import Asking
-from palimpsest.review.shared import Weighed
-from palimpsest.review.steps import Compaction, Step
-from palimpsest.review.written import Prefix, ReplayedRequest, RequestWriter, prefix_of
+from palimpsest.review.counterfactual.message_caches import Weighed
+from palimpsest.review.counterfactual.request_writer import (
+    Prefix,
+    ReplayedRequest,
+    RequestWriter,
+    prefix_of,
+)
+from palimpsest.review.counterfactual.simulated_session import Asking
+from palimpsest.review.counterfactual.steps import Compaction, Step
 from palimpsest.transcript.context_values.decisions import ContextItem, Decision, StepRequest
 from palimpsest.transcript.messages import Messages
 

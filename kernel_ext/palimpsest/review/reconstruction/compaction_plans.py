@@ -18,7 +18,7 @@ from palimpsest.context.compaction.stage_selection import Telling
 from palimpsest.context.compaction.stages import Parts, Stretch
 from palimpsest.context.compaction.summary_request import numbers_of, rejected, seen_at
 from palimpsest.context.visible_messages.view import View, messages_before
-from palimpsest.review.occasions import Occasion
+from palimpsest.review.reconstruction.decision_points import Occasion
 from palimpsest.transcript.context_values.decisions import Decision, Facts, OwnRule, StepRequest
 from palimpsest.transcript.context_values.policies import Policy
 from palimpsest.transcript.messages import AssistantMessage, UserMessage

@@ -1,7 +1,7 @@
 """A session as it would have become under another policy: its messages, its decisions, its facts.
 
 People, tools and answers are the recorded ones. The deciders and the projection are those of the
-live loop; only compactions, which need a model, are made up elsewhere (``review/moved.py``).
+live loop; only compactions, which need a model, are made up elsewhere (``review/counterfactual/moved_compaction.py``).
 """
 
 import functools
@@ -16,7 +16,7 @@ from palimpsest.context.request_assembly.fit import Inputs
 from palimpsest.context.request_assembly.projection import PROJECTION_VERSION, Projection, project
 from palimpsest.context.visible_messages.undone_compactions import suspended
 from palimpsest.context.visible_messages.view import View, whole_output
-from palimpsest.review.shared import Flattened, Weighed
+from palimpsest.review.counterfactual.message_caches import Flattened, Weighed
 from palimpsest.store.session_state.state import State
 from palimpsest.transcript.context_values.decisions import Decision, Facts, StepRequest
 from palimpsest.transcript.context_values.policies import Policy

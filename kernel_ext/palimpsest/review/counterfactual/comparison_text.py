@@ -5,7 +5,7 @@ from collections import Counter
 from palimpsest.context.policy_overrides import differences
 from palimpsest.render.content.phrases import count
 from palimpsest.render.reports.comparison import Comparison, Line, Total
-from palimpsest.review.steps import Replay, Step
+from palimpsest.review.counterfactual.steps import Replay, Step
 from palimpsest.transcript.context_values.policies import Policy
 
 MOST_LINES = 40

@@ -11,8 +11,8 @@ from typing import Any
 
 from palimpsest.model.wire import prompt_text
 from palimpsest.render.safety.escaping import one_line
-from palimpsest.review.ledger import Ledger
-from palimpsest.review.window_contents import ReportItem
+from palimpsest.review.inspection.context_report import Ledger
+from palimpsest.review.inspection.window_contents import ReportItem
 from palimpsest.transcript.context_values.decisions import StepRequest
 
 KINDS = {"system": "system", "assistant": "assistant", "tool": "output"}

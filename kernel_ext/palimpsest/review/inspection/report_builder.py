@@ -21,11 +21,11 @@ from palimpsest.context.request_kinds.request_inputs import Basis, projected, re
 from palimpsest.context.request_kinds.token_kinds import kind_of
 from palimpsest.context.visible_messages.view import View
 from palimpsest.render.safety.escaping import one_line
-from palimpsest.review.ledger import Ledger
-from palimpsest.review.moments import TYPES, moments
-from palimpsest.review.opaque import opaque
-from palimpsest.review.reductions import Scrub, decisions_to_date, named, reductions
-from palimpsest.review.window_contents import Moment, ReportItem, Shown
+from palimpsest.review.inspection.context_report import Ledger
+from palimpsest.review.inspection.decision_times import TYPES, moments
+from palimpsest.review.inspection.hook_requests import opaque
+from palimpsest.review.inspection.reductions import Scrub, decisions_to_date, named, reductions
+from palimpsest.review.inspection.window_contents import Moment, ReportItem, Shown
 from palimpsest.store.interface import Store
 from palimpsest.store.session_state.state import State
 from palimpsest.transcript.context_values.decisions import StepRequest

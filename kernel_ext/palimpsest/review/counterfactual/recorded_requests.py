@@ -9,9 +9,9 @@ from palimpsest.context.budget.token_estimate import Count
 from palimpsest.context.request_assembly.projection import PROJECTION_VERSION, Projection
 from palimpsest.context.request_kinds.request_inputs import projected, recorded
 from palimpsest.context.visible_messages.view import View
-from palimpsest.review.other import Asking
-from palimpsest.review.requests import policy_of
-from palimpsest.review.shared import Flattened, Weighed
+from palimpsest.review.counterfactual.message_caches import Flattened, Weighed
+from palimpsest.review.counterfactual.simulated_session import Asking
+from palimpsest.review.reconstruction.requests import policy_of
 from palimpsest.store.interface import Store
 from palimpsest.store.session_state.state import State
 from palimpsest.transcript.context_values.decisions import StepRequest

@@ -16,7 +16,7 @@ from palimpsest.context.request_assembly.fit import (
     fit,
     prune_after_turn,
 )
-from palimpsest.review.other import Asking, Other
+from palimpsest.review.counterfactual.simulated_session import Asking, Other
 
 
 class ReplayedRoom:

@@ -12,17 +12,17 @@ from palimpsest.context.budget.token_estimate import Count
 from palimpsest.context.compaction.plan import CompactionPlan, weigher
 from palimpsest.context.compaction.summary_request import SYSTEM, project_summary
 from palimpsest.context.visible_messages.view import View
-from palimpsest.review.other import Asking, Other
-from palimpsest.review.past import Recorded
-from palimpsest.review.plans import plan_at
-from palimpsest.review.standins import (
+from palimpsest.review.counterfactual.placeholder_summary import (
     SUMMARY_TOKENS,
     bare_marker,
     stand_in,
     summary_text,
     with_tail,
 )
-from palimpsest.review.steps import Compaction
+from palimpsest.review.counterfactual.recorded_compactions import Recorded
+from palimpsest.review.counterfactual.simulated_session import Asking, Other
+from palimpsest.review.counterfactual.steps import Compaction
+from palimpsest.review.reconstruction.compaction_plans import plan_at
 from palimpsest.transcript.context_values.policies import Policy
 from palimpsest.transcript.messages import Message, Messages, UserMessage
 from palimpsest.transcript.values import ModelInfo

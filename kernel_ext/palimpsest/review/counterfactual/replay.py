@@ -22,15 +22,15 @@ from palimpsest.context.request_assembly.fit import (
 )
 from palimpsest.context.visible_messages.view import View
 from palimpsest.model.wire import convert, message_hash, request_hash
-from palimpsest.review.moved import Marked, compact, leave_out
-from palimpsest.review.other import Asking, Other
-from palimpsest.review.past import Past, Recorded, read_ahead
-from palimpsest.review.recordings import Recordings
-from palimpsest.review.room import ReplayedRoom
-from palimpsest.review.sides import Sides
-from palimpsest.review.standins import SUMMARY_TOKENS
-from palimpsest.review.steps import Compaction, Step
-from palimpsest.review.written import ReplayedRequest
+from palimpsest.review.counterfactual.moved_compaction import Marked, compact, leave_out
+from palimpsest.review.counterfactual.placeholder_summary import SUMMARY_TOKENS
+from palimpsest.review.counterfactual.recorded_compactions import Past, Recorded, read_ahead
+from palimpsest.review.counterfactual.recorded_requests import Recordings
+from palimpsest.review.counterfactual.request_fit import ReplayedRoom
+from palimpsest.review.counterfactual.request_writer import ReplayedRequest
+from palimpsest.review.counterfactual.simulated_session import Asking, Other
+from palimpsest.review.counterfactual.step_builder import Sides
+from palimpsest.review.counterfactual.steps import Compaction, Step
 from palimpsest.store.interface import Store
 from palimpsest.store.session_state.state import State
 from palimpsest.transcript.context_values.decisions import BESIDE, Decision, StepRequest

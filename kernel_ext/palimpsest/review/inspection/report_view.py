@@ -13,7 +13,12 @@ from palimpsest.render.reports.context_window import Fill, Mark, Sheet, WindowEn
 from palimpsest.render.reports.gauge import KINDS
 
 if TYPE_CHECKING:
-    from palimpsest.review.window_contents import Moment, Reduction, ReportItem, WindowContents
+    from palimpsest.review.inspection.window_contents import (
+        Moment,
+        Reduction,
+        ReportItem,
+        WindowContents,
+    )
 
 NAMES: Mapping[str, str] = {
     "system": "System prompt",

@@ -1,0 +1,1 @@
+"""The same session under another policy (what-if)."""

@@ -1,0 +1,1 @@
+"""What fills a context window, and what is gone from it."""

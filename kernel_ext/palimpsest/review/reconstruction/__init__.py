@@ -1,0 +1,1 @@
+"""Recorded requests rebuilt, and recorded decisions decided again."""

@@ -1,0 +1,326 @@
+"""Decide again what the deciders decided, from the log alone.
+
+*Re-decide* means the same policy over the recorded facts; the same code gives the same decisions,
+bit for bit. What another version decides otherwise is reported, not failed. The functions are
+those of the live loop, and so are the occasions: a tool that ended, a request about to be made,
+a turn that ended, a compaction that was asked for. What a person decides (pin, exclude,
+restore) is no decider's work, and is only looked at.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+
+from palimpsest import __version__
+from palimpsest.context.budget.token_estimate import Count
+from palimpsest.context.compaction.summary_request import RULE as COMPACT
+from palimpsest.context.engine_text.mode_notes import MODE
+from palimpsest.context.engine_text.reminders import STEERED, remind
+from palimpsest.context.reduction.oversized_results import RULE as OVERSIZED
+from palimpsest.context.reduction.oversized_results import truncate_oversized
+from palimpsest.context.reduction.pruning import BEFORE_REQUESTS, prune
+from palimpsest.context.reduction.truncation import truncate
+from palimpsest.context.visible_messages.view import View, whole_output
+from palimpsest.model.tokenizer import counter as tokenizer
+from palimpsest.review.reconstruction.compaction_plans import Plans
+from palimpsest.review.reconstruction.decision_points import Decider, Occasion, Redecision
+from palimpsest.review.reconstruction.requests import policy_of
+from palimpsest.store.interface import Store
+from palimpsest.store.session_state.state import State
+from palimpsest.transcript.context_values.decisions import BESIDE, Decision, Facts, StepRequest
+from palimpsest.transcript.context_values.effective_decisions import PRUNE_RULE
+from palimpsest.transcript.context_values.policies import Policy
+from palimpsest.transcript.errors import NotFound
+from palimpsest.transcript.messages import AssistantMessage, MessageInfo, UserMessage
+from palimpsest.transcript.parts import CompactionPart, Part, ToolCompleted, ToolPart
+from palimpsest.transcript.session_record.events import (
+    DecisionMade,
+    MessageUpdated,
+    PartUpdated,
+    Record,
+    SessionStatus,
+    StepRequested,
+)
+from palimpsest.transcript.session_record.hook_values import RULE as HOOK
+
+TRUNCATE = "truncate"
+NO_FACTS = "the facts were not recorded"
+NO_POLICY = "no request tells which policy held"
+NO_TEXT = "the whole output is not kept any more"
+NOT_ASKED = "dec_0"
+"""Id of a decision that was not recorded."""
+
+CounterOf = Callable[[str], Count]
+
+
+def redecide(store: Store, session_id: str, *, counter: CounterOf = tokenizer) -> Redecision:
+    """Decide everything in a session again; ``counter`` gives the token counter of an estimator."""
+    walk = _LogReplay(store, counter)
+    occasions = tuple(walk.occasions(store.read(session_id)))
+    session = walk.state.session
+    recorded = session.version if session is not None else ""
+    return Redecision(session_id, occasions, recorded, __version__)
+
+
+def redecide_all(
+    store: Store, records: Iterable[Record], *, counter: CounterOf = tokenizer
+) -> Iterator[Occasion]:
+    """Decide again along some records of a log, from its first on."""
+    return _LogReplay(store, counter).occasions(records)
+
+
+@dataclass(slots=True)
+class _Batch:
+    """Decisions that one decider made at once, and what it looked at."""
+
+    decider: Decider
+    seq: int
+    view: View
+    facts: Facts | None
+    decisions: list[Decision] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class _Ended:
+    """A tool that ended: its output may have been truncated."""
+
+    seq: int
+    part: ToolPart
+    decision: Decision | None = None
+
+
+class _LogReplay:
+    """Walks along a log, and decides again whenever the live loop did.
+
+    Responsibilities: know the view before each decision, and the policy and the facts that held.
+    """
+
+    def __init__(self, store: Store, counter: CounterOf) -> None:
+        self.state = State()
+        self._store = store
+        self._counter = counter
+        self._blobs: dict[str, bytes] = {}
+        self._policies: dict[str, Policy] = {}
+        self._made_for: dict[str, StepRequest] = {}
+        """Requests by the message that they filled."""
+        self._newest: StepRequest | None = None
+        self._ended: dict[str, _Ended] = {}
+        self._batches: list[_Batch] = []
+        self._before: View | None = None
+        """What a decider saw that looked before the coming request."""
+        self._turn_open = False
+        """A request was made since a turn was last looked at as a whole."""
+        self._plans = Plans(counter, self._policy, self._read)
+
+    def occasions(self, records: Iterable[Record]) -> Iterator[Occasion]:
+        """Decide again along the records."""
+        for record in records:
+            yield from self._before_record(record)
+            self.state.apply(record)
+            if isinstance(record.event, StepRequested) and _decides(record.event.request):
+                self._requested(record.event.request)
+        yield from self._tools_ended()
+        yield from self._decided_before(None)
+        yield from self._plans.left_over(self._newest)
+
+    def _before_record(self, record: Record) -> Iterator[Occasion]:
+        match record.event:
+            case DecisionMade(decision=decision) if decision.rule == COMPACT:
+                yield from self._compaction(record.seq, decision, record.event.facts)
+            case DecisionMade(decision=decision) if decision.rule.startswith(HOOK):
+                # Whoever wrote the hook decided; it is not asked again.
+                yield Occasion("hook", record.seq, "", (decision,), (decision,))
+            case DecisionMade(decision=decision):
+                self._decided(record.seq, decision, record.event.facts)
+            case PartUpdated(part=part):
+                self._part(record.seq, part)
+            case MessageUpdated(info=info):
+                if self.state.message(info.id) is None:
+                    yield from self._appeared(record.seq, info)
+            case SessionStatus(status=status) if status.type == "idle":
+                yield from self._turn_ended(record.seq)
+            case StepRequested(request=request) if _decides(request):
+                yield from self._tools_ended()
+                yield from self._decided_before(request, record.seq)
+                yield from self._plans.requested(request, self._newest)
+            case _:
+                pass
+
+    def _appeared(self, seq: int, info: MessageInfo) -> Iterator[Occasion]:
+        """Look at a message that is about to appear."""
+        if isinstance(info, AssistantMessage):
+            self._before = self._before or self._view()
+            return
+        self._before = None
+        if not _by_engine(info) and not info.joins:
+            yield from self._turn_ended(seq)
+
+    def _part(self, seq: int, part: Part) -> None:
+        """Look at a part that is about to change: a tool ends, a marker names its tail."""
+        known = self.state.part(part.message_id, part.id)
+        if isinstance(part, ToolPart) and isinstance(part.state, ToolCompleted):
+            self._completed(seq, part, part.state)
+        elif isinstance(part, CompactionPart) and known is not None:
+            self._plans.planned(seq, part, self._view())
+
+    def _requested(self, request: StepRequest) -> None:
+        self._newest = request
+        self._before = None
+        self._turn_open = True
+        if request.message_id is not None:
+            self._made_for[request.message_id] = request
+
+    def _decided(self, seq: int, decision: Decision, facts: Facts | None) -> None:
+        """Take in a recorded decision, with the view before it where it begins a batch."""
+        if decision.rule == TRUNCATE and decision.part_id in self._ended:
+            self._ended[decision.part_id].decision = decision
+            return
+        decider = _decider(decision.rule)
+        if decider is None:
+            return
+        if facts is not None or not self._batches or self._batches[-1].decider != decider:
+            view = self._view()
+            self._before = self._before or view
+            self._batches.append(_Batch(decider, seq, view, facts))
+        self._batches[-1].decisions.append(decision)
+
+    def _compaction(self, seq: int, decision: Decision, facts: Facts | None) -> Iterator[Occasion]:
+        if "retention" in decision.numbers:
+            request = self._made_for.get(decision.message_id or "")
+            yield self._plans.judged(seq, decision, self._view(), request)
+        elif "result_chars" in decision.numbers:
+            self._plans.chose(seq, decision, self._view(), facts)
+
+    # Tools
+
+    def _completed(self, seq: int, part: ToolPart, state: ToolCompleted) -> None:
+        known = self.state.part(part.message_id, part.id)
+        if isinstance(known, ToolPart) and isinstance(known.state, ToolCompleted):
+            return
+        if not state.metadata.get("truncated"):
+            self._ended[part.id] = _Ended(seq, part)
+
+    def _tools_ended(self) -> Iterator[Occasion]:
+        ended, self._ended = self._ended, {}
+        for one in ended.values():
+            recorded = (one.decision,) if one.decision is not None else ()
+            request = self._made_for.get(one.part.message_id)
+            if request is None:
+                yield Occasion("truncate", one.seq, "", recorded, (), NO_POLICY)
+                continue
+            whole = self._whole(one.part)
+            if whole is None:
+                yield Occasion("truncate", one.seq, request.id, recorded, (), NO_TEXT)
+                continue
+            made = truncate(
+                one.decision.id if one.decision is not None else NOT_ASKED,
+                one.part.id,
+                one.part.message_id,
+                whole,
+                self._policy(request).truncate,
+                request.facts,
+                self._counter(request.facts.estimator),
+            )
+            again = (made,) if made is not None else ()
+            yield Occasion("truncate", one.seq, request.id, recorded, again)
+
+    def _whole(self, part: ToolPart) -> str | None:
+        assert isinstance(part.state, ToolCompleted)
+        if part.state.blob is None:
+            return part.state.output
+        try:
+            content = self._read(part.state.blob.sha256)
+        except NotFound:
+            return None
+        texts = {part.state.blob.sha256: content.decode("utf-8", "surrogatepass")}
+        return whole_output(part, texts)
+
+    # Requests and turns
+
+    def _decided_before(self, request: StepRequest | None, seq: int = 0) -> Iterator[Occasion]:
+        """Decide again what was decided before a request; None at the end of the log."""
+        batches, self._batches = self._batches, []
+        for batch in batches:
+            yield self._again(batch, request or self._newest)
+        if request is None or request.purpose != "step":
+            return
+        if self._before is None:
+            return
+        policy = self._policy(request)
+        looked = {batch.decider for batch in batches}
+        if policy.prune.rule in BEFORE_REQUESTS and "prune" not in looked:
+            yield self._again(_Batch("prune", seq, self._before, request.facts), request)
+        if "remind" not in looked:
+            reminded = self._again(_Batch("remind", seq, self._before, request.facts), request)
+            # Nearly always nobody said anything into the turn, which is no occasion to tell of.
+            yield from () if reminded.same else (reminded,)
+
+    def _turn_ended(self, seq: int) -> Iterator[Occasion]:
+        """Decide again what was decided when a turn had ended."""
+        request = self._newest
+        if request is None or not self._turn_open:
+            return
+        self._turn_open = False
+        if self._policy(request).prune.rule in BEFORE_REQUESTS:
+            return
+        batches = [one for one in self._batches if one.decider == "prune"]
+        self._batches = [one for one in self._batches if one.decider != "prune"]
+        for batch in batches or [_Batch("prune", seq, self._view(), request.facts)]:
+            yield self._again(batch, request)
+
+    def _again(self, batch: _Batch, request: StepRequest | None) -> Occasion:
+        """Decide a batch again under the policy of a request."""
+        recorded = tuple(batch.decisions)
+        if request is None:
+            return Occasion(batch.decider, batch.seq, "", recorded, (), NO_POLICY)
+        if batch.facts is None:
+            return Occasion(batch.decider, batch.seq, request.id, recorded, (), NO_FACTS)
+        policy = self._policy(request)
+        made = self._decide(batch, batch.facts, policy)
+        return Occasion(batch.decider, batch.seq, request.id, recorded, made)
+
+    def _decide(self, batch: _Batch, facts: Facts, policy: Policy) -> tuple[Decision, ...]:
+        names = iter([decision.id for decision in batch.decisions])
+        count = self._counter(facts.estimator)
+        if batch.decider == "shorten":
+            seen = batch.view.folded(policy.compact)
+            return tuple(
+                truncate_oversized(
+                    batch.view, seen, policy.recovery, facts, lambda: next(names, NOT_ASKED), count
+                )
+            )
+        if batch.decider == "remind":
+            return remind(batch.view, policy.reminders, lambda: next(names, NOT_ASKED), count)
+        return prune(batch.view, policy, facts, lambda: next(names, NOT_ASKED), count)
+
+    def _view(self) -> View:
+        messages, decisions = self.state.messages(), self.state.decisions
+        return View.of(messages, decisions, self._read)
+
+    def _policy(self, request: StepRequest) -> Policy:
+        key = request.policy_blob.sha256 if request.policy_blob is not None else request.id
+        if key not in self._policies:
+            self._policies[key] = policy_of(self._store, request)
+        return self._policies[key]
+
+    def _read(self, sha256: str) -> bytes:
+        if sha256 not in self._blobs:
+            self._blobs[sha256] = self._store.get_blob(sha256)
+        return self._blobs[sha256]
+
+
+def _decides(request: StepRequest) -> bool:
+    """Tell whether a request has to do with what is left out; one for a title or a turn summary stands beside it."""
+    return request.purpose not in BESIDE
+
+
+def _decider(rule: str) -> Decider | None:
+    if rule.startswith(PRUNE_RULE):
+        return "prune"
+    return _DECIDERS.get(rule)
+
+
+_DECIDERS: dict[str, Decider] = {OVERSIZED: "shorten", STEERED: "remind", MODE: "remind"}
+
+
+def _by_engine(info: UserMessage) -> bool:
+    return info.origin is not None and info.origin.kind == "engine"
