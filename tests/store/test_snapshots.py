@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.amount import amount
 
-from palimpsest.store.blobs.blob_folder import packs
+from palimpsest.store.blobs import packs
 from palimpsest.store.blobs.packs import sweep
 from palimpsest.store.file_snapshots import snapshots as store_snapshots
 from palimpsest.store.file_snapshots.file_diffs import diffs, file_diff, joined
