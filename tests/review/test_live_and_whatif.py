@@ -21,7 +21,7 @@ from palimpsest.context.reduction.oversized_results import RULE as OVERSIZED
 from palimpsest.context.request_assembly.fit import Decided, Fit, Shortened, Summarise
 from palimpsest.loop.context_management.fit_driver import SHORTENED
 from palimpsest.model.script import calls, overflows, says
-from palimpsest.review.counterfactual.replay import request_fit as driver
+from palimpsest.review.counterfactual import request_fit as driver
 from palimpsest.review.counterfactual.whatif import whatif
 from palimpsest.session.live import LiveSession
 from palimpsest.store.interface import Store
