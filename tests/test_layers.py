@@ -33,7 +33,7 @@ IMPURE = {
 }  # fmt: skip
 
 HOMES = {
-    "litellm": {"model/litellm_model.py"},
+    "litellm": {"model/adapter/litellm_model.py"},
     "tiktoken": {"model/tokenizer.py"},
     "IPython": {"boot.py", "frontends/"},
     "ipykernel": {"boot.py", "frontends/"},

@@ -19,11 +19,11 @@ from typing import Any
 from palimpsest.context.budget.window_guard import window_words
 from palimpsest.context.policy_overrides import names, possible_values
 from palimpsest.context.presets import PRESETS
-from palimpsest.model import catalog, discovery, ollama
-from palimpsest.model.choice import check_model, listed_by
-from palimpsest.model.litellm_model import LitellmModel, preload
-from palimpsest.model.model import Model
-from palimpsest.model.ollama import LocalModels
+from palimpsest.model.adapter.litellm_model import LitellmModel, preload
+from palimpsest.model.catalog import discovery, local_servers, model_info
+from palimpsest.model.catalog.local_servers import LocalModels
+from palimpsest.model.catalog.model_check import check_model, listed_by
+from palimpsest.model.interface import Model
 from palimpsest.model.tokenizer import counter
 from palimpsest.session.additions import hook_sources, server_specs
 from palimpsest.session.agents import helpers
@@ -289,7 +289,7 @@ class App:
         """
         value = self.config.value
         named = value.model
-        rehearsed = named is not None and named.startswith(f"{catalog.REHEARSAL.provider}/")
+        rehearsed = named is not None and named.startswith(f"{model_info.REHEARSAL.provider}/")
         if not rehearsed and (named or discovery.is_set_up(self.environment, value.models)):
             preload()
         self.servers.preload()
@@ -297,7 +297,7 @@ class App:
     def info(self, model_id: str, variant: str | None = None) -> ModelInfo:
         """Return what is known of a model; raises ConfigError for a name that cannot be one."""
         config = self.config.value
-        known = catalog.info(
+        known = model_info.info(
             model_id,
             config.models,
             variant=self.locks.free("variant", variant) or config.variant,
@@ -357,9 +357,9 @@ class App:
         A server that somebody named, and that has none, is asked again: it is being started.
         """
         at, found = self._local_models
-        waited = bool(found.models) or ollama.variable(environment) is None
+        waited = bool(found.models) or local_servers.variable(environment) is None
         if time.monotonic() - at > (OLLAMA_SECONDS if waited else NAMED_SECONDS):
-            found = ollama.models(environment)
+            found = local_servers.models(environment)
             self._local_models = time.monotonic(), found
             if found.models:
                 preload()
@@ -414,7 +414,7 @@ class App:
 
     def _model(self, _info: ModelInfo) -> Model:
         if self._litellm is None:
-            from palimpsest.model.rehearsal.handler import Rehearsal
+            from palimpsest.model.rehearsal.streaming_handler import Rehearsal
 
             self._litellm = LitellmModel()
             self._litellm.register_custom("rehearsal", Rehearsal())

@@ -43,7 +43,7 @@ class Steady:
     \"\"\"Plays tokens at an even rate, however late the loop wakes it.\"\"\"
     def __init__(self, pieces, rate): self.pieces, self.rate = pieces, rate
     async def stream(self, request):
-        from palimpsest.model.model import StepStarted, StepFinished, TextDelta, TextEnded, TextStarted
+        from palimpsest.model.interface import StepStarted, StepFinished, TextDelta, TextEnded, TextStarted
         from palimpsest.transcript.values import Usage
         yield StepStarted()
         yield TextStarted(id="text")

@@ -18,8 +18,8 @@ from palimpsest.context.message_repair.rule_order import clean
 from palimpsest.context.request_assembly.projection import project
 from palimpsest.context.request_assembly.turn_limit import limit
 from palimpsest.context.visible_messages.view import View
-from palimpsest.model.letters import unread
-from palimpsest.model.wire import sendable, to_provider, with_marks
+from palimpsest.model.wire.provider_messages import sendable, to_provider, with_marks
+from palimpsest.model.wire.tool_call_text import unread
 from palimpsest.transcript.context_values.neutral_messages import FlatMessages
 from palimpsest.transcript.provider_profile.profile import profile
 from palimpsest.transcript.values import ModelInfo, ModelRef

@@ -22,10 +22,10 @@ from palimpsest.context.presets import PRESETS
 from palimpsest.context.request_assembly.projection import project
 from palimpsest.context.request_assembly.turn_limit import limit
 from palimpsest.context.visible_messages.view import View
-from palimpsest.model.litellm_model import LitellmModel
-from palimpsest.model.model import ModelRequest
+from palimpsest.model.adapter.litellm_model import LitellmModel
+from palimpsest.model.interface import ModelRequest
 from palimpsest.model.script import says
-from palimpsest.model.wire import can_think, sendable, to_provider, with_marks
+from palimpsest.model.wire.provider_messages import can_think, sendable, to_provider, with_marks
 from palimpsest.testing import FaultServer, ReceivedRequest
 from palimpsest.testing.dialects import Dialect
 from palimpsest.transcript.context_values.neutral_messages import (

@@ -10,7 +10,7 @@ from tests.context.laws import laws
 
 from palimpsest.context.message_repair.pairing import MISSING
 from palimpsest.context.message_repair.rule_order import CLOSING, OPENING, clean
-from palimpsest.model.wire import to_provider
+from palimpsest.model.wire.provider_messages import to_provider
 from palimpsest.transcript.context_values.neutral_messages import (
     CallBlock,
     FlatMessage,

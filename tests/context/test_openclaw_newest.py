@@ -9,8 +9,8 @@ from palimpsest.context.presets import PRESETS
 from palimpsest.context.request_assembly.fit import routed
 from palimpsest.context.request_assembly.projection import Projection
 from palimpsest.context.visible_messages.view import View
-from palimpsest.model.overflow import is_overflow
-from palimpsest.model.retry import retryable
+from palimpsest.model.errors.overflow_detection import is_overflow
+from palimpsest.model.errors.retry import retryable
 from palimpsest.transcript.context_values.decisions import Facts
 from palimpsest.transcript.context_values.neutral_messages import (
     CallBlock,

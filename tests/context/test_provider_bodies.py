@@ -20,9 +20,9 @@ from tests.context.provider_judges import (
 from tests.context.wild_histories import flat_history
 from tests.context.wild_sessions import session
 
-from palimpsest.model import table
-from palimpsest.model.litellm_model import wait
-from palimpsest.model.tool_schema import in_subset
+from palimpsest.model.adapter.litellm_model import wait
+from palimpsest.model.catalog import litellm_table
+from palimpsest.model.wire.tool_schema import in_subset
 from palimpsest.tools.registry import Registry, builtin_tools
 from palimpsest.transcript.provider_profile.profile import ProviderProfile, profile
 from palimpsest.transcript.values import ModelRef
@@ -122,7 +122,7 @@ def rules(target: ProviderProfile) -> tuple[Any, ...]:
 
 def chat_models() -> Iterator[ModelRef]:
     """Yield every chat model of litellm's table, as a user would name it and as it is listed."""
-    path = table.path()
+    path = litellm_table.path()
     assert path is not None
     for key, found in json.loads(path.read_text(encoding="utf-8")).items():
         if found.get("mode") not in {"chat", "responses"}:

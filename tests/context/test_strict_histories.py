@@ -14,7 +14,7 @@ from tests.context.roads import Body, Road
 from tests.context.wild_histories import flat_history
 from tests.context.wild_sessions import session
 
-from palimpsest.model.litellm_model import wait
+from palimpsest.model.adapter.litellm_model import wait
 
 ROADS = (
     Road("openai", "gpt-4o"),

@@ -2,7 +2,7 @@
 
 from palimpsest.context.conversion.model_transform import transform
 from palimpsest.context.policy_overrides import preset
-from palimpsest.model.wire import to_provider
+from palimpsest.model.wire.provider_messages import to_provider
 from palimpsest.transcript.context_values.neutral_messages import (
     Block,
     CallBlock,

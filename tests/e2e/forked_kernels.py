@@ -25,7 +25,7 @@ IMPORTED = (
     "palimpsest.app",
     "palimpsest.frontends.front",
     "palimpsest.frontends.pump",
-    "palimpsest.model.rehearsal.handler",
+    "palimpsest.model.rehearsal.streaming_handler",
     "palimpsest.testing.scripted_model",
     "palimpsest.session.engine",
 )
@@ -97,7 +97,7 @@ def _import() -> None:
     """Import what kernels of these tests import."""
     for name in IMPORTED:
         import_module(name)
-    litellm_model = import_module("palimpsest.model.litellm_model")
+    litellm_model = import_module("palimpsest.model.adapter.litellm_model")
     litellm_model.wait()
     for name in litellm_model.LATE_IMPORTS:
         with suppress(ImportError):

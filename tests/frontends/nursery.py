@@ -97,7 +97,7 @@ def _import_everything() -> None:
 def _import_litellm() -> None:
     import asyncio  # noqa: PLC0415
 
-    from palimpsest.model.litellm_model import LIBRARY  # noqa: PLC0415
+    from palimpsest.model.adapter.litellm_model import LIBRARY  # noqa: PLC0415
 
     LIBRARY.wait(60)
     asyncio.run(LIBRARY.warm(openai=True))
@@ -113,7 +113,7 @@ def _reap(*_: object) -> None:
 
 def _be_a_kernel(file: str, cwd: str, environment: dict[str, str]) -> None:
     """Do what ``python -m ipykernel_launcher -f FILE`` does once it has imported."""
-    from palimpsest.model import litellm_model  # noqa: PLC0415
+    from palimpsest.model.adapter import litellm_model  # noqa: PLC0415
     from palimpsest.session import state_folder  # noqa: PLC0415
 
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)

@@ -7,7 +7,7 @@ import pytest
 from tests.frontends.kernel import Kernel
 
 from palimpsest.app import App
-from palimpsest.model import litellm_model
+from palimpsest.model.adapter import litellm_model
 
 KEY = {"OPENAI_API_KEY": "sk-test-openai-0123456789"}
 SERVER = {"OPENAI_BASE_URL": "http://127.0.0.1:1/v1"}

@@ -128,7 +128,7 @@ def test_the_kernel_connects_to_nothing_that_the_page_does_not_list(
         kernel.run("%load_ext palimpsest")
         kernel.run("import palimpsest")
         assert kernel.value("SEEN") == "[]", "loading asks nobody"
-        load = "from palimpsest.model.litellm_model import wait\nwait(60)"
+        load = "from palimpsest.model.adapter.litellm_model import wait\nwait(60)"
         assert kernel.run(load, timeout=90).status == "ok"
         assert kernel.value("'litellm' in __import__('sys').modules") == "True"
         assert kernel.value("SEEN") == "[]", "litellm fetches nothing"
@@ -163,13 +163,13 @@ CLIENTS = re.compile(
     r"\burlopen|\bbuild_opener|\bhttpx\.|\bcreate_connection|\bopen_connection|\.acompletion\("
 )
 HOMES = {
-    "kernel_ext/palimpsest/model/ollama.py": "Local models",
+    "kernel_ext/palimpsest/model/catalog/local_servers.py": "Local models",
     "kernel_ext/palimpsest/session/config_remote.py": "Settings of an organisation",
     "kernel_ext/palimpsest/tools/fetching.py": "A web page",
     "kernel_ext/palimpsest/tools/web.py": "A web page",
     "kernel_ext/palimpsest/tools/mcp_servers.py": "MCP servers",
     "kernel_ext/palimpsest/tools/mcp.py": "MCP servers",
-    "kernel_ext/palimpsest/model/litellm_model.py": "A step",
+    "kernel_ext/palimpsest/model/adapter/litellm_model.py": "A step",
 }
 """Who may connect at all, and the row of the page that tells of it."""
 

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, TypeAdapter
 from tests.golden.upstream import ERRORS, NAMES
 from tests.loop.studio import until
 
-from palimpsest.model.model import (
+from palimpsest.model.interface import (
     ModelRequest,
     StepFinished,
     StepStarted,

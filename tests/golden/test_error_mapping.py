@@ -17,8 +17,8 @@ from typing import Any
 from tests.golden.data import load
 from tests.golden.upstream import ERRORS
 
-from palimpsest.model.errors import classify
-from palimpsest.model.retry import retryable
+from palimpsest.model.errors.classification import classify
+from palimpsest.model.errors.retry import retryable
 
 Case = dict[str, Any]
 

@@ -29,7 +29,7 @@ from palimpsest.context.reduction.oversized_results import cut
 from palimpsest.context.reduction.pruning import prune
 from palimpsest.context.request_assembly.turn_limit import limit
 from palimpsest.context.visible_messages.fold import fold
-from palimpsest.model.model import ModelRequest
+from palimpsest.model.interface import ModelRequest
 from palimpsest.model.script import ModelAnswer, calls, says
 from palimpsest.model.tokenizer import counter
 from palimpsest.review.reconstruction.requests import policy_of, rebuild_all

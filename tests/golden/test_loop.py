@@ -24,8 +24,8 @@ from tests.golden.recorded_model import RecordedModel, RecordedTool
 from tests.golden.upstream import ERRORS, message
 from tests.loop.studio import Studio, requested, until
 
-from palimpsest.model.model import ModelRequest
-from palimpsest.model.wire import SEPARATOR
+from palimpsest.model.interface import ModelRequest
+from palimpsest.model.wire.provider_messages import SEPARATOR
 from palimpsest.session.api import PromptOptions
 from palimpsest.session.live import LiveSession
 from palimpsest.tools.permissions import from_config

@@ -12,8 +12,8 @@ from tests.golden.test_live import Trace
 from tests.loop.studio import Studio, ask
 
 from palimpsest.context.budget.overflow import cut_in_silence
-from palimpsest.model.litellm_model import LitellmModel, wait
-from palimpsest.model.overflow import (
+from palimpsest.model.adapter.litellm_model import LitellmModel, wait
+from palimpsest.model.errors.overflow_detection import (
     is_billing,
     is_compaction_failure,
     is_overflow,

@@ -28,7 +28,8 @@ from tests.processor.desk import Bench
 
 from palimpsest.context.visible_messages.fold import marker
 from palimpsest.loop.model_requests import request_failures
-from palimpsest.model.model import (
+from palimpsest.model.errors.overflow_detection import is_overflow
+from palimpsest.model.interface import (
     ModelRequest,
     ReasoningDelta,
     ReasoningEnded,
@@ -46,7 +47,6 @@ from palimpsest.model.model import (
     ToolInputStarted,
     ToolReturned,
 )
-from palimpsest.model.overflow import is_overflow
 from palimpsest.processor.stream_processor import Processor
 from palimpsest.tools.permissions import from_config
 from palimpsest.transcript.errors import (

@@ -16,7 +16,7 @@ from pydantic import TypeAdapter
 from tests.golden.data import load
 from tests.golden.upstream import ERRORS
 
-from palimpsest.model.retry import CAP_SECONDS, MAX_RETRIES, delay_seconds, passes, retryable
+from palimpsest.model.errors.retry import CAP_SECONDS, MAX_RETRIES, delay_seconds, passes, retryable
 from palimpsest.transcript.errors import ApiError, ErrorValue, UnknownError
 
 Case = dict[str, Any]

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from tests.golden.data import load, only
 
-from palimpsest.model.usage import cost, normalise
+from palimpsest.model.adapter.usage import cost, normalise
 from palimpsest.transcript.values import Price, PriceTier, Usage
 
 Case = dict[str, Any]

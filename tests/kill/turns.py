@@ -9,7 +9,7 @@ from tests.kill.child import Ack
 from tests.kill.workloads import open_journal
 from tests.loop.studio import Studio
 
-from palimpsest.model.model import ModelRequest
+from palimpsest.model.interface import ModelRequest
 from palimpsest.model.script import ModelAnswer, says
 from palimpsest.session.api import PromptOptions
 from palimpsest.session.live import LiveSession

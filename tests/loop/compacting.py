@@ -7,7 +7,7 @@ from typing import Any
 from tests.loop.studio import Studio, ask
 
 from palimpsest.context.presets import PRESETS
-from palimpsest.model.model import ModelRequest
+from palimpsest.model.interface import ModelRequest
 from palimpsest.model.script import ModelAnswer, says
 from palimpsest.review.reconstruction.requests import rebuild_all
 from palimpsest.session.live import LiveSession

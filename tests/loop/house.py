@@ -6,7 +6,7 @@ from typing import Any
 from tests.loop.studio import Studio, ask
 from tests.model.expected_body import expected_bodies
 
-from palimpsest.model.litellm_model import LitellmModel
+from palimpsest.model.adapter.litellm_model import LitellmModel
 from palimpsest.review.reconstruction.requests import rebuild_all
 from palimpsest.session.api import Answer as SessionAnswer
 from palimpsest.session.live import LiveSession

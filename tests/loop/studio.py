@@ -10,7 +10,7 @@ from tests.processor.desk import Clock
 from tests.waiting import until as until
 
 from palimpsest.context.presets import PRESETS
-from palimpsest.model.model import Model
+from palimpsest.model.interface import Model
 from palimpsest.model.tokenizer import counter
 from palimpsest.session.agents import BUILT_IN
 from palimpsest.session.api import Answer, PromptOptions

@@ -20,7 +20,7 @@ from tests.loop.studio import ask
 from tests.loop.test_room import reads, room
 from tests.review.laws import holds
 
-from palimpsest.model.model import ModelRequest
+from palimpsest.model.interface import ModelRequest
 from palimpsest.model.script import ModelAnswer, fails, says
 from palimpsest.render.content.outline import REJECTED, Thought, told
 from palimpsest.session.live import LiveSession

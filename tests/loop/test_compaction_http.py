@@ -118,7 +118,7 @@ async def test_waits_before_another_attempt_count_too(house: Small) -> None:
 async def test_an_attempt_that_failed_leaves_nothing_in_the_summary(
     house: Small, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("palimpsest.model.retry.FIRST_DELAY_SECONDS", 0.01)
+    monkeypatch.setattr("palimpsest.model.errors.retry.FIRST_DELAY_SECONDS", 0.01)
     await house.grow(3)
     house.narrow()
     broken = says("## Half\n" + "- of it\n" * 50).disconnects()

@@ -102,7 +102,7 @@ async def test_retry_after_is_obeyed_as_sent(house: House) -> None:
 async def test_an_answer_that_breaks_off_is_never_taken_for_whole(
     house: House, fault: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("palimpsest.model.retry.FIRST_DELAY_SECONDS", 0.01)
+    monkeypatch.setattr("palimpsest.model.errors.retry.FIRST_DELAY_SECONDS", 0.01)
     broken: ModelAnswer = getattr(says("Half an "), fault)()
     half_call: ModelAnswer = getattr(calls("bash", command="touch ran"), fault)()
     house.server.script(broken, half_call, says("Whole."))
@@ -118,7 +118,7 @@ async def test_an_answer_that_breaks_off_is_never_taken_for_whole(
 async def test_a_silent_server_is_given_up_and_asked_again(
     house: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("palimpsest.model.retry.FIRST_DELAY_SECONDS", 0.01)
+    monkeypatch.setattr("palimpsest.model.errors.retry.FIRST_DELAY_SECONDS", 0.01)
     house.server.script(stalls(), says("Half").stalls(), says("Here."))
 
     answer = await house.ask("Hi")
@@ -136,8 +136,8 @@ async def test_a_slow_drip_is_not_a_stall(house: House) -> None:
 
 
 async def test_five_retries_and_no_more(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("palimpsest.model.retry.FIRST_DELAY_SECONDS", 0.01)
-    monkeypatch.setattr("palimpsest.model.retry.CAP_SECONDS", 0.01)
+    monkeypatch.setattr("palimpsest.model.errors.retry.FIRST_DELAY_SECONDS", 0.01)
+    monkeypatch.setattr("palimpsest.model.errors.retry.CAP_SECONDS", 0.01)
     house.server.script(*[fails(500) for _ in range(8)])
 
     answer = await house.ask("Hi")

@@ -9,7 +9,7 @@ import pytest
 from pydantic import BaseModel
 from tests.loop.studio import Studio, ask, until
 
-from palimpsest.model.model import (
+from palimpsest.model.interface import (
     ModelRequest,
     StepFinished,
     StreamEvent,

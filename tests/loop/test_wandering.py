@@ -11,7 +11,7 @@ from tests.model.expected_body import expected_bodies
 from tests.model.strict_bodies import PNG
 from tests.strict.dialects import problems
 
-from palimpsest.model.litellm_model import LitellmModel
+from palimpsest.model.adapter.litellm_model import LitellmModel
 from palimpsest.model.script import ModelAnswer, calls, says, thinks
 from palimpsest.review.reconstruction.requests import rebuild_all
 from palimpsest.session.api import Answer as SessionAnswer

@@ -2,7 +2,7 @@
 
 import pytest
 
-from palimpsest.model.litellm_model import wait
+from palimpsest.model.adapter.litellm_model import wait
 
 
 @pytest.fixture(autouse=True)

@@ -9,8 +9,8 @@ import threading
 from collections.abc import Sequence
 from typing import Any
 
-from palimpsest.model.litellm_model import LitellmModel
-from palimpsest.model.model import ModelRequest
+from palimpsest.model.adapter.litellm_model import LitellmModel
+from palimpsest.model.interface import ModelRequest
 from palimpsest.model.script import says
 from palimpsest.testing import FaultServer
 from palimpsest.transcript.provider_profile.profile import profile

@@ -8,8 +8,8 @@ turned back into the events that made them.
 import json
 from collections.abc import AsyncGenerator, Iterable, Iterator, Sequence
 
-from palimpsest.model.joining import called
-from palimpsest.model.model import (
+from palimpsest.model.adapter.stream_joiner import called
+from palimpsest.model.interface import (
     ModelRequest,
     ReasoningDelta,
     ReasoningEnded,

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
-from palimpsest.model.litellm_model import LitellmModel
-from palimpsest.model.model import Model, ModelRequest, StreamEvent
+from palimpsest.model.adapter.litellm_model import LitellmModel
+from palimpsest.model.interface import Model, ModelRequest, StreamEvent
 from palimpsest.testing import FaultServer
 from palimpsest.transcript.errors import ErrorValue, ModelFailed
 from palimpsest.transcript.values import ModelInfo, ModelRef, Price, ToolSpec

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import pytest
 from tests.model.requests import HELLO, SYSTEM, info, request, run
 
-from palimpsest.model.litellm_model import LIBRARY, LitellmModel
-from palimpsest.model.model import (
+from palimpsest.model.adapter.litellm_model import LIBRARY, LitellmModel
+from palimpsest.model.interface import (
     ReasoningDelta,
     ReasoningEnded,
     ReasoningStarted,

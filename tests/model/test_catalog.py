@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from palimpsest.model import ollama, table
-from palimpsest.model.catalog import info
-from palimpsest.model.litellm_model import wait
+from palimpsest.model.adapter.litellm_model import wait
+from palimpsest.model.catalog import litellm_table, local_servers
+from palimpsest.model.catalog.model_info import info
 from palimpsest.model.providers import DEFAULT_MODELS
 from palimpsest.transcript.errors import ConfigError
 from palimpsest.transcript.values import ModelRef, Price
@@ -84,7 +84,7 @@ def test_the_environment_names_servers() -> None:
     base = {"OPENAI_BASE_URL": "http://127.0.0.1:8000/v1/", "OLLAMA_HOST": "0.0.0.0:1"}
 
     assert info("openai/qwen", environment=base).api_base == "http://127.0.0.1:8000/v1"
-    assert ollama.base(base) == "http://127.0.0.1:1"
+    assert local_servers.base(base) == "http://127.0.0.1:1"
 
 
 @pytest.mark.parametrize(
@@ -101,7 +101,7 @@ def test_the_environment_names_servers() -> None:
     ],
 )
 def test_the_address_of_ollama_is_read_as_ollama_reads_it(named: str, address: str) -> None:
-    assert ollama.base({"OLLAMA_HOST": named}) == address
+    assert local_servers.base({"OLLAMA_HOST": named}) == address
 
 
 def test_default_models_are_known_and_call_tools() -> None:
@@ -122,7 +122,9 @@ FACTS = (
 def test_facts_are_litellms_own_for_every_model_that_calls_tools() -> None:
     wait(60)
     litellm = sys.modules["litellm"]
-    whole: dict[str, dict[str, Any]] = json.loads((table.path() or Path()).read_text("utf-8"))
+    whole: dict[str, dict[str, Any]] = json.loads(
+        (litellm_table.path() or Path()).read_text("utf-8")
+    )
     names = [
         ("bedrock" if value["litellm_provider"] == "bedrock_converse" else value["litellm_provider"].split("-")[0]
          if value["litellm_provider"].startswith("vertex_ai-") else value["litellm_provider"], key)
@@ -142,7 +144,7 @@ def test_facts_are_litellms_own_for_every_model_that_calls_tools() -> None:
             if type(error).__name__ != "ModelNotMappedError":
                 raise
             continue
-        ours = table.find(ModelRef(provider=provider, name=name)) or {}
+        ours = litellm_table.find(ModelRef(provider=provider, name=name)) or {}
         wrong = [
             field for field in FACTS if (ours.get(field) or None) != (theirs.get(field) or None)
         ]
@@ -163,7 +165,7 @@ def test_a_model_of_bedrock_and_of_vertex_is_known_by_its_usual_name() -> None:
 
 
 def test_the_table_leaves_dated_copies_out() -> None:
-    names = table.names("anthropic")
+    names = litellm_table.names("anthropic")
 
     assert "claude-sonnet-4-5" in names
     assert "claude-sonnet-4-5-20250929" not in names

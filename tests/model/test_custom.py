@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 from tests.model.requests import HELLO, PYTHON, SYSTEM, info, request, run
 
-from palimpsest.model.custom import (
+from palimpsest.model.adapter.litellm_model import LitellmModel
+from palimpsest.model.custom_provider import (
     CustomCall,
     CustomChunk,
     CustomFailure,
@@ -14,8 +15,7 @@ from palimpsest.model.custom import (
     CustomReasoning,
     CustomText,
 )
-from palimpsest.model.litellm_model import LitellmModel
-from palimpsest.model.model import StepFinished, StreamEvent, TextDelta, ToolCalled
+from palimpsest.model.interface import StepFinished, StreamEvent, TextDelta, ToolCalled
 from palimpsest.transcript.errors import ApiError, ContextOverflowError
 from palimpsest.transcript.values import Price, Usage
 

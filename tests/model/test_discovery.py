@@ -8,10 +8,10 @@ import pytest
 from tests.model.listing_server import listing_server
 from tests.model.raw_server import answer, serving
 
-from palimpsest.model import ollama
-from palimpsest.model.catalog import info
-from palimpsest.model.discovery import choose, is_set_up, known, silent
-from palimpsest.model.ollama import LocalModel, LocalModels
+from palimpsest.model.catalog import local_servers
+from palimpsest.model.catalog.discovery import choose, is_set_up, known, silent
+from palimpsest.model.catalog.local_servers import LocalModel, LocalModels
+from palimpsest.model.catalog.model_info import info
 from palimpsest.model.providers import DEFAULT_MODELS, KEY_VARIABLES
 from palimpsest.session.settings import ModelSettings
 from palimpsest.transcript.errors import ConfigError
@@ -66,7 +66,9 @@ def test_asks_a_local_ollama_for_its_models(local_server: str) -> None:
 
     found = info("ollama/qwen", environment=environment)
 
-    assert ollama.models(environment).models == (LocalModel("qwen:latest", 32_768, tools=True),)
+    assert local_servers.models(environment).models == (
+        LocalModel("qwen:latest", 32_768, tools=True),
+    )
     assert choose(environment).id == "ollama/qwen:latest"
     assert (found.window, found.window_assumed, found.price.input) == (32_768, False, 0.0)
 
@@ -79,9 +81,9 @@ def test_a_server_of_ones_own_is_asked_for_its_model(local_server: str) -> None:
 
 
 def test_an_ollama_that_nobody_named_may_be_missing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ollama, "DEFAULT_BASE", GONE)
+    monkeypatch.setattr(local_servers, "DEFAULT_BASE", GONE)
 
-    assert ollama.models({}) == LocalModels(missing="silent")
+    assert local_servers.models({}) == LocalModels(missing="silent")
     assert choose({}).id == "rehearsal/rehearsal"
     assert list(silent({})) == []
 
@@ -172,7 +174,7 @@ async def test_a_length_of_nothing_is_not_taken_for_a_model_without_a_limit() ->
     async with serving(listed, answer(json.dumps(facts))) as host:
         found = await asyncio.to_thread(info, "ollama/odd", environment={"OLLAMA_HOST": host})
 
-    assert found.window == ollama.USUAL_WINDOW
+    assert found.window == local_servers.USUAL_WINDOW
 
 
 def test_a_server_of_the_settings_answers_before_the_rehearsal() -> None:

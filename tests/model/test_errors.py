@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from palimpsest.model.errors import classify
-from palimpsest.model.overflow import is_overflow
-from palimpsest.model.retry import retryable
-from palimpsest.model.seen import scrub
+from palimpsest.model.errors.classification import classify
+from palimpsest.model.errors.exception_details import scrub
+from palimpsest.model.errors.overflow_detection import is_overflow
+from palimpsest.model.errors.retry import retryable
 from palimpsest.transcript.errors import (
     AbortedError,
     ApiError,

@@ -8,7 +8,7 @@ from tests.model.raw_server import answer, serving
 from tests.model.requests import info, request, run
 from tests.strict.dialects import problems
 
-from palimpsest.model.model import StepFinished, StreamEvent, TextDelta, ToolCalled
+from palimpsest.model.interface import StepFinished, StreamEvent, TextDelta, ToolCalled
 from palimpsest.testing import FaultServer, isolated_session, says, thinks
 from palimpsest.transcript.errors import ApiError, ErrorValue
 

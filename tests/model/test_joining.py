@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from palimpsest.model.joining import Joiner, called
-from palimpsest.model.model import ReasoningEnded, StreamEvent, TextDelta, ToolCalled
+from palimpsest.model.adapter.stream_joiner import Joiner, called
+from palimpsest.model.interface import ReasoningEnded, StreamEvent, TextDelta, ToolCalled
 
 
 def piece(index: int | None, identifier: str | None, name: str | None, arguments: Any) -> Piece:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from palimpsest.model.letters import allowed_ids, arguments, clean, tool_name, unread
+from palimpsest.model.wire.tool_call_text import allowed_ids, arguments, clean, tool_name, unread
 from palimpsest.transcript.context_values.neutral_messages import CallBlock, FlatMessage
 from palimpsest.transcript.provider_profile.profile import profile
 from palimpsest.transcript.values import ModelRef

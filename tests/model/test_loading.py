@@ -25,9 +25,9 @@ ASK = """
     import asyncio
     from tests.model.requests import info, request, run
     from palimpsest.testing import FaultServer
-    from palimpsest.model.custom import CustomFinish, CustomText
-    from palimpsest.model.litellm_model import LIBRARY, LitellmModel
-    from palimpsest.model.model import TextDelta
+    from palimpsest.model.custom_provider import CustomFinish, CustomText
+    from palimpsest.model.adapter.litellm_model import LIBRARY, LitellmModel
+    from palimpsest.model.interface import TextDelta
     from palimpsest.model.script import says, thinks
 
     class Parrot:
@@ -138,8 +138,8 @@ def test_importing_the_adapter_imports_neither_litellm_nor_tiktoken(tmp_path: Pa
     python(
         """
         import sys
-        import palimpsest.model.litellm_model, palimpsest.model.catalog, palimpsest.model.tokenizer
-        palimpsest.model.catalog.info("gpt-4o")
+        import palimpsest.model.adapter.litellm_model, palimpsest.model.catalog.model_info, palimpsest.model.tokenizer
+        palimpsest.model.catalog.model_info.info("gpt-4o")
         assert not {"litellm", "tiktoken", "openai"} & set(sys.modules)
         """,
         tmp_path,
@@ -159,7 +159,7 @@ def test_a_cancelled_request_leaves_the_import_to_the_others(tmp_path: Path) -> 
     python(
         """
         import asyncio
-        from palimpsest.model.litellm_model import LIBRARY
+        from palimpsest.model.adapter.litellm_model import LIBRARY
         async def hasty():
             getting = asyncio.create_task(LIBRARY.get())
             await asyncio.sleep(0)

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from tests.model.strict_bodies import JPEG, PDF, PNG
 
-from palimpsest.model.media import media
+from palimpsest.model.wire.media import media
 from palimpsest.transcript.context_values.neutral_messages import MediaBlock
 from palimpsest.transcript.provider_profile.profile import profile
 from palimpsest.transcript.values import ModelInfo, ModelRef

@@ -8,7 +8,7 @@ import pytest
 from tests.model.raw_server import answer, serving
 from tests.model.requests import info, request, run
 
-from palimpsest.model.model import TextDelta
+from palimpsest.model.interface import TextDelta
 from palimpsest.transcript.errors import ApiError
 
 pytestmark = pytest.mark.usefixtures("litellm")

@@ -12,9 +12,9 @@ from palimpsest.context.budget.overflow import cut_in_silence
 from palimpsest.context.budget.window_guard import refusal
 from palimpsest.context.presets import PRESETS
 from palimpsest.loop.model_requests.request_failures import too_large
-from palimpsest.model.errors import overflow_error
-from palimpsest.model.overflow import is_overflow, observed_tokens
-from palimpsest.model.overflow_tables import TABLES
+from palimpsest.model.errors.classification import overflow_error
+from palimpsest.model.errors.overflow_detection import is_overflow, observed_tokens
+from palimpsest.model.errors.refusal_patterns import TABLES
 from palimpsest.transcript.context_values.policies import OverflowPolicy, Refusals
 from palimpsest.transcript.values import ModelInfo, ModelRef, Usage
 

@@ -16,8 +16,8 @@ from tests.model.error_bodies import REFUSALS, Refusal
 from tests.model.raw_server import answer, serving
 from tests.model.requests import info, request, run
 
-from palimpsest.model.model import StepFinished, TextDelta, ToolCalled
-from palimpsest.model.retry import retryable
+from palimpsest.model.errors.retry import retryable
+from palimpsest.model.interface import StepFinished, TextDelta, ToolCalled
 from palimpsest.transcript.errors import (
     ApiError,
     AuthError,

@@ -3,7 +3,7 @@
 from tests.model.replay import ReplayModel, recorded_steps
 from tests.model.requests import info, request, run
 
-from palimpsest.model.model import ModelRequest, StepStarted, StreamEvent, TextDelta
+from palimpsest.model.interface import ModelRequest, StepStarted, StreamEvent, TextDelta
 from palimpsest.model.script import calls, says
 from palimpsest.testing import ScriptedModel
 from palimpsest.transcript.errors import AbortedError, UnknownError

@@ -2,7 +2,7 @@
 
 import pytest
 
-from palimpsest.model.retry import delay_seconds, retryable
+from palimpsest.model.errors.retry import delay_seconds, retryable
 from palimpsest.transcript.errors import ApiError, AuthError, ContextOverflowError, UnknownError
 
 NOON = 1_700_000_000.0  # Tue, 14 Nov 2023 22:13:20 GMT

@@ -1,7 +1,7 @@
 """Equal calls of one answer become steps of their own, and everything else stays as it is."""
 
-from palimpsest.model.rounds import in_rounds
-from palimpsest.model.wire import to_provider
+from palimpsest.model.wire.provider_messages import to_provider
+from palimpsest.model.wire.sequential_calls import in_rounds
 from palimpsest.transcript.context_values.neutral_messages import (
     CallBlock,
     FlatMessage,

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from palimpsest.model.tap import Forgetting, Tap, native_finish
+from palimpsest.model.adapter.raw_stream import Forgetting, Tap, native_finish
 
 
 class Reader:

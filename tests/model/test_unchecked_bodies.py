@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 from tests.model.requests import PYTHON, SYSTEM, info, request, run
 
-from palimpsest.model.litellm_model import LIBRARY
-from palimpsest.model.model import ModelRequest
+from palimpsest.model.adapter.body_validation import PLACES, unchecked
+from palimpsest.model.adapter.litellm_model import LIBRARY
+from palimpsest.model.interface import ModelRequest
 from palimpsest.model.script import fails, says
-from palimpsest.model.unchecked_bodies import PLACES, unchecked
 from palimpsest.testing import FaultServer
 from palimpsest.transcript.values import ToolSpec
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from palimpsest.model.usage import cost, estimate, normalise
+from palimpsest.model.adapter.usage import cost, estimate, normalise
 from palimpsest.transcript.values import Price, PriceTier, Usage
 
 SONNET = Price(input=3.0, output=15.0, cache_read=0.3, cache_write=3.75)

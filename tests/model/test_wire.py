@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from palimpsest.model.wire import (
+from palimpsest.model.wire.provider_messages import (
     can_think,
     canonical,
     clean,

@@ -8,8 +8,8 @@ import pytest
 from tests.model.raw_server import answer, serving
 from tests.model.requests import info, request, run
 
-from palimpsest.model.joining import Joiner
-from palimpsest.model.model import (
+from palimpsest.model.adapter.stream_joiner import Joiner
+from palimpsest.model.interface import (
     ReasoningDelta,
     StepFinished,
     StreamEvent,

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 from tests.processor.desk import Bench
 
-from palimpsest.model.model import (
+from palimpsest.model.interface import (
     ReasoningDelta,
     ReasoningEnded,
     ReasoningStarted,

@@ -15,7 +15,7 @@ from tests.render.stories import (
     user,
 )
 
-from palimpsest.model.errors import auth_sentence
+from palimpsest.model.errors.classification import auth_sentence
 from palimpsest.render.content.outline import Notes
 from palimpsest.render.content.phrases import (
     count,

@@ -11,7 +11,7 @@ from tests.loop.test_room import SUMMARY, reads, room
 
 from palimpsest.context.policy_overrides import changed
 from palimpsest.context.presets import PRESETS
-from palimpsest.model.model import ModelRequest
+from palimpsest.model.interface import ModelRequest
 from palimpsest.model.script import ModelAnswer, calls, overflows, says, stalls
 from palimpsest.session.live import LiveSession
 from palimpsest.testing import ScriptedModel

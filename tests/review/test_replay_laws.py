@@ -24,7 +24,7 @@ from tests.review.test_versions import FIRST, SECOND, loaded
 
 from palimpsest.context.policy_overrides import changed
 from palimpsest.context.presets import PRESETS
-from palimpsest.model.model import ModelRequest
+from palimpsest.model.interface import ModelRequest
 from palimpsest.model.script import ModelAnswer, calls, overflows, says
 from palimpsest.review.counterfactual.whatif import whatif
 from palimpsest.review.reconstruction.redecision import redecide

@@ -9,7 +9,7 @@ from palimpsest.context.budget.conservative_estimate import weigh
 from palimpsest.context.budget.token_estimate import message_tokens, quarter_chars
 from palimpsest.context.conversion.part_conversion import convert
 from palimpsest.context.presets import OPENCODE_1_1, OPENCODE_1_18
-from palimpsest.model.wire import ProviderMessage, message_hash
+from palimpsest.model.wire.provider_messages import ProviderMessage, message_hash
 from palimpsest.review.counterfactual.message_caches import Flattened, Hashed, Weighed
 from palimpsest.transcript.context_values.neutral_messages import FlatMessage, TextBlock
 from palimpsest.transcript.values import ModelRef

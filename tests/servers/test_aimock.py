@@ -10,8 +10,8 @@ from tests.frontends.kernel import Kernel
 from tests.servers.aimock import MODELS, PATHS, Aimock, Fixture, Wire, aimock, settings_for
 from tests.servers.relay import Relay, relaying
 
-from palimpsest.model import retry
-from palimpsest.model.discovery import choose
+from palimpsest.model.catalog.discovery import choose
+from palimpsest.model.errors import retry
 from palimpsest.public import Session
 from palimpsest.session.api import Answer
 from palimpsest.testing import isolated_session

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from tests.servers.litellm_proxy import KEY, litellm_proxy
 
-from palimpsest.model import retry
-from palimpsest.model.discovery import choose
+from palimpsest.model.catalog.discovery import choose
+from palimpsest.model.errors import retry
 from palimpsest.session.api import Answer
 from palimpsest.testing import (
     FaultServer,

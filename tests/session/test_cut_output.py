@@ -7,7 +7,7 @@ import pytest
 
 from palimpsest.context.presets import PRESETS
 from palimpsest.context.reduction.truncation import HINT, RECALL_HINT, TASK_HINT
-from palimpsest.model.model import ModelRequest
+from palimpsest.model.interface import ModelRequest
 from palimpsest.testing import ModelAnswer, ScriptedModel, calls, isolated_session, says
 
 pytestmark = pytest.mark.slow

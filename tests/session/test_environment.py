@@ -9,7 +9,7 @@ from tests.loop.test_room import rebuilt
 
 from palimpsest.context.engine_text.system_prompt import sections
 from palimpsest.context.presets import PRESETS
-from palimpsest.model.model import ModelRequest
+from palimpsest.model.interface import ModelRequest
 from palimpsest.model.script import ModelAnswer, says
 from palimpsest.store.log.jsonl_store import JsonlStore
 from palimpsest.store.project_folder.layout import prepare

@@ -10,7 +10,7 @@ from tests.model.listing_server import listing_server
 
 from palimpsest.app import SERVER, App
 from palimpsest.frontends.notices import choices_of
-from palimpsest.model import ollama
+from palimpsest.model.catalog import local_servers
 from palimpsest.public import Session, open_session
 from palimpsest.testing import FaultServer, says
 from palimpsest.transcript.errors import ConfigError
@@ -34,7 +34,7 @@ def opened(tmp_path: Path, environment: dict[str, str], **settings: Any) -> Iter
 
 @pytest.fixture(autouse=True)
 def no_ollama(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ollama, "DEFAULT_BASE", GONE)
+    monkeypatch.setattr(local_servers, "DEFAULT_BASE", GONE)
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from typing import Any
 
 from tests.loop.studio import Studio, ask, requested
 
-from palimpsest.model.model import ModelRequest
+from palimpsest.model.interface import ModelRequest
 from palimpsest.model.script import ModelAnswer, fails, says, stalls
 from palimpsest.review.reconstruction.requests import rebuild_all
 from palimpsest.session.agents import Agent

@@ -9,7 +9,7 @@ import pytest
 from pydantic import BaseModel
 from tests.loop.studio import Studio, ask
 
-from palimpsest.model.model import ModelRequest
+from palimpsest.model.interface import ModelRequest
 from palimpsest.model.script import ModelAnswer, calls, says
 from palimpsest.review.reconstruction.requests import rebuild_all
 from palimpsest.session.exporting import Form

@@ -31,7 +31,7 @@ from tests.amount import amount
 from tests.loop.studio import Studio, until
 from tests.waiting import settled
 
-from palimpsest.model.model import ModelRequest, StreamEvent
+from palimpsest.model.interface import ModelRequest, StreamEvent
 from palimpsest.model.script import ModelAnswer as Said
 from palimpsest.model.script import calls, fails, says, thinks, writes
 from palimpsest.session.api import Answer, PromptOptions, Snapshot

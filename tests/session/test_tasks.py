@@ -11,7 +11,7 @@ from tests.loop.studio import Studio, ask, until
 from tests.session.helping import at_work, children, helped, write
 from tests.waiting import settled
 
-from palimpsest.model.model import ModelRequest
+from palimpsest.model.interface import ModelRequest
 from palimpsest.model.script import ModelAnswer, calls, fails, says, thinks
 from palimpsest.review.reconstruction.requests import rebuild_all
 from palimpsest.session.api import PromptOptions

@@ -14,7 +14,7 @@ from tests.session.test_revert import writes
 from palimpsest.frontends.policy import PolicySection
 from palimpsest.frontends.shelf import list_words
 from palimpsest.frontends.shelf_channel import row_of
-from palimpsest.model.model import ModelRequest
+from palimpsest.model.interface import ModelRequest
 from palimpsest.model.script import ModelAnswer, calls, fails, says, stalls
 from palimpsest.review.reconstruction.requests import Rebuilt, rebuild_all
 from palimpsest.session.exporting import Form

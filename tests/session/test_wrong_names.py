@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from palimpsest.app import App
-from palimpsest.model.choice import check_effort, check_model, slip
+from palimpsest.model.catalog.model_check import check_effort, check_model, slip
 from palimpsest.model.script import says
 from palimpsest.public import Session
 from palimpsest.session.config import Places, load

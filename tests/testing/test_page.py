@@ -44,7 +44,7 @@ def run(*program: str, folder: Path) -> subprocess.CompletedProcess[str]:
 def test_the_example_does_what_it_says(
     source: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("palimpsest.model.retry.FIRST_DELAY_SECONDS", 0.01)
+    monkeypatch.setattr("palimpsest.model.errors.retry.FIRST_DELAY_SECONDS", 0.01)
     monkeypatch.chdir(tmp_path)
 
     exec(compile(source, "docs/testing.md", "exec"), {"__name__": "example"})

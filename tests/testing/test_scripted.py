@@ -7,7 +7,7 @@ import pytest
 from tests.model.requests import HELLO, info, request, run
 from tests.waiting import until
 
-from palimpsest.model.model import StepFinished, StreamEvent, TextDelta, ToolCalled
+from palimpsest.model.interface import StepFinished, StreamEvent, TextDelta, ToolCalled
 from palimpsest.model.script import (
     ModelAnswer,
     calls,

@@ -9,8 +9,8 @@ import pytest
 from pydantic import BaseModel
 from tests.context.roads import Road, hello
 
-from palimpsest.model.litellm_model import wait
-from palimpsest.model.wire import to_provider
+from palimpsest.model.adapter.litellm_model import wait
+from palimpsest.model.wire.provider_messages import to_provider
 from palimpsest.tools.registry import Registry, builtin_tools
 
 ROADS = (

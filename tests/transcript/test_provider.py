@@ -5,7 +5,7 @@ from typing import get_args
 
 import pytest
 
-from palimpsest.model.wire import sendable, to_provider, with_marks
+from palimpsest.model.wire.provider_messages import sendable, to_provider, with_marks
 from palimpsest.transcript.context_values.neutral_messages import (
     CallBlock,
     FlatMessage,

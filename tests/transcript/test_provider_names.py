@@ -22,11 +22,11 @@ RULES = {
 }
 ACCESS = {
     "model/providers.py": "where keys and addresses are, and default models",
-    "model/catalog.py": "an error's example, and why a model is listed",
-    "model/discovery.py": "why a model is listed, and what helps where a server has none",
-    "model/unchecked_bodies.py": "which of litellm's clients are asked without a look at the types",
-    "model/ollama.py": "how a server on this machine is asked for its models",
-    "model/litellm_model.py": "litellm's environment, and what of it is imported early",
+    "model/catalog/model_info.py": "an error's example, and why a model is listed",
+    "model/catalog/discovery.py": "why a model is listed, and what helps where a server has none",
+    "model/adapter/body_validation.py": "which of litellm's clients are asked without a look at the types",
+    "model/catalog/local_servers.py": "how a server on this machine is asked for its models",
+    "model/adapter/litellm_model.py": "litellm's environment, and what of it is imported early",
 }
 FORMATS = {
     "testing/dialects.py": "the formats that the fault server speaks",
@@ -35,16 +35,16 @@ FORMATS = {
     "testing/__main__.py": "the variables that lead to the fault server",
     "model/script.py": "two wordings of one refusal, to be played",
     "model/script_file.py": "the same, in a file",
-    "model/overflow_tables.py": "the words of a refusal",
+    "model/errors/refusal_patterns.py": "the words of a refusal",
 }
 WORDS = {
     "context/engine_text/model_guidance.py": "the paragraphs themselves, by the profile's guidance",
-    "model/errors.py": "how a server is started",
-    "model/seen.py": "the form of keys, which are scrubbed",
+    "model/errors/classification.py": "how a server is started",
+    "model/errors/exception_details.py": "the form of keys, which are scrubbed",
     "transcript/redaction/secret_patterns.py": "the form of keys, which are scrubbed",
     "frontends/options.py": "an example of a model's name",
-    "model/rehearsal/intents.py": "what a person asks",
-    "model/rehearsal/talk.py": "which variables hold keys",
+    "model/rehearsal/plans/intents.py": "what a person asks",
+    "model/rehearsal/plans/small_talk.py": "which variables hold keys",
     "session/agent_files.py": "the folder of another agent's definitions",
     "session/command_files.py": "the same",
     "session/folders.py": "the same",

@@ -18,7 +18,7 @@ from palimpsest.loop.run_inputs.run_context import Setup, Stage
 from palimpsest.loop.small_window_notice import tell_of_window
 from palimpsest.loop.step_snapshots import StepFiles
 from palimpsest.loop.structured_turn import choice, may_run, take_answer
-from palimpsest.model.model import StepFinished, ToolCalled
+from palimpsest.model.interface import StepFinished, ToolCalled
 from palimpsest.processor.stream_processor import Processor
 from palimpsest.processor.tool_call_runner import run_calls
 from palimpsest.processor.user_wait_time import TimedInterview

@@ -9,7 +9,7 @@ from typing import Any
 
 from palimpsest.loop.model_requests.engine_messages import say
 from palimpsest.loop.run_inputs.run_context import Setup, Stage
-from palimpsest.model.model import ToolCalled
+from palimpsest.model.interface import ToolCalled
 from palimpsest.processor.stream_processor import Processor
 from palimpsest.tools.structured_output import STRUCTURED_OUTPUT
 from palimpsest.transcript.errors import StructuredOutputError

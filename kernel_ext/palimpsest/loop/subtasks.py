@@ -13,7 +13,7 @@ from palimpsest.loop.model_requests.answer_stream import desk
 from palimpsest.loop.model_requests.engine_messages import say
 from palimpsest.loop.model_requests.request_builder import facts_for
 from palimpsest.loop.run_inputs.run_context import Setup, Stage
-from palimpsest.model.model import StepFinished, ToolCalled
+from palimpsest.model.interface import StepFinished, ToolCalled
 from palimpsest.processor.stream_processor import Processor
 from palimpsest.processor.tool_call_runner import run_calls
 from palimpsest.tools.registry import Registry

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from palimpsest.model.model import (
+from palimpsest.model.interface import (
     ReasoningDelta,
     ReasoningEnded,
     ReasoningStarted,

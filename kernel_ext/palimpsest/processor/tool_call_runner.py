@@ -9,7 +9,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from typing import Any, Protocol
 
-from palimpsest.model.model import ToolCalled, ToolErred, ToolReturned
+from palimpsest.model.interface import ToolCalled, ToolErred, ToolReturned
 from palimpsest.processor.stream_processor import ABORTED
 from palimpsest.tools.contained import Escaped, awaited
 from palimpsest.tools.tool import Tool, ToolContext, ToolOutcome

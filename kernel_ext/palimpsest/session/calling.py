@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from palimpsest.model.model import ToolCalled
+from palimpsest.model.interface import ToolCalled
 from palimpsest.processor.loop_detection import circle, fingerprint
 from palimpsest.session.asks import Asks, Caller
 from palimpsest.session.family import refuse_beyond

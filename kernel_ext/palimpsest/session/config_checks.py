@@ -8,7 +8,7 @@ import difflib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from palimpsest.model import catalog, choice
+from palimpsest.model.catalog import model_check, model_info
 from palimpsest.session.config_merge import dotted
 from palimpsest.session.settings import Config
 from palimpsest.transcript.errors import ConfigError
@@ -21,14 +21,14 @@ def wrong_names(value: Config, origins: Mapping[str, str]) -> Iterator[str]:
     """Yield a sentence for each setting that names what is not there."""
     for key, model in _models(value):
         try:
-            catalog.parse(model)
-            if model not in value.models and not catalog.holds_address(model):
+            model_info.parse(model)
+            if model not in value.models and not model_info.holds_address(model):
                 _check_provider(model)
         except ConfigError as problem:
             yield _sentence(origins, key, problem)
     for key, variant in _efforts(value):
         try:
-            choice.check_effort(variant)
+            model_check.check_effort(variant)
         except ConfigError as problem:
             yield _sentence(origins, key, problem)
     for file in value.instructions:
@@ -46,10 +46,10 @@ def _is_there(file: str) -> bool:
 
 def _check_provider(model: str) -> None:
     """Raise ConfigError for a slip; a name that is like no other may be a model of the user's own."""
-    ref = catalog.parse(model)
-    known = choice.providers()
+    ref = model_info.parse(model)
+    known = model_check.providers()
     if ref.provider not in known and difflib.get_close_matches(ref.provider, known, 1, SLIP):
-        raise ConfigError(choice.no_provider(ref))
+        raise ConfigError(model_check.no_provider(ref))
 
 
 def _models(value: Config) -> Iterator[tuple[str, str]]:

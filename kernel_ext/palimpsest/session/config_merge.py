@@ -18,7 +18,7 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 from pydantic.fields import FieldInfo
 
 from palimpsest.context.policy_overrides import check, preset
-from palimpsest.model.catalog import holds_address
+from palimpsest.model.catalog.model_info import holds_address
 from palimpsest.render.safety.escaping import one_line
 from palimpsest.session.config_admin import ABOUT_TRUST
 from palimpsest.session.config_files import Layer

@@ -16,7 +16,7 @@ from palimpsest.loop.context_management.compaction import asked
 from palimpsest.loop.context_management.summary_writer import AGENT
 from palimpsest.loop.model_requests.request_builder import calibration
 from palimpsest.loop.run_inputs.run_context import Setup, Summariser
-from palimpsest.model.choice import check_effort, known_effort
+from palimpsest.model.catalog.model_check import check_effort, known_effort
 from palimpsest.session.agents import Agent, find_agent
 from palimpsest.session.family import hidden_by, is_child
 from palimpsest.session.guests import TurnExtensions

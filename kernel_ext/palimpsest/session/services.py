@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from palimpsest.model.model import Model
+from palimpsest.model.interface import Model
 from palimpsest.session.agents import Agent
 from palimpsest.session.family import ChildSessionFactory
 from palimpsest.session.hooks import HookBook

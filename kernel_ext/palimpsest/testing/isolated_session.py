@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from palimpsest.model.model import Model
+from palimpsest.model.interface import Model
 from palimpsest.transcript.errors import ConfigError
 
 if TYPE_CHECKING:

@@ -9,13 +9,13 @@ import asyncio
 from collections.abc import AsyncGenerator, Callable, Iterator
 from types import SimpleNamespace
 
-from palimpsest.model import usage
-from palimpsest.model.error_sentences import auth_sentence
-from palimpsest.model.errors import ended_early, overflow_error, refusal_code
-from palimpsest.model.joining import Joiner
-from palimpsest.model.model import ModelRequest, StepFinished, StepStarted, StreamEvent
-from palimpsest.model.overflow import is_overflow
-from palimpsest.model.retry import HOPELESS_CODES
+from palimpsest.model.adapter import usage
+from palimpsest.model.adapter.stream_joiner import Joiner
+from palimpsest.model.errors.classification import ended_early, overflow_error, refusal_code
+from palimpsest.model.errors.explanations import auth_sentence
+from palimpsest.model.errors.overflow_detection import is_overflow
+from palimpsest.model.errors.retry import HOPELESS_CODES
+from palimpsest.model.interface import ModelRequest, StepFinished, StepStarted, StreamEvent
 from palimpsest.model.script import (
     Action,
     Disconnect,
@@ -29,7 +29,7 @@ from palimpsest.model.script import (
     StreamError,
     Think,
 )
-from palimpsest.model.wire import prompt_text
+from palimpsest.model.wire.provider_messages import prompt_text
 from palimpsest.transcript.context_values.policies import Refusals
 from palimpsest.transcript.errors import (
     ApiError,

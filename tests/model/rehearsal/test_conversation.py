@@ -2,8 +2,8 @@
 
 import pytest
 
-from palimpsest.model.rehearsal.conversation import read_conversation
-from palimpsest.model.wire import MEDIA_NOTICE
+from palimpsest.model.rehearsal.parsing.conversation import read_conversation
+from palimpsest.model.wire.provider_messages import MEDIA_NOTICE
 
 
 def test_takes_no_note_about_a_figure_for_a_prompt() -> None:

@@ -12,8 +12,8 @@ from tests.amount import amount
 from tests.model.rehearsal.house import House
 from tests.model.rehearsal.unseen import numbers_in, unseen
 
-from palimpsest.model.rehearsal.loading import variable_name
-from palimpsest.model.rehearsal.prompt import ParsedPrompt
+from palimpsest.model.rehearsal.generation.load_code import variable_name
+from palimpsest.model.rehearsal.parsing.prompt_parser import ParsedPrompt
 
 THINGS: dict[str, Any] = {
     "ages": [30, 41, 22.5],

@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from palimpsest.model.custom import (
+from palimpsest.model.adapter.litellm_model import LitellmModel
+from palimpsest.model.custom_provider import (
     CustomCall,
     CustomChunk,
     CustomFailure,
@@ -13,12 +14,17 @@ from palimpsest.model.custom import (
     CustomReasoning,
     CustomText,
 )
-from palimpsest.model.errors import classify
-from palimpsest.model.litellm_model import LitellmModel
-from palimpsest.model.model import ModelRequest, ReasoningDelta, StepFinished, TextDelta, ToolCalled
-from palimpsest.model.rehearsal.handler import Rehearsal, word_seconds
+from palimpsest.model.errors.classification import classify
+from palimpsest.model.errors.retry import retryable
+from palimpsest.model.interface import (
+    ModelRequest,
+    ReasoningDelta,
+    StepFinished,
+    TextDelta,
+    ToolCalled,
+)
 from palimpsest.model.rehearsal.scenario import register_scenario
-from palimpsest.model.retry import retryable
+from palimpsest.model.rehearsal.streaming_handler import Rehearsal, word_seconds
 from palimpsest.model.script import calls, says
 from palimpsest.model.tokenizer import counter
 from palimpsest.transcript.errors import ApiError, ModelFailed, UserError

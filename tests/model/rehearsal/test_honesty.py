@@ -8,7 +8,7 @@ import pytest
 from tests.model.rehearsal.house import House
 from tests.model.rehearsal.unseen import unseen
 
-from palimpsest.model.rehearsal.brain import reply
+from palimpsest.model.rehearsal.reply_rules import reply
 from palimpsest.transcript.values import ToolSpec
 
 MARK = "No language model is configured"

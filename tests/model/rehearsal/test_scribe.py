@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from tests.model.rehearsal.house import House
 
-from palimpsest.model.rehearsal.brain import reply
+from palimpsest.model.rehearsal.reply_rules import reply
 
 
 def titled(prompt: str) -> str:

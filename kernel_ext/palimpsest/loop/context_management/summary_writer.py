@@ -18,7 +18,7 @@ from palimpsest.context.conversion.part_conversion import FAILED_ATTEMPT
 from palimpsest.loop.model_requests.answer_stream import answer, desk
 from palimpsest.loop.model_requests.request_builder import build, calibration, facts_for
 from palimpsest.loop.run_inputs.run_context import Setup, Stage, Summariser
-from palimpsest.model.model import StepFinished
+from palimpsest.model.interface import StepFinished
 from palimpsest.processor.stream_processor import Processor
 from palimpsest.transcript.errors import (
     ApiError,

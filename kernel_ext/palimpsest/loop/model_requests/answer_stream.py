@@ -7,7 +7,7 @@ from palimpsest.context.reduction.truncation import truncate
 from palimpsest.loop.model_requests.request_builder import Assembled
 from palimpsest.loop.model_requests.request_failures import wait_before_retry
 from palimpsest.loop.run_inputs.run_context import Setup, Stage
-from palimpsest.model.model import Model, ModelRequest, StepFinished, StepStarted
+from palimpsest.model.interface import Model, ModelRequest, StepFinished, StepStarted
 from palimpsest.processor.stream_processor import Processor
 from palimpsest.processor.stream_services import StreamServices
 from palimpsest.store.blobs.blob_folder import keep_attachment, keep_output

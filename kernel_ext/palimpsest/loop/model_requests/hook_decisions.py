@@ -18,7 +18,12 @@ from palimpsest.context.reduction.truncation import truncate
 from palimpsest.context.visible_messages.view import View, whole_output
 from palimpsest.loop.model_requests.request_builder import Assembled, facts_for
 from palimpsest.loop.run_inputs.run_context import Setup, Stage
-from palimpsest.model.wire import message_hash, prompt_text, request_hash, without_marks
+from palimpsest.model.wire.provider_messages import (
+    message_hash,
+    prompt_text,
+    request_hash,
+    without_marks,
+)
 from palimpsest.transcript.context_values.decisions import ContextItem, Decision, Facts
 from palimpsest.transcript.context_values.effective_decisions import Standing
 from palimpsest.transcript.messages import Message

@@ -15,8 +15,8 @@ from palimpsest.context.visible_messages.view import View
 from palimpsest.loop.run_inputs.request_chunks import RequestTerms
 from palimpsest.loop.run_inputs.run_context import Setup, Stage, StateView
 from palimpsest.loop.run_inputs.written_request import Assembly, Recorded, assemble, recorded
-from palimpsest.model.model import ModelRequest
-from palimpsest.model.wire import request_hash, with_marks
+from palimpsest.model.interface import ModelRequest
+from palimpsest.model.wire.provider_messages import request_hash, with_marks
 from palimpsest.transcript.context_values.decisions import ContextItem, Facts, Purpose, StepRequest
 from palimpsest.transcript.context_values.policies import Policy
 from palimpsest.transcript.messages import AssistantMessage, Message, Messages

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 from palimpsest.context.budget.budget_check import Route
 from palimpsest.loop.run_inputs.run_context import Stage
-from palimpsest.model.retry import MAX_RETRIES, delay_seconds, retryable
+from palimpsest.model.errors.retry import MAX_RETRIES, delay_seconds, retryable
 from palimpsest.processor.stream_processor import Processor
 from palimpsest.render.content.phrases import duration
 from palimpsest.transcript.errors import Aborted, ApiError, ContextOverflowError, ModelFailed

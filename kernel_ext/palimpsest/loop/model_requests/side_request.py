@@ -20,9 +20,9 @@ from palimpsest.context.visible_messages.prompted_turns import turn_of
 from palimpsest.context.visible_messages.view import View
 from palimpsest.loop.run_inputs.run_context import Setup, Stage
 from palimpsest.loop.run_inputs.written_request import assemble
-from palimpsest.model.model import ModelRequest, StepFinished, TextDelta
-from palimpsest.model.retry import delay_seconds, retryable
-from palimpsest.model.wire import request_hash
+from palimpsest.model.errors.retry import delay_seconds, retryable
+from palimpsest.model.interface import ModelRequest, StepFinished, TextDelta
+from palimpsest.model.wire.provider_messages import request_hash
 from palimpsest.transcript.context_values.decisions import Facts, Purpose, StepRequest
 from palimpsest.transcript.errors import ApiError, ModelFailed, UnknownError
 from palimpsest.transcript.session_record.events import StepRequested

@@ -15,7 +15,7 @@ from palimpsest.context.request_assembly.pinned_parts import reaches_model
 from palimpsest.context.request_assembly.projection import Projection, head
 from palimpsest.context.request_kinds.token_kinds import KINDS, by_kind
 from palimpsest.loop.run_inputs.written_request import Assembly, Recorded, Written, summaries, write
-from palimpsest.model.wire import Body
+from palimpsest.model.wire.provider_messages import Body
 from palimpsest.transcript.context_values.decisions import ContextItem
 from palimpsest.transcript.context_values.neutral_messages import (
     CallBlock,

@@ -14,7 +14,7 @@ from palimpsest.loop.run_inputs.compaction_state import CompactionState
 from palimpsest.loop.run_inputs.hook_protocol import Hooks, NoHooks
 from palimpsest.loop.run_inputs.project_files import Files
 from palimpsest.loop.run_inputs.request_cache import Memory
-from palimpsest.model.model import Model, ToolCalled
+from palimpsest.model.interface import Model, ToolCalled
 from palimpsest.processor.stream_services import Recorder
 from palimpsest.processor.tool_call_runner import Offer
 from palimpsest.tools.tool import Abort, AskFunction, Namespace, PythonRunner

@@ -10,7 +10,13 @@ from dataclasses import dataclass
 from palimpsest.context.budget.token_estimate import MESSAGE_TOKENS, Count, block_tokens
 from palimpsest.context.request_assembly.projection import Projection
 from palimpsest.context.request_kinds.token_kinds import by_kind
-from palimpsest.model.wire import Body, ProviderMessage, convert, message_hash, prompt_text
+from palimpsest.model.wire.provider_messages import (
+    Body,
+    ProviderMessage,
+    convert,
+    message_hash,
+    prompt_text,
+)
 from palimpsest.transcript.context_values.decisions import ContextItem
 from palimpsest.transcript.context_values.neutral_messages import (
     Block,

@@ -7,7 +7,7 @@ what an answer may hold. ``rehearsal/<name>`` plays the scenario registered unde
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from palimpsest.model.rehearsal.conversation import COMPACTED, text_of
+from palimpsest.model.rehearsal.parsing.conversation import COMPACTED, text_of
 from palimpsest.model.script import ModelAnswer, Say, ScriptedCall, says
 from palimpsest.model.script_file import parse_answer
 from palimpsest.transcript.errors import UserError

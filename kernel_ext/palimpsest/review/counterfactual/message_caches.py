@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from palimpsest.context.budget.token_estimate import MESSAGE_TOKENS, Count, block_tokens
 from palimpsest.context.conversion.part_conversion import convert
-from palimpsest.model.wire import Body, ProviderMessage, message_hash
+from palimpsest.model.wire.provider_messages import Body, ProviderMessage, message_hash
 from palimpsest.transcript.context_values.neutral_messages import FlatMessage, FlatMessages
 from palimpsest.transcript.context_values.policies import ConvertPolicy
 from palimpsest.transcript.messages import Message, Messages

@@ -21,7 +21,7 @@ from palimpsest.context.request_assembly.fit import (
     stored_full,
 )
 from palimpsest.context.visible_messages.view import View
-from palimpsest.model.wire import convert, message_hash, request_hash
+from palimpsest.model.wire.provider_messages import convert, message_hash, request_hash
 from palimpsest.review.counterfactual.moved_compaction import Marked, compact, leave_out
 from palimpsest.review.counterfactual.placeholder_summary import SUMMARY_TOKENS
 from palimpsest.review.counterfactual.recorded_compactions import Past, Recorded, read_ahead

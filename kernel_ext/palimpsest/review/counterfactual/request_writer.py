@@ -13,8 +13,8 @@ from palimpsest.context.conversion.cache_marks import marks
 from palimpsest.context.request_assembly.fit import FittedRequest
 from palimpsest.context.request_assembly.projection import Projection
 from palimpsest.context.request_kinds.token_kinds import by_kind
-from palimpsest.model.model import ModelRequest
-from palimpsest.model.wire import (
+from palimpsest.model.interface import ModelRequest
+from palimpsest.model.wire.provider_messages import (
     ProviderMessage,
     convert,
     prompt_text,

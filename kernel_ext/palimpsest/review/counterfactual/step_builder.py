@@ -11,7 +11,7 @@ from palimpsest.context.budget.token_estimate import Count
 from palimpsest.context.budget.window_guard import refusal
 from palimpsest.context.request_assembly.fit import FittedRequest
 from palimpsest.context.request_assembly.projection import Projection
-from palimpsest.model.wire import Body
+from palimpsest.model.wire.provider_messages import Body
 from palimpsest.review.counterfactual.message_caches import Weighed
 from palimpsest.review.counterfactual.request_writer import (
     Prefix,

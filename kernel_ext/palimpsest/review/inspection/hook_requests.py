@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from palimpsest.model.wire import prompt_text
+from palimpsest.model.wire.provider_messages import prompt_text
 from palimpsest.render.safety.escaping import one_line
 from palimpsest.review.inspection.context_report import Ledger
 from palimpsest.review.inspection.window_contents import ReportItem

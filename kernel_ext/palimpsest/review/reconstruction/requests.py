@@ -14,8 +14,13 @@ from palimpsest.context.request_assembly.projection import VERSIONS, project
 from palimpsest.context.request_kinds.title_request import project_title
 from palimpsest.context.request_kinds.turn_summary_request import project_turn_summary
 from palimpsest.context.visible_messages.view import View
-from palimpsest.model.model import ModelRequest
-from palimpsest.model.wire import message_hash, request_hash, to_provider, with_marks
+from palimpsest.model.interface import ModelRequest
+from palimpsest.model.wire.provider_messages import (
+    message_hash,
+    request_hash,
+    to_provider,
+    with_marks,
+)
 from palimpsest.store.interface import Store
 from palimpsest.store.session_state.state import State
 from palimpsest.transcript.context_values.decisions import StepRequest

@@ -1,0 +1,1 @@
+"""The adapter over litellm, and what watches, joins and counts its stream."""

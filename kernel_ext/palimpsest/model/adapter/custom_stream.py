@@ -1,0 +1,98 @@
+"""Stream a model of our own as the adapter streams a provider's, without litellm in between.
+
+Its chunks become the deltas that litellm would make of a provider's, so that joining, usage, cost,
+cache and failures are the same; and a kernel that asks nobody else never imports litellm.
+"""
+
+import itertools
+import json
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing
+from types import SimpleNamespace
+from typing import Any
+
+from palimpsest.model.adapter.raw_stream import Tap
+from palimpsest.model.custom_provider import (
+    CustomCall,
+    CustomChunk,
+    CustomFinish,
+    CustomReasoning,
+    CustomText,
+    StreamingHandler,
+)
+from palimpsest.model.interface import ModelRequest
+from palimpsest.model.wire.provider_messages import sendable
+from palimpsest.transcript.values import Usage
+
+
+async def custom_deltas(
+    handler: StreamingHandler, request: ModelRequest, tap: Tap
+) -> AsyncGenerator[Any, None]:
+    """Yield None when the handler has begun to answer, then the deltas, as the adapter does."""
+    messages = sendable(request.messages, request.model)
+    parameters = {
+        "max_tokens": request.model.output_limit,
+        "reasoning_effort": request.model.ref.variant,
+        **request.parameters,
+        "model": request.model.ref.name,
+    }
+    chunks = numbered(
+        handler.stream(messages, request.tools, parameters, request.session_id, request.purpose),
+        messages,
+    )
+    started = False
+    async with aclosing(chunks):
+        async for delta, finish, usage in chunks:
+            if not started:
+                started = True
+                yield None
+            tap.look({"finish_reason": finish, "is_finished": finish is not None, "usage": usage})
+            calls = [
+                SimpleNamespace(**{**call, "function": SimpleNamespace(**call["function"])})
+                for call in delta.get("tool_calls", ())
+            ]
+            yield SimpleNamespace(**{**delta, "tool_calls": calls})
+
+
+async def numbered(
+    chunks: AsyncIterator[CustomChunk], messages: tuple[dict[str, Any], ...]
+) -> AsyncGenerator[tuple[dict[str, Any], str | None, dict[str, Any] | None], None]:
+    """Yield delta, finish and usage of each chunk; calls without an id are counted on."""
+    taken = {call["id"] for message in messages for call in message.get("tool_calls") or ()}
+    numbers = (f"call_{number}" for number in itertools.count(len(taken) + 1))
+    index = itertools.count()
+    async with aclosing(chunks):  # type: ignore[type-var]  # handlers are async generators
+        async for chunk in chunks:
+            match chunk:
+                case CustomText():
+                    yield {"content": chunk.text}, None, None
+                case CustomReasoning():
+                    yield {"reasoning_content": chunk.text}, None, None
+                case CustomCall():
+                    identifier = chunk.id or next(n for n in numbers if n not in taken)
+                    yield {"tool_calls": [_call(chunk, identifier, next(index))]}, None, None
+                case CustomFinish():
+                    yield {}, chunk.reason, None if chunk.usage is None else _usage(chunk.usage)
+
+
+def _call(chunk: CustomCall, identifier: str, index: int) -> dict[str, Any]:
+    raw = chunk.arguments
+    text = raw if isinstance(raw, str) else json.dumps(raw, ensure_ascii=False)
+    return {
+        "index": index,
+        "id": identifier,
+        "type": "function",
+        "function": {"name": chunk.name, "arguments": text},
+    }
+
+
+def _usage(usage: Usage) -> dict[str, Any]:
+    completion = usage.output + usage.reasoning
+    return {
+        "prompt_tokens": usage.prompt,
+        "completion_tokens": completion,
+        "total_tokens": usage.prompt + completion,
+        "cache_read_input_tokens": usage.cache_read,
+        "cache_creation_input_tokens": usage.cache_write,
+        "completion_tokens_details": {"reasoning_tokens": usage.reasoning},
+    }

@@ -1,0 +1,395 @@
+"""Ask any provider through litellm, and trust nothing that it makes up.
+
+This is litellm's one home. It is imported in the background, with an environment in which it
+neither reads ``.env`` files nor asks the network; if the user imported it first, none of its
+globals are touched. Every answer is watched below litellm's own wrapper, because that wrapper
+reports broken answers as finished ones (spec/model-and-store.md A3): a step is complete only
+when the provider itself said so.
+"""
+
+import asyncio
+import copy
+import gc
+import importlib
+import logging
+import os
+import sys
+import threading
+import time
+import warnings
+import weakref
+from collections.abc import AsyncGenerator
+from concurrent.futures import Future
+from contextlib import aclosing, suppress
+from typing import Any
+
+from palimpsest.model.adapter import usage
+from palimpsest.model.adapter.body_validation import leave_bodies_unchecked
+from palimpsest.model.adapter.custom_stream import custom_deltas
+from palimpsest.model.adapter.raw_stream import Forgetting, Tap
+from palimpsest.model.adapter.resend_guard import send_once
+from palimpsest.model.adapter.stream_joiner import BROKEN_FINISHES, Joiner
+from palimpsest.model.custom_provider import StreamingHandler
+from palimpsest.model.errors import classification
+from palimpsest.model.errors.explanations import address, place
+from palimpsest.model.interface import ModelRequest, StepFinished, StepStarted, StreamEvent
+from palimpsest.model.providers import has_key, is_loopback, key_of
+from palimpsest.model.tokenizer import counter, give_back_memory, lazy_encoding
+from palimpsest.model.wire.provider_messages import can_think, prompt_text, sendable
+from palimpsest.model.wire.tool_schema import in_subset
+from palimpsest.transcript.errors import ModelFailed, UnknownError
+from palimpsest.transcript.provider_profile.profile import ProviderProfile, profile
+from palimpsest.transcript.values import ToolSpec, Usage
+
+ENVIRONMENT = {
+    "LITELLM_LOCAL_MODEL_COST_MAP": "True",
+    "LITELLM_LOCAL_ANTHROPIC_BETA_HEADERS": "True",
+    "LITELLM_MODE": "PRODUCTION",
+}
+"""Without these, the import asks the network and reads the ``.env`` files of parent folders."""
+
+READ_TIMEOUT_SECONDS = 300.0
+"""Silence that ends a request; reasoning models may think for minutes without a word."""
+LOCAL_READ_TIMEOUT_SECONDS = 900.0
+"""A local model may read a long prompt for minutes before its first word."""
+LONGEST_BURST_SECONDS = 0.01
+"""How long chunks that are already there may be read without a turn for others."""
+DEFAULT_ESTIMATOR = "tiktoken/o200k_base"
+PLACEHOLDER_KEY = "not-needed"
+"""Local servers want no key, but the client insists on some."""
+
+
+LATE_IMPORTS = (
+    "anyio._backends._asyncio",
+    "litellm._service_logger",
+    "litellm.proxy.openai_files_endpoints.common_utils",
+    "litellm.llms.openai_like.dynamic_config",
+    "litellm.llms.vertex_ai.vertex_ai_partner_models.anthropic.transformation",
+    "litellm.llms.fal_ai.chat",
+    "litellm.llms.edenai.chat.transformation",
+)
+"""What litellm imports during its first call, which would stop the loop for half a second."""
+OPENAI_LATE_IMPORTS = ("openai.resources.chat",)
+
+
+class LitellmLoader:
+    """Loads litellm once per process, in the background."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._loaded: Future[Any] | None = None
+        self.ours = False
+        """We imported it, so its switches are ours to set."""
+        self._warm: set[bool] = set()
+        self._loops: weakref.WeakSet[asyncio.AbstractEventLoop] = weakref.WeakSet()
+
+    def preload(self) -> Future[Any]:
+        """Begin to import litellm, unless that has begun; returns at once."""
+        with self._lock:
+            if self._loaded is None:
+                self._loaded = Future()
+                threading.Thread(
+                    target=self._load, args=(self._loaded,), name="palimpsest-litellm", daemon=True
+                ).start()
+            return self._loaded
+
+    async def get(self) -> Any:
+        """Return litellm as soon as it is there, without blocking the loop."""
+        # Shielded: a cancelled request must not cancel the import that all others wait for.
+        litellm = await asyncio.shield(asyncio.wrap_future(self.preload()))
+        if self.ours:
+            self._meet(asyncio.get_running_loop(), litellm)
+        return litellm
+
+    def _meet(self, loop: asyncio.AbstractEventLoop, litellm: Any) -> None:
+        """Forget the connections of other loops.
+
+        litellm keeps them under the loop's address, which a new loop may get again.
+        """
+        if loop not in self._loops:
+            self._loops.add(loop)
+            litellm.in_memory_llm_clients_cache.cache_dict.clear()
+            litellm.__dict__.pop("module_level_aclient", None)
+
+    async def warm(self, *, openai: bool) -> None:
+        """Import on a thread what the first call would import on the loop."""
+        if openai not in self._warm:
+            await asyncio.get_running_loop().run_in_executor(None, _import_late, openai)
+            self._warm.add(openai)
+
+    def wait(self, timeout: float | None = None) -> Any:
+        """Return litellm, blocking the thread until it is there."""
+        return self.preload().result(timeout)
+
+    def _load(self, loaded: Future[Any]) -> None:
+        try:
+            loaded.set_result(self._import())
+        except BaseException as error:  # noqa: BLE001 - whoever asks for litellm gets the error
+            loaded.set_exception(error)
+
+    def _import(self) -> Any:
+        if "litellm" in sys.modules:
+            import litellm
+
+            return litellm
+        self.ours = True
+        for name, value in ENVIRONMENT.items():
+            os.environ.setdefault(name, value)
+        collecting = gc.isenabled()
+        gc.disable()
+        try:
+            import litellm
+            import litellm.llms.custom_httpx.http_handler
+            import litellm.main
+            import litellm.rust_bridge.tokenizer
+        finally:
+            if collecting:
+                gc.enable()
+        # litellm counts an empty text at every call; its encodings for that take 80 MB.
+        litellm.rust_bridge.tokenizer._python_encoding = lazy_encoding  # noqa: SLF001
+        leave_bodies_unchecked(litellm.main)
+        send_once(litellm.llms.custom_httpx.http_handler)
+        # The parsed copy of a tokenizer that litellm keeps as text: 20 MB that nobody reads.
+        litellm.utils.json_data = {}
+        litellm.suppress_debug_info = True
+        litellm.disable_hf_tokenizer_download = True
+        # aiohttp's sessions complain when a loop ends before them.
+        litellm.disable_aiohttp_transport = True
+        # Its warnings, and its tracebacks of what we tell in a sentence, would be printed into the user's cell.
+        logging.getLogger("LiteLLM").setLevel(logging.CRITICAL)
+        warnings.filterwarnings(
+            "ignore", message="Pydantic serializer warnings", category=UserWarning
+        )
+        warnings.filterwarnings("ignore", module=r"(?:litellm|openai|httpx|httpcore)(?:\.|$)")
+        # litellm makes a million objects that never die; walking them again at each full
+        # collection would stop a stream for 400 ms.
+        gc.collect()
+        gc.freeze()
+        give_back_memory()
+        return litellm
+
+
+def _import_late(openai: bool) -> None:  # noqa: FBT001 - a thread's argument
+    for name in (*LATE_IMPORTS, *(OPENAI_LATE_IMPORTS if openai else ())):
+        # Another version of litellm may have it elsewhere; then the first call is slower.
+        with suppress(ImportError):
+            importlib.import_module(name)
+
+
+LIBRARY = LitellmLoader()
+
+
+def preload() -> None:
+    """Begin to import litellm in the background."""
+    LIBRARY.preload()
+
+
+def wait(timeout: float | None = None) -> None:
+    """Block until litellm is imported."""
+    LIBRARY.wait(timeout)
+
+
+class LitellmModel:
+    """Answers requests through litellm; see ``model.model.Model`` for the contract."""
+
+    def __init__(
+        self,
+        *,
+        estimator: str = DEFAULT_ESTIMATOR,
+        read_timeout_seconds: float | None = None,
+    ) -> None:
+        self._estimator = estimator
+        self._read_timeout = read_timeout_seconds
+        self._custom: dict[str, StreamingHandler] = {}
+
+    def register_custom(self, provider: str, handler: StreamingHandler) -> None:
+        """Route ``<provider>/<name>`` to a model of our own, which litellm is not needed for."""
+        self._custom[provider] = handler
+
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[StreamEvent, None]:
+        """Send the request and yield what comes back."""
+        ref = request.model.ref
+        try:
+            async with aclosing(self._stream(request)) as events:
+                async for event in events:
+                    yield event
+        except (asyncio.CancelledError, GeneratorExit, ModelFailed):
+            raise
+        except Exception as error:
+            raise ModelFailed(
+                classification.classify(
+                    error, ref.provider, request.model.api_base, refusals=request.refusals
+                )
+            ) from error
+
+    async def _stream(self, request: ModelRequest) -> AsyncGenerator[StreamEvent, None]:
+        joiner = Joiner(profile(request.model.ref).family)
+        tap = Tap()
+        async with aclosing(self._deltas(request, tap)) as deltas:
+            async for delta in deltas:
+                if delta is None:
+                    yield StepStarted()
+                    continue
+                for event in joiner.delta(delta):
+                    yield event
+        if tap.finish is None and tap.done and (joiner.written or joiner.reasoning):
+            tap.finish = "stop"
+        if tap.finish is None:
+            raise ModelFailed(classification.ended_early(address(request.model.api_base)))
+        if tap.finish.lower() in BROKEN_FINISHES:
+            where = place(request.model.ref.provider, request.model.api_base)
+            raise ModelFailed(classification.ended_badly(where, tap.finish, tap.told))
+        for event in joiner.end():
+            yield event
+        joiner.refused = joiner.refused or tap.refused
+        used = self._usage(request, joiner, tap)
+        yield StepFinished(
+            reason=joiner.reason(tap.finish),
+            usage=used,
+            cost=usage.cost(used, request.model.price),
+            metadata={"provider_finish": tap.finish},
+        )
+
+    def _usage(self, request: ModelRequest, joiner: Joiner, tap: Tap) -> Usage:
+        reported = usage.normalise(tap.usage)
+        wrote = joiner.written
+        thought = "".join(joiner.reasoning)
+        silent = reported is not None and not reported.output + reported.reasoning
+        if reported is not None and not (silent and (wrote or thought)):
+            return reported
+        prompt = prompt_text(request.messages, request.tools)
+        return usage.estimate(prompt, wrote, thought, counter(self._estimator), reported)
+
+    async def _deltas(self, request: ModelRequest, tap: Tap) -> AsyncGenerator[Any, None]:
+        """Yield None once the request was accepted, then the deltas."""
+        handler = self._custom.get(request.model.ref.provider)
+        if handler is not None:
+            async with aclosing(custom_deltas(handler, request, tap)) as deltas:
+                breath = time.monotonic()
+                async for delta in deltas:
+                    if time.monotonic() - breath > LONGEST_BURST_SECONDS:
+                        await asyncio.sleep(0)
+                        breath = time.monotonic()
+                    yield delta
+            return
+        litellm = await self._library()
+        arguments = self.arguments(request, litellm)
+        stream = await self._open(litellm, request, arguments)
+        try:
+            lazy = tap.attach(stream)
+            stream.chunks = Forgetting()
+            if not lazy:
+                yield None
+            breath = time.monotonic()
+            chunks = _within(stream, arguments["timeout"]) if lazy else stream
+            async for chunk in chunks:
+                if lazy:
+                    lazy = False
+                    yield None
+                # A burst of chunks never waits, and would keep the loop from a stop or a tick.
+                if time.monotonic() - breath > LONGEST_BURST_SECONDS:
+                    await asyncio.sleep(0)
+                    breath = time.monotonic()
+                if chunk.choices:
+                    yield chunk.choices[0].delta
+                if tap.exhausted:
+                    break
+            tap.settle(stream)
+        finally:
+            await stream.aclose()
+
+    async def _library(self) -> Any:
+        try:
+            return await LIBRARY.get()
+        except ImportError as error:
+            message = f"litellm cannot be imported: {error}. Reinstall jupyter-palimpsest."
+            raise ModelFailed(UnknownError(message=message)) from error
+
+    async def _open(self, litellm: Any, request: ModelRequest, arguments: dict[str, Any]) -> Any:
+        await LIBRARY.warm(openai=profile(request.model.ref).openai_client)
+        return await litellm.acompletion(**arguments)
+
+    def arguments(self, request: ModelRequest, litellm: Any) -> dict[str, Any]:
+        """Return the arguments of litellm's call for a request."""
+        model = request.model
+        target = profile(model.ref)
+        arguments: dict[str, Any] = {
+            "model": model.ref.id,
+            "messages": copy.deepcopy(list(sendable(request.messages, model))),
+            "stream": True,
+            "stream_options": {"include_usage": True},
+            "max_tokens": request.parameters.get("max_tokens", model.output_limit),
+            "timeout": self._timeout(model.api_base),
+            "num_retries": 0,
+            "max_retries": 0,
+            "drop_params": True,
+            # Otherwise every call with tools imports the proxy, and fails where ``mcp`` is missing.
+            "_skip_mcp_handler": True,
+        }
+        if model.ref.variant is not None:
+            arguments["reasoning_effort"] = model.ref.variant
+        if request.tools:
+            arguments["tools"] = [_tool(spec, target) for spec in request.tools]
+        if target.window_asked:
+            # Only its own format for chats takes the window; where none is given, the server's own holds.
+            asked = {"num_ctx": model.window} if model.window else {}
+            arguments |= {"model": f"ollama_chat/{model.ref.name}", **asked}
+        arguments |= {k: v for k, v in request.parameters.items() if v is not None}
+        if not can_think(request.messages, model):
+            arguments.pop("reasoning_effort", None)
+        arguments |= self._place(request, litellm)
+        if target.caches_by_session and model.api_base is None and request.session_id:
+            # Another server with the same interface would refuse the name.
+            arguments["prompt_cache_key"] = request.session_id
+        return arguments
+
+    def _timeout(self, api_base: str | None) -> float:
+        if self._read_timeout is not None:
+            return self._read_timeout
+        return LOCAL_READ_TIMEOUT_SECONDS if is_loopback(api_base) else READ_TIMEOUT_SECONDS
+
+    def _place(self, request: ModelRequest, litellm: Any) -> dict[str, Any]:
+        """Say where the server is, when it is not the provider's own, and how to speak to it."""
+        ref, base = request.model.ref, request.model.api_base
+        providers = {str(getattr(item, "value", item)) for item in litellm.provider_list}
+        unknown = ref.provider not in providers
+        if base is None:
+            if unknown:
+                raise ModelFailed(UnknownError(message=_no_provider(ref.provider, ref.id)))
+            return {}
+        place: dict[str, Any] = {"api_base": base}
+        if unknown:
+            place["model"] = f"openai/{ref.name}"
+            # Without a key of its own, the server would be sent the one of the interface it speaks.
+            place["api_key"] = key_of(ref.provider, os.environ) or PLACEHOLDER_KEY
+        elif not has_key(ref.provider, os.environ):
+            place["api_key"] = PLACEHOLDER_KEY
+        return place
+
+
+async def _within(stream: Any, seconds: float) -> AsyncGenerator[Any, None]:
+    """Yield what comes, and give up after a silence: of Gemini, litellm waits an hour and more."""
+    chunks = aiter(stream)
+    while True:
+        try:
+            async with asyncio.timeout(seconds):
+                chunk = await anext(chunks)
+        except StopAsyncIteration:
+            return
+        yield chunk
+
+
+def _no_provider(provider: str, model_id: str) -> str:
+    return (
+        f"There is no provider {provider!r}. Check the model's name, or set "
+        f"models.{model_id!r}.api_base to the address of an OpenAI-compatible server."
+    )
+
+
+def _tool(spec: ToolSpec, target: ProviderProfile) -> dict[str, Any]:
+    function = {
+        "name": spec.name,
+        "description": spec.description,
+        "parameters": in_subset(copy.deepcopy(spec.parameters), target.schema_subset),
+    }
+    return {"type": "function", "function": function}

@@ -1,0 +1,308 @@
+"""Join the deltas of a provider's stream into our events.
+
+It knows the shapes of chunks (spec/model-and-store.md A2), not litellm: text is tested by
+truthiness, tool calls are joined by index, ids are kept as they came, thinking is collected
+with its signature. Calls are announced as they are written, but handed over only at a real
+finish, so that no tool ever runs on the input of an answer that broke off.
+"""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from types import SimpleNamespace
+from typing import Any, Literal
+from uuid import uuid4
+
+from palimpsest.model.interface import (
+    ReasoningDelta,
+    ReasoningEnded,
+    ReasoningStarted,
+    StreamEvent,
+    TextDelta,
+    TextEnded,
+    TextStarted,
+    ToolCalled,
+    ToolInputDelta,
+    ToolInputEnded,
+    ToolInputStarted,
+)
+
+FINISHES = {
+    "stop": "stop",
+    "end_turn": "stop",
+    "stop_sequence": "stop",
+    "eos": "stop",
+    "eos_token": "stop",
+    "tool_calls": "stop",
+    "tool_use": "stop",
+    "function_call": "stop",
+    "length": "length",
+    "max_tokens": "length",
+    "model_context_window_exceeded": "length",
+    "content_filter": "content-filter",
+    "content_filtered": "content-filter",
+    "safety": "content-filter",
+    "refusal": "content-filter",
+    "blocklist": "content-filter",
+    "prohibited_content": "content-filter",
+    "recitation": "content-filter",
+    "spii": "content-filter",
+    "language": "content-filter",
+    "model_armor": "content-filter",
+    "image_safety": "content-filter",
+    "image_prohibited_content": "content-filter",
+    "image_recitation": "content-filter",
+}
+"""Tool calls are told by their presence, so a finish that only announces them counts as a stop."""
+
+BROKEN_FINISHES = frozenset(
+    {
+        "error",
+        "network_error",
+        "malformed_function_call",
+        "malformed_response",
+        "missing_thought_signature",
+        "unexpected_tool_call",
+        "too_many_tool_calls",
+    }
+)
+"""Finishes by which a provider says that it failed."""
+
+
+@dataclass(slots=True)
+class _StreamedCall:
+    """One tool call in the making."""
+
+    id: str
+    tool: str
+    pieces: list[str] = field(default_factory=list)
+    ended: bool = False
+
+
+class ThinkTags:
+    """Tells the thinking apart that an answer begins with between ``<think>`` and ``</think>``.
+
+    Servers without a parser for their model's thinking send it so, cut anywhere.
+    """
+
+    def __init__(self) -> None:
+        self._held = ""
+        self._place: Literal["start", "inside", "after"] = "start"
+        self._tagged = self._begun = False
+
+    def split(self, text: str) -> Iterator[tuple[bool, str]]:
+        """Yield pieces of thinking (True) and of the answer (False)."""
+        self._held += text
+        if self._place == "start":
+            begun = self._held.lstrip()
+            if not begun.startswith(OPENS) and OPENS.startswith(begun):
+                return
+            self._tagged = begun.startswith(OPENS)
+            self._place = "inside" if self._tagged else "after"
+            self._held = begun.removeprefix(OPENS) if self._tagged else self._held
+        if self._place == "inside":
+            yield from self._inside()
+        if self._place == "after":
+            yield from self._ready(len(self._held))
+
+    def _inside(self) -> Iterator[tuple[bool, str]]:
+        thought, closed, answer = self._held.partition(CLOSES)
+        if closed:
+            yield from self._ready(len(thought))
+            self._place, self._held, self._begun = "after", answer, False
+            return
+        kept = next((n for n in range(len(CLOSES) - 1, 0, -1) if thought.endswith(CLOSES[:n])), 0)
+        yield from self._ready(len(thought) - kept)
+
+    def _ready(self, length: int) -> Iterator[tuple[bool, str]]:
+        """Yield what is sure, without the empty lines that stand around tags."""
+        words, self._held = self._held[:length], self._held[length:]
+        if self._tagged and not self._begun:
+            words = words.lstrip("\n")
+        if words:
+            self._begun = True
+            yield self._place == "inside", words
+
+    def rest(self) -> Iterator[tuple[bool, str]]:
+        """Yield what was held back because a tag might have begun there."""
+        if self._place == "start":
+            self._place = "after"
+        yield from self._ready(len(self._held))
+
+
+OPENS, CLOSES = "<think>", "</think>"
+
+
+class Joiner:
+    """Turns deltas into events and remembers what was said, for an estimate of usage."""
+
+    def __init__(self, family: str) -> None:
+        self._family = family
+        self._blocks = 0
+        self._text_id: str | None = None
+        self._reasoning_id: str | None = None
+        self._thinking: list[dict[str, Any]] = []
+        self._open_thinking: dict[str, Any] | None = None
+        self._calls: list[_StreamedCall] = []
+        self._by_index: dict[int, _StreamedCall] = {}
+        self._tags = ThinkTags()
+        self.refused = False
+        """The model said that it will not answer, in the field for that."""
+        self.text: list[str] = []
+        self.reasoning: list[str] = []
+
+    @property
+    def written(self) -> str:
+        """Everything the model wrote that is no thinking."""
+        inputs = ["".join((call.tool, *call.pieces)) for call in self._calls]
+        return "".join((*self.text, *inputs))
+
+    def delta(self, delta: Any) -> Iterator[StreamEvent]:
+        """Yield the events of one delta."""
+        reasoning = getattr(delta, "reasoning_content", None) or getattr(delta, "reasoning", None)
+        blocks = getattr(delta, "thinking_blocks", None)
+        if reasoning or blocks:
+            yield from self._reason(reasoning if isinstance(reasoning, str) else "", blocks or ())
+        refusal = getattr(delta, "refusal", None)
+        self.refused = self.refused or bool(refusal)
+        for content in (getattr(delta, "content", None), refusal):
+            for thought, words in self._tags.split(content) if isinstance(content, str) else ():
+                yield from self._reason(words, ()) if thought else self._say(words)
+        for piece in getattr(delta, "tool_calls", None) or ():
+            yield from self._call(piece)
+        older = getattr(delta, "function_call", None)
+        if older is not None:
+            # Before tools there was one function, and pieces of it without an index.
+            yield from self._call(SimpleNamespace(index=0, id=None, function=older))
+
+    def end(self) -> Iterator[StreamEvent]:
+        """Close what is open and hand over the calls; only after a real finish."""
+        for thought, words in self._tags.rest():
+            yield from self._reason(words, ()) if thought else self._say(words)
+        yield from self._end_reasoning()
+        yield from self._end_text()
+        for call in self._calls:
+            yield from self._end_call(call)
+        for call in self._calls:
+            yield called(call.id, call.tool, "".join(call.pieces))
+
+    def reason(self, finish: str) -> str:
+        """Return our finish reason for the provider's."""
+        ours = FINISHES.get(finish.lower(), "unknown")
+        if self.refused and ours == "stop":
+            return "content-filter"
+        return "tool-calls" if ours in {"stop", "unknown"} and self._calls else ours
+
+    def _new_id(self, kind: str) -> str:
+        self._blocks += 1
+        return f"{kind}_{self._blocks}"
+
+    def _say(self, text: str) -> Iterator[StreamEvent]:
+        yield from self._end_reasoning()
+        if self._text_id is None:
+            self._text_id = self._new_id("text")
+            yield TextStarted(self._text_id)
+        self.text.append(text)
+        yield TextDelta(self._text_id, text)
+
+    def _end_text(self) -> Iterator[StreamEvent]:
+        if self._text_id is not None:
+            yield TextEnded(self._text_id)
+            self._text_id = None
+
+    def _reason(self, text: str, blocks: Any) -> Iterator[StreamEvent]:
+        yield from self._end_text()
+        if self._reasoning_id is None:
+            self._reasoning_id = self._new_id("reasoning")
+            yield ReasoningStarted(self._reasoning_id)
+        if text:
+            self.reasoning.append(text)
+            yield ReasoningDelta(self._reasoning_id, text)
+        for block in blocks:
+            self._think(dict(block))
+
+    def _think(self, block: dict[str, Any]) -> None:
+        """Collect pieces of thinking until their signature comes, which comes last."""
+        if block.get("type") != "thinking":
+            self._open_thinking = None
+            self._thinking.append(block)
+            return
+        if self._open_thinking is None:
+            self._open_thinking = {"type": "thinking", "thinking": ""}
+            self._thinking.append(self._open_thinking)
+        self._open_thinking["thinking"] += block.get("thinking") or ""
+        if block.get("signature"):
+            self._open_thinking["signature"] = block["signature"]
+            self._open_thinking = None
+
+    def _end_reasoning(self) -> Iterator[StreamEvent]:
+        if self._reasoning_id is None:
+            return
+        metadata = (
+            {"thinking_blocks": self._thinking, "family": self._family} if self._thinking else None
+        )
+        yield ReasoningEnded(self._reasoning_id, metadata)
+        self._reasoning_id, self._thinking, self._open_thinking = None, [], None
+
+    def _call(self, piece: Any) -> Iterator[StreamEvent]:
+        function = getattr(piece, "function", None)
+        name = getattr(function, "name", None)
+        identifier = getattr(piece, "id", None)
+        index = getattr(piece, "index", None) or 0
+        call = self._by_index.get(index)
+        if call is None or (identifier and name and identifier != call.id):
+            yield from self._end_reasoning()
+            yield from self._end_text()
+            if self._calls:
+                yield from self._end_call(self._calls[-1])
+            call = _StreamedCall(self._free_id(identifier), name or "")
+            self._by_index[index] = call
+            self._calls.append(call)
+            yield ToolInputStarted(call.id, call.tool)
+        arguments = _as_text(getattr(function, "arguments", None))
+        if arguments:
+            call.pieces.append(arguments)
+            yield ToolInputDelta(call.id, arguments)
+
+    def _free_id(self, wanted: str | None) -> str:
+        taken = {call.id for call in self._calls}
+        return wanted if wanted and wanted not in taken else f"call_{uuid4().hex}"
+
+    def _end_call(self, call: _StreamedCall) -> Iterator[StreamEvent]:
+        if not call.ended:
+            call.ended = True
+            yield ToolInputEnded(call.id)
+
+
+def called(identifier: str, tool: str, raw: str) -> ToolCalled:
+    """Parse the input of a complete call; what does not parse becomes a problem, not an error."""
+    if not raw.strip():
+        return ToolCalled(identifier, tool, {}, raw)
+    try:
+        value = json.loads(raw)
+        if isinstance(value, str):
+            value = _unwrapped(value)
+        # Some servers say so that a call has no input.
+        value = {} if value is None else value
+    except ValueError as error:
+        return ToolCalled(
+            identifier, tool, {}, raw, problem=f"The input is no valid JSON: {error}."
+        )
+    except RecursionError:
+        return ToolCalled(identifier, tool, {}, raw, problem="The input is nested too deeply.")
+    return ToolCalled(identifier, tool, value, raw)
+
+
+def _unwrapped(value: str) -> Any:
+    """Undo the second encoding that some local models add."""
+    try:
+        inner = json.loads(value)
+    except ValueError:
+        return value
+    return inner if isinstance(inner, dict) else value
+
+
+def _as_text(arguments: Any) -> str:
+    if arguments is None or isinstance(arguments, str):
+        return arguments or ""
+    return json.dumps(arguments, ensure_ascii=False)

@@ -1,0 +1,188 @@
+"""Read what a server sent with status 200 where a stream was asked for.
+
+A stream passes as it comes. Some servers ignore the wish and send the whole answer at once: it is
+made into the events of a stream in the same format, so that litellm reads it as any other. An
+error, a web page or anything else is raised as what the server said.
+"""
+
+import json
+import re
+from collections.abc import AsyncGenerator, AsyncIterable, Callable, Iterator
+from contextlib import aclosing
+from typing import Any
+
+from palimpsest.model.errors.exception_details import AnsweredOtherwise
+
+FIELDS = ("data", "event", "id", "retry", ":")
+"""How the lines of a stream of events begin."""
+MARK = "\ufeff"
+"""What some servers put before the first byte."""
+ENOUGH = 8
+"""Characters of the first line by which a stream is known."""
+END = re.compile(rb"data: ?\[DONE\]\s*$")
+"""What stands at the end of a stream that was not cut."""
+TAIL = 64
+UNREAD = (b":", b"id:", b"retry:")
+"""Lines that say nothing of the answer."""
+LONGEST = 16_000_000
+"""Characters of a whole answer that are read."""
+
+
+def begins_stream(text: str) -> bool:
+    """Say whether a text is the beginning of a stream of events.
+
+    >>> begins_stream("data: {"), begins_stream(": ping"), begins_stream('{"error": 1}')
+    (True, True, False)
+    """
+    return text.lstrip(MARK).lstrip().startswith(FIELDS)
+
+
+async def checked_bytes(
+    pieces: AsyncIterable[bytes], response: Any = None, done: Callable[[], None] = lambda: None
+) -> AsyncGenerator[bytes, None]:
+    """Pass the bytes of a stream on; raises AnsweredOtherwise for what is none.
+
+    ``done`` is called where the stream says that it is at its end.
+    """
+    head = b""
+    tail = b""
+    passing = False
+    async for piece in pieces:
+        tail = (tail + piece)[-TAIL:]
+        if END.search(tail):
+            done()
+        head += piece
+        if not passing:
+            text = head.decode("utf-8", "ignore").lstrip(MARK).lstrip()
+            passing = begins_stream(text) and (len(text) >= ENOUGH or "\n" in text)
+        if passing:
+            whole, head = _lines(head)
+            yield whole
+        elif len(head) > LONGEST:
+            break
+    if passing:
+        yield head
+        return
+    text = head.decode("utf-8", "replace")
+    if text.strip():
+        for line in events(text, response):
+            yield f"{line}\n".encode()
+
+
+def _lines(held: bytes) -> tuple[bytes, bytes]:
+    """Return the whole lines, and what has no end yet.
+
+    Numbers, delays and comments are left out: after a number, OpenAI's client takes each empty line
+    for an event without data, and fails.
+    """
+    whole, end, rest = held.rpartition(b"\n")
+    kept = (line for line in whole.split(b"\n") if not line.startswith(UNREAD))
+    return (b"\n".join(kept) + end if end else b""), rest
+
+
+async def checked_lines(lines: AsyncGenerator[Any, None]) -> AsyncGenerator[Any, None]:
+    """Pass the lines of a stream on; raises AnsweredOtherwise for what is none."""
+    held: list[str] = []
+    passing = False
+    async with aclosing(lines):
+        async for line in lines:
+            if not isinstance(line, str):
+                passing = True
+            if not passing and not held and line.strip():
+                passing = begins_stream(line) or _is_line_of_objects(line)
+            if passing or not (held or line.strip()):
+                yield line
+                continue
+            held.append(line)
+        if held:
+            for line in events("\n".join(held)):
+                yield line
+
+
+def events(text: str, response: Any = None) -> Iterator[str]:
+    """Return the lines of a stream that say the same as a whole answer."""
+    value = _json(text)
+    if isinstance(value, dict) and isinstance(value.get("choices"), list) and value["choices"]:
+        return _openai(value)
+    if isinstance(value, dict) and isinstance(value.get("content"), list):
+        return _anthropic(value)
+    several = value if isinstance(value, list) else [value]
+    if several and all(isinstance(one, dict) and "candidates" in one for one in several):
+        return (line for one in several for line in _event(one))
+    raise AnsweredOtherwise(text, response)
+
+
+def _json(text: str) -> Any:
+    try:
+        return json.loads(text.lstrip(MARK))
+    except (ValueError, RecursionError):
+        return None
+
+
+def _is_line_of_objects(line: str) -> bool:
+    """Say whether a server sends one object in each line, as Ollama does."""
+    value = _json(line)
+    return isinstance(value, dict) and "done" in value and "error" not in value
+
+
+def _event(value: Any, name: str | None = None) -> Iterator[str]:
+    if name is not None:
+        yield f"event: {name}"
+    yield f"data: {value if isinstance(value, str) else json.dumps(value)}"
+    yield ""
+
+
+def _openai(value: dict[str, Any]) -> Iterator[str]:
+    choice = value["choices"][0]
+    message = dict(choice.get("message") or choice.get("delta") or {"content": choice.get("text")})
+    calls = message.get("tool_calls")
+    if isinstance(calls, list):
+        message["tool_calls"] = [{"index": index, **call} for index, call in enumerate(calls)]
+    chunk = {name: value.get(name) for name in ("id", "created", "model")}
+    chunk["object"] = "chat.completion.chunk"
+    finish = choice.get("finish_reason") or "stop"
+    yield from _event(chunk | {"choices": [{"index": 0, "delta": message}]})
+    yield from _event(chunk | {"choices": [{"index": 0, "delta": {}, "finish_reason": finish}]})
+    if value.get("usage"):
+        yield from _event(chunk | {"choices": [], "usage": value["usage"]})
+    yield from _event("[DONE]")
+
+
+def _anthropic(value: dict[str, Any]) -> Iterator[str]:
+    begun = {**value, "content": [], "stop_reason": None}
+    yield from _event({"type": "message_start", "message": begun}, "message_start")
+    for index, block in enumerate(value["content"]):
+        start, deltas = _block(block)
+        opened = {"type": "content_block_start", "index": index, "content_block": start}
+        yield from _event(opened, "content_block_start")
+        for delta in deltas:
+            changed = {"type": "content_block_delta", "index": index, "delta": delta}
+            yield from _event(changed, "content_block_delta")
+        yield from _event({"type": "content_block_stop", "index": index}, "content_block_stop")
+    ended = {
+        "type": "message_delta",
+        "delta": {"stop_reason": value.get("stop_reason") or "end_turn", "stop_sequence": None},
+        "usage": value.get("usage") or {},
+    }
+    yield from _event(ended, "message_delta")
+    yield from _event({"type": "message_stop"}, "message_stop")
+
+
+def _block(block: dict[str, Any]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """Return how a block of an answer begins, and what is added to it."""
+    match block.get("type"):
+        case "text":
+            said = {"type": "text_delta", "text": block.get("text") or ""}
+            return {"type": "text", "text": ""}, [said]
+        case "thinking":
+            thought = {"type": "thinking_delta", "thinking": block.get("thinking") or ""}
+            signed = {"type": "signature_delta", "signature": block.get("signature") or ""}
+            return {"type": "thinking", "thinking": "", "signature": ""}, [thought, signed]
+        case "tool_use":
+            given = {
+                "type": "input_json_delta",
+                "partial_json": json.dumps(block.get("input") or {}),
+            }
+            return {**block, "input": {}}, [given]
+        case _:
+            return block, []

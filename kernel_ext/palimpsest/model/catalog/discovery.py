@@ -1,0 +1,192 @@
+"""Find the models that can answer here, and choose one when nobody named any.
+
+Servers are asked which models they have; keys are only looked for. A server that a person configured
+is never passed over: where it does not say what it has, the choice fails with one sentence that names
+it, and no other provider, nor the rehearsal, answers in its place.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from palimpsest.model.catalog import litellm_table
+from palimpsest.model.catalog import local_servers as local
+from palimpsest.model.catalog.local_servers import LocalModel, LocalModels
+from palimpsest.model.catalog.model_info import REHEARSAL, Overrides, base_of, info
+from palimpsest.model.errors.explanations import address
+from palimpsest.model.providers import (
+    BASE_VARIABLES,
+    COMPATIBLE,
+    DEFAULT_MODELS,
+    KEY_VARIABLES,
+    SERVED_MODEL_VARIABLE,
+    has_key,
+    key_variable,
+    variable_of,
+)
+from palimpsest.transcript.errors import ConfigError
+from palimpsest.transcript.values import ModelInfo, ModelRef
+
+SMALLEST_WINDOW = 16_000
+"""A local model that reads less has no room for an agent's tools and their outputs."""
+
+Ollama = Callable[[Mapping[str, str]], LocalModels]
+"""Asks the user's Ollama for its models."""
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A model that could answer here."""
+
+    info: ModelInfo
+    because: str
+    """Why it is available, as a few words for a person."""
+
+
+def choose(
+    environment: Mapping[str, str],
+    ollama: Ollama = local.models,
+    overrides: Overrides | None = None,
+) -> ModelRef:
+    """Choose the model that answers when nobody named one.
+
+    A server that ``OPENAI_BASE_URL`` names wins, then a provider's key, another server that the
+    environment names, the first model of the settings with an address, and a local Ollama
+    that reads enough; where nothing of this is there, the rehearsal model, which needs nothing. Raises
+    ConfigError where the server whose turn it is does not say what it has.
+    """
+    served = _served(environment)
+    if served is not None:
+        return served
+    for provider, name in DEFAULT_MODELS.items():
+        if has_key(provider, environment):
+            return ModelRef(provider=provider, name=name)
+    placed = next(_placed(environment, overrides), None)
+    if placed is not None:
+        return placed
+    found = ollama(environment)
+    usable = next((model for model in found.models if _is_enough(model)), None)
+    if usable is not None:
+        return ModelRef(provider=local.PROVIDER, name=usable.name)
+    if local.variable(environment) is not None:
+        raise ConfigError(_no_local_model(found, environment))
+    return REHEARSAL
+
+
+def is_set_up(environment: Mapping[str, str], overrides: Overrides | None = None) -> bool:
+    """Say whether a server or a provider's key is configured, Ollama aside; nobody is asked."""
+    return (
+        base_of(COMPATIBLE, environment) is not None
+        or any(has_key(provider, environment) for provider in DEFAULT_MODELS)
+        or any(True for _ in _placed(environment, overrides))
+    )
+
+
+def silent(environment: Mapping[str, str], ollama: Ollama = local.models) -> Iterator[str]:
+    """Yield a sentence for each server of the environment that does not say what it has."""
+    try:
+        _served(environment)
+    except ConfigError as problem:
+        yield str(problem)
+    if local.variable(environment) is not None:
+        found = ollama(environment)
+        if not any(_is_enough(model) for model in found.models):
+            yield _no_local_model(found, environment)
+
+
+def known(
+    environment: Mapping[str, str],
+    overrides: Overrides | None = None,
+    ollama: Ollama = local.models,
+) -> tuple[Known, ...]:
+    """List the models that could answer here: configured, with a key, local, and rehearsal."""
+    found: dict[str, Known] = {}
+
+    def add(model_id: str, because: str) -> None:
+        if model_id not in found:
+            found[model_id] = Known(info(model_id, overrides, environment=environment), because)
+
+    for model_id in overrides or {}:
+        if "/" in model_id:
+            add(model_id, "configured")
+    base = base_of(COMPATIBLE, environment)
+    for name in local.served(base, environment).names if base is not None else ():
+        add(f"{COMPATIBLE}/{name}", f"listed by {address(base)}")
+    for provider in KEY_VARIABLES:
+        if has_key(provider, environment) and base_of(provider, environment) is None:
+            default = DEFAULT_MODELS.get(provider)
+            names = [default] if default else []
+            for name in (*names, *litellm_table.names(provider)):
+                add(f"{provider}/{name}", f"{key_variable(provider)} is set")
+    for model in ollama(environment).models:
+        add(f"{local.PROVIDER}/{model.name}", "Ollama runs here")
+    add(REHEARSAL.id, "always here, no key, no network")
+    return tuple(found.values())
+
+
+def _is_enough(model: LocalModel) -> bool:
+    return model.tools and model.window > SMALLEST_WINDOW
+
+
+def _served(environment: Mapping[str, str]) -> ModelRef | None:
+    """Return a model of the OpenAI-compatible server that ``OPENAI_BASE_URL`` names.
+
+    The server is asked for its models, with its key; ``OPENAI_MODEL`` says at once which one.
+    Raises ConfigError where it does not say: another provider would be asked in its place.
+    """
+    base = base_of(COMPATIBLE, environment)
+    if base is None:
+        return None
+    named = environment.get(SERVED_MODEL_VARIABLE, "").strip()
+    if named:
+        return ModelRef(provider=COMPATIBLE, name=named)
+    listed = local.served(base, environment)
+    if listed.names:
+        return ModelRef(provider=COMPATIBLE, name=listed.names[0])
+    what, do = _told(listed.missing, "Start it", f"Set {key_variable(COMPATIBLE)} to its key")
+    raise ConfigError(
+        f"The server at {address(base)}, which {variable_of(COMPATIBLE, environment)} names, {what}. {do}, set "
+        f"{SERVED_MODEL_VARIABLE} to the name of a model, or choose another model with --model."
+    )
+
+
+def _placed(environment: Mapping[str, str], overrides: Overrides | None) -> Iterator[ModelRef]:
+    """Yield models of servers that were configured by their addresses, which need not be asked."""
+    for provider in BASE_VARIABLES:
+        if provider != COMPATIBLE and base_of(provider, environment) is not None:
+            yield ModelRef(provider=provider, name=DEFAULT_MODELS[provider])
+    for model_id, settings in (overrides or {}).items():
+        if "/" in model_id and _address_in(settings):
+            yield info(model_id, overrides, environment=environment, vouched=(model_id,)).ref
+
+
+def _address_in(settings: Any) -> str | None:
+    given = settings if isinstance(settings, Mapping) else vars(settings)
+    found = given.get("api_base")
+    return str(found) if found else None
+
+
+def _no_local_model(found: LocalModels, environment: Mapping[str, str]) -> str:
+    """Say why the Ollama that the environment names has no model for an agent, and what to do."""
+    variable = local.variable(environment)
+    what, do = _told(found.missing, f"Start it, unset {variable}", "Set the key it wants")
+    if not found.missing:
+        what = f"has no model that calls tools and reads more than {SMALLEST_WINDOW:,} tokens"
+        do = "Pull one, such as with `ollama pull qwen3`"
+    return (
+        f"The Ollama server at {address(local.base(environment))}, which {variable} names, {what}. "
+        f"{do}, or choose another model with --model."
+    )
+
+
+def _told(missing: local.Missing, start: str, key: str) -> tuple[str, str]:
+    """Return what a server did that was asked for its models, and the first thing to do about it."""
+    match missing:
+        case "silent":
+            return "does not answer", start
+        case "refused":
+            return "wants a key, or another one", key
+        case "other":
+            return "does not list its models", "Check the address"
+        case "":
+            return "lists no model that can chat", start

@@ -1,0 +1,145 @@
+"""Refuse a model or a reasoning effort that is wrong when a person names it, with the nearest right one.
+
+The table of models is older than the newest model, so a name that it lacks is only refused where it is
+a slip: letters differ from a known name, and no digit does. A server of one's own is asked.
+"""
+
+import difflib
+import re
+from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+
+from palimpsest.model.catalog import litellm_table
+from palimpsest.model.catalog import local_servers as local
+from palimpsest.model.providers import (
+    FAMILIES,
+    KEY_VARIABLES,
+    LOCAL_PROVIDERS,
+    SERVED_MODEL_VARIABLE,
+)
+from palimpsest.transcript.errors import ConfigError
+from palimpsest.transcript.values import ModelInfo, ModelRef
+
+EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
+"""The reasoning efforts that providers know, the least first."""
+UNUSUAL = ("none", "minimal", "xhigh", "max")
+"""Of which the table says whether a model takes them."""
+SLIP = 0.8
+"""How much of a name must agree for a slip: 'gpt-5.1-mni' and 'gpt-5.1-mini' agree in 0.96."""
+DIGITS = re.compile(r"\d+")
+PROVIDER_LINE = re.compile(r'^    [A-Z][A-Z0-9_]* = "([^"]+)"', re.MULTILINE)
+
+Listed = Callable[[ModelInfo], Sequence[str]]
+"""Asks a server of one's own for its models; empty where it does not say."""
+
+
+def check_effort(variant: str | None, ref: ModelRef | None = None) -> None:
+    """Raise ConfigError for a reasoning effort that there is not, or that the model does not take.
+
+    >>> check_effort("high")
+    """
+    if variant is None or _takes(variant, ref):
+        return
+    known = [one for one in EFFORTS if _takes(one, ref)]
+    of = f" of {ref.id}" if ref is not None and variant in EFFORTS else ""
+    raise ConfigError(
+        f"There is no variant {variant!r}{of}{_meant(variant, known)} The reasoning efforts are "
+        f"{', '.join(known)}: choose one with --variant."
+    )
+
+
+def known_effort(variant: str | None) -> str | None:
+    """Return a reasoning effort that was kept, without one that there is not."""
+    return variant if variant in EFFORTS else None
+
+
+def _takes(variant: str, ref: ModelRef | None) -> bool:
+    if variant not in EFFORTS:
+        return False
+    found = litellm_table.find(ref) if ref is not None else None
+    said = (found or {}).get(f"supports_{variant}_reasoning_effort")
+    return said is not False or variant not in UNUSUAL
+
+
+def check_model(info: ModelInfo, vouched: Collection[str], listed: Listed) -> None:
+    """Raise ConfigError for a model that is known not to be there.
+
+    ``vouched`` are the models that the settings name, which are taken as they are.
+    """
+    ref = info.ref
+    if ref.id in vouched or ref.provider == "rehearsal":
+        return
+    if info.api_base is None and ref.provider not in providers():
+        raise ConfigError(no_provider(ref))
+    known: Sequence[str]
+    if info.api_base is not None:
+        known = listed(info)
+        wrong = bool(known) and ref.name not in known and f"{ref.name}:latest" not in known
+        if wrong:
+            hint = _meant(ref.name, known)
+            offered = ", ".join(known[:8])
+            raise ConfigError(
+                f"The server at {info.api_base} has no model {ref.name!r}{hint} It offers {offered}."
+            )
+    elif litellm_table.find(ref) is None:
+        near = slip(ref.name, litellm_table.every_name(ref.provider))
+        if near is not None:
+            raise ConfigError(
+                f"There is no model {ref.id!r}; did you mean {f'{ref.provider}/{near}'!r}? If it is a new one, name it "
+                f"in your settings as models.{ref.id!r}."
+            )
+
+
+def no_provider(ref: ModelRef) -> str:
+    """Say that there is no such provider, and which one may be meant."""
+    return (
+        f"There is no provider {ref.provider!r}{_meant(ref.provider, sorted(providers()))} Write the model as "
+        f"provider/name, or set models.{ref.id!r}.api_base to the address of its server."
+    )
+
+
+def slip(name: str, known: Collection[str]) -> str | None:
+    """Return the known name that was meant, if only letters differ.
+
+    >>> slip("claude-sonet-4-5", ["claude-sonnet-4-5"]), slip("gpt-5.2", ["gpt-5.1"])
+    ('claude-sonnet-4-5', None)
+    """
+    for one in difflib.get_close_matches(name, known, 8, SLIP):
+        if DIGITS.findall(one) == DIGITS.findall(name):
+            return one
+    return None
+
+
+def listed_by(environment: Mapping[str, str]) -> Listed:
+    """Return what asks a model's own server for its models, with the key that belongs to it."""
+
+    def ask(info: ModelInfo) -> Sequence[str]:
+        if info.ref.provider in local.PROVIDERS:
+            return tuple(model.name for model in local.models(environment).models)
+        if info.ref.name == environment.get(SERVED_MODEL_VARIABLE, "").strip():
+            return ()
+        return local.served(info.api_base or "", environment, info.ref.provider).names
+
+    return ask
+
+
+@cache
+def providers() -> frozenset[str]:
+    """Return the names of all providers that litellm knows, read without importing it."""
+    found = {*KEY_VARIABLES, *LOCAL_PROVIDERS, *FAMILIES, "rehearsal"}
+    spec = find_spec("litellm")
+    for folder in (spec.submodule_search_locations or ()) if spec else ():
+        types = Path(folder, "types", "utils.py")
+        if types.is_file():
+            text = types.read_text(encoding="utf-8")
+            begin = text.find("class LlmProviders(")
+            end = text.find("\nclass ", begin + 1)
+            found |= set(PROVIDER_LINE.findall(text[begin:end])) if begin >= 0 else set()
+    return frozenset(found)
+
+
+def _meant(given: str, known: Sequence[str]) -> str:
+    close = difflib.get_close_matches(given, known, 1)
+    return f"; did you mean {close[0]!r}?" if close else "."

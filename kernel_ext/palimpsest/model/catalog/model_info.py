@@ -1,0 +1,223 @@
+"""Know what a model can do and what it costs.
+
+Facts come from the user's configuration, then litellm's offline table, then defaults that are
+marked as assumed. A price that nobody knows stays unknown. Keys are only looked for, never read
+into anything.
+"""
+
+import difflib
+import os
+import re
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from palimpsest.model.catalog import litellm_table
+from palimpsest.model.catalog import local_servers as local
+from palimpsest.model.providers import DEFAULT_MODELS, is_loopback, variable_of
+from palimpsest.transcript.errors import ConfigError
+from palimpsest.transcript.provider_profile.profile import profile
+from palimpsest.transcript.values import ModelInfo, ModelRef, Price, capacity
+
+ASSUMED_WINDOW = 200_000
+ASSUMED_OUTPUT = 32_000
+REHEARSAL = ModelRef(provider="rehearsal", name="rehearsal")
+REHEARSAL_WINDOW = 200_000
+REHEARSAL_OUTPUT = 8_192
+FREE = Price(input=0.0, output=0.0, cache_read=0.0, cache_write=0.0)
+
+Overrides = Mapping[str, Any]
+"""Model ids to ``window``, ``input``, ``output``, ``price``, ``api_base``, ``tools``, ``vision``."""
+
+
+def parse(model_id: str, variant: str | None = None) -> ModelRef:
+    """Read ``provider/name``, or a bare name that the table knows."""
+    text = model_id.strip()
+    if text == REHEARSAL.provider:
+        return REHEARSAL
+    provider, slash, name = text.partition("/")
+    if slash and provider and name:
+        return ModelRef(provider=provider, name=name, variant=variant)
+    found = litellm_table.provider_of(text) if text else None
+    if found is not None:
+        return ModelRef(provider=found, name=text, variant=variant)
+    close = difflib.get_close_matches(text, [*DEFAULT_MODELS.values(), "rehearsal"], n=1)
+    hint = f" Did you mean {close[0]!r}?" if close else ""
+    raise ConfigError(
+        f"There is no model {model_id!r}. Write it as provider/name, such as "
+        f"'anthropic/{DEFAULT_MODELS['anthropic']}'; %agent models lists what is available.{hint}"
+    )
+
+
+ADDRESS = re.compile(r"https?:|://|^//", re.IGNORECASE)
+"""In a name, what litellm would take for the address of a server, and send requests to."""
+NAMED_ADDRESS = (
+    "The model {name!r} names the address of a server, and requests are sent there only if your own "
+    'settings say so: give the model a plain name, and its address as models."provider/name".api_base.'
+)
+
+
+def holds_address(model_id: str) -> bool:
+    """Tell whether a model's name leads requests to an address.
+
+    >>> holds_address("oobabooga/http://127.0.0.1:5000"), holds_address("ollama/llama3:8b")
+    (True, False)
+    """
+    return any(ADDRESS.search(one) for one in (model_id, model_id.partition("/")[2]))
+
+
+def info(
+    model_id: str,
+    overrides: Overrides | None = None,
+    *,
+    variant: str | None = None,
+    environment: Mapping[str, str] | None = None,
+    vouched: Collection[str] = (),
+) -> ModelInfo:
+    """Return what is known about a model; raises ConfigError for a name that cannot be one.
+
+    A name that holds an address must be one of ``vouched``: those that a person's settings name.
+    """
+    variables = os.environ if environment is None else environment
+    ref = parse(model_id, variant)
+    if holds_address(model_id) and model_id not in vouched:
+        raise ConfigError(NAMED_ADDRESS.format(name=model_id))
+    return _overridden(_facts(ref, variables), _settings(ref, model_id, overrides or {}))
+
+
+def base_of(provider: str, environment: Mapping[str, str]) -> str | None:
+    """Return the server that the environment names for a provider."""
+    if provider in local.PROVIDERS:
+        return local.base(environment)
+    variable = variable_of(provider, environment)
+    return environment[variable].strip().rstrip("/") if variable is not None else None
+
+
+def _facts(ref: ModelRef, environment: Mapping[str, str]) -> ModelInfo:
+    if ref.provider == REHEARSAL.provider:
+        return ModelInfo(
+            ref=ref,
+            window=REHEARSAL_WINDOW,
+            output_limit=REHEARSAL_OUTPUT,
+            price=FREE,
+            vision=False,
+            caching=True,
+        )
+    base = base_of(ref.provider, environment)
+    if ref.provider in local.PROVIDERS:
+        return _local(ref, base, environment)
+    found = litellm_table.find(ref)
+    if found is None:
+        return ModelInfo(
+            ref=ref,
+            window=ASSUMED_WINDOW,
+            window_assumed=True,
+            output_limit=ASSUMED_OUTPUT,
+            api_base=base,
+        )
+    return _from_table(ref, found, base)
+
+
+def _local(ref: ModelRef, base: str | None, environment: Mapping[str, str]) -> ModelInfo:
+    models = {model.name: model for model in local.models(environment).models}
+    model = models.get(ref.name) or models.get(f"{ref.name}:latest")
+    window = model.window if model else local.WINDOW_CAP
+    return ModelInfo(
+        ref=ref,
+        window=window,
+        window_assumed=model is None,
+        output_limit=window // 4,
+        price=FREE if is_loopback(base) else Price(),
+        tools=model.tools if model else True,
+        api_base=base,
+    )
+
+
+def _from_table(ref: ModelRef, found: dict[str, Any], base: str | None) -> ModelInfo:
+    reads = _limit(found, "max_input_tokens", "max_tokens")
+    writes = _limit(found, "max_output_tokens") or ASSUMED_OUTPUT
+    window = reads or ASSUMED_WINDOW
+    apart = profile(ref).limits_apart and reads is not None and _is_remainder(reads, writes)
+    return ModelInfo(
+        ref=ref,
+        window=window + writes if apart else window,
+        window_assumed=reads is None,
+        input_limit=window if apart else None,
+        output_limit=min(writes, window // 2),
+        price=litellm_table.price(found),
+        tools=bool(found.get("supports_function_calling", True)),
+        vision=bool(found.get("supports_vision")),
+        reasoning=bool(found.get("supports_reasoning")),
+        caching=bool(found.get("supports_prompt_caching")),
+        api_base=base,
+    )
+
+
+def _is_remainder(reads: int, writes: int) -> bool:
+    """Say whether a limit is what OpenAI leaves of a round window: 272,000 of 400,000."""
+    return reads % ROUND != 0 and (reads + writes) % ROUND == 0
+
+
+ROUND = 10_000
+
+
+def _limit(found: Mapping[str, Any], *names: str) -> int | None:
+    for name in names:
+        value = found.get(name)
+        if isinstance(value, int | float) and value > 0:
+            return int(value)
+    return None
+
+
+def _settings(ref: ModelRef, model_id: str, overrides: Overrides) -> dict[str, Any]:
+    chosen = overrides.get(ref.id, overrides.get(model_id))
+    if chosen is None:
+        return {}
+    if hasattr(chosen, "model_dump"):
+        chosen = chosen.model_dump(exclude_none=True)
+    if not isinstance(chosen, Mapping):
+        raise ConfigError(f"models.{ref.id} must be a table of settings, not {chosen!r}.")
+    return {name: value for name, value in chosen.items() if value is not None}
+
+
+def _overridden(facts: ModelInfo, settings: dict[str, Any]) -> ModelInfo:
+    """Let configured values stand in the place of what was found."""
+    changes: dict[str, Any] = {}
+    for ours, theirs in (
+        ("window", "window"),
+        ("input_limit", "input"),
+        ("output_limit", "output"),
+    ):
+        if theirs in settings:
+            changes[ours] = _tokens(facts.ref, theirs, settings[theirs])
+    if "window" in changes:
+        changes["window_assumed"] = False
+        most = capacity(changes["window"])
+        changes.setdefault("output_limit", min(facts.output_limit, most // 2))
+    if changes.get("window") == 0:
+        changes.setdefault("input_limit", None)
+    if "price" in settings:
+        changes["price"] = _price(facts, settings["price"])
+    for name in ("api_base", "tools", "vision", "reasoning", "caching"):
+        if name in settings:
+            changes[name] = settings[name]
+    return facts.model_copy(update=changes)
+
+
+def _tokens(ref: ModelRef, name: str, value: Any) -> int:
+    least = 0 if name == "window" else 1
+    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+        raise ConfigError(f"models.{ref.id}.{name} must be a number of tokens, not {value!r}.")
+    return value
+
+
+def _price(facts: ModelInfo, value: Any) -> Price:
+    names = ("input", "output", "cache_read", "cache_write")
+    if not isinstance(value, Mapping) or not all(
+        name in names and isinstance(rate, int | float) and rate >= 0
+        for name, rate in value.items()
+    ):
+        raise ConfigError(
+            f"models.{facts.ref.id}.price must give dollars per million tokens for "
+            f"{', '.join(names)}, not {value!r}."
+        )
+    return facts.price.model_copy(update={**value, "tiers": ()})

@@ -1,0 +1,1 @@
+"""What went wrong in a model call: read, classified, explained, and when to try again."""

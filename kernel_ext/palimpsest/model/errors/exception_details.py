@@ -1,0 +1,249 @@
+"""Read an exception that came of a model call: what the server really said, or why there was no answer.
+
+litellm calls a refused connection status 500, hides retry-after outside the response, and wraps what broke
+in mid-stream (spec/model-and-store.md A4). So an exception is opened down to the HTTP client's own and the
+system's. Nothing here imports litellm; names of classes are compared as text.
+"""
+
+import json
+import os
+import re
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+from palimpsest.model.errors.connection_failures import inside
+from palimpsest.model.errors.response_body import ErrorBody, read_body
+from palimpsest.model.errors.retry import SERVER_ERROR
+from palimpsest.transcript.redaction.text import REDACTED, secret_values
+from palimpsest.transcript.redaction.text import scrub as without_secrets
+
+RETRYABLE_STATUS = frozenset({408, 409, 425, 429})
+KEPT_HEADERS = re.compile(r"retry-after|ratelimit|request-id|^x-should-retry$", re.IGNORECASE)
+MASKED_KEY = re.compile(
+    r"\b(?:sk|pk|rk|gsk|xai|hf|key)[-_][A-Za-z0-9_\-*]{12,}|\bAIza[A-Za-z0-9_\-*]{20,}"
+    r"|(?<=[Bb]earer )[A-Za-z0-9._\-]{8,}"
+)
+"""What providers repeat of a wrong key: its beginning and end, stars between."""
+LONGEST_BODY = 2_000
+
+SILENT_CLASSES = frozenset(
+    {
+        "ReadTimeout",
+        "APITimeoutError",
+        "SocketTimeoutError",
+        "Timeout",
+        "WriteTimeout",
+        "PoolTimeout",
+        "TimeoutError",
+    }
+)
+UNREADABLE_CLASSES = frozenset(
+    {
+        "KeyError",
+        "IndexError",
+        "TypeError",
+        "AttributeError",
+        "AssertionError",
+        "JSONDecodeError",
+        "UnicodeDecodeError",
+        "ValidationError",
+    }
+)
+"""What reading an event of a stream raises that is not in the format."""
+NETWORK_MODULES = frozenset({"httpx", "httpcore", "h11", "h2", "aiohttp"})
+INVENTED_STATUS = 500
+"""What litellm calls a failure to which no server gave a status."""
+
+
+class AnsweredOtherwise(Exception):
+    """A server answered with status 200, and with no stream: ``text`` is what it sent."""
+
+    def __init__(self, text: str, response: Any = None) -> None:
+        super().__init__(text[:LONGEST_BODY])
+        self.text = text
+        self.response = response
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What could be read from an exception."""
+
+    classes: frozenset[str]
+    """Names of the exception's classes and of those it came from."""
+    causes: tuple[BaseException, ...]
+    """The exception and all that it was made of."""
+    answered: bool
+    """A server answered, whatever it said."""
+    url: str | None
+    """The address that was really asked."""
+    led_from: str | None
+    """The address that was asked first, when it led to another."""
+    message: str
+    """What the server said, or the client where no server answered."""
+    status: int | None
+    code: str | None
+    headers: dict[str, str]
+    body: str | None
+    page: bool
+    """A web page came, or something else that no model server says."""
+    streamed: bool
+    """It came while the answer was read, perhaps before its first word."""
+    mid_stream: bool
+    unreadable: bool
+    """An event of the stream could not be read."""
+    broken: bool
+    """The connection broke, in whatever place."""
+    silent: bool
+    """Nothing came for too long."""
+
+
+def read(exception: BaseException) -> Seen:
+    """Read status, code, message and headers from an exception and those inside it."""
+    causes = tuple(inside(exception))
+    wrapped = tuple(_wrapped(exception))
+    core = wrapped[-1] if type(exception).__name__ == "MidStreamFallbackError" else exception
+    mid_stream = core is not exception and not getattr(exception, "is_pre_first_chunk", False)
+    response = _response(causes)
+    otherwise = next((one for one in causes if isinstance(one, AnsweredOtherwise)), None)
+    found = _said(core, response, otherwise)
+    status = getattr(response, "status_code", None) if otherwise is None else _told_status(found)
+    if response is None and otherwise is None:
+        status = _status(core)
+        status = None if core is not exception and status == INVENTED_STATUS else status
+    message = scrub(found.message)
+    nameless = "" if response is not None else type(core).__name__
+    return Seen(
+        classes=frozenset(
+            base.__name__ for item in wrapped for base in type(item).__mro__ if base is not object
+        ),
+        causes=causes,
+        answered=response is not None or otherwise is not None,
+        url=_url(causes, response),
+        led_from=_first_url(response),
+        message=message or nameless,
+        status=status,
+        code=found.code,
+        headers=_headers(causes),
+        body=scrub(json.dumps(found.value))[:LONGEST_BODY] if found.value else None,
+        page=found.page or (otherwise is not None and found.value is None),
+        streamed=core is not exception,
+        mid_stream=mid_stream and otherwise is None,
+        unreadable=core is not exception and otherwise is None and _is_unreadable(causes),
+        broken=any(_is_of_network(one) for one in causes),
+        silent=_is_silent(causes),
+    )
+
+
+def scrub(text: str, environment: Mapping[str, str] | None = None) -> str:
+    """Remove everything that looks like a key, and every key of the environment."""
+    variables = os.environ if environment is None else environment
+    return MASKED_KEY.sub(REDACTED, without_secrets(text, secret_values(variables)))
+
+
+def _wrapped(exception: BaseException) -> list[BaseException]:
+    """Return the exception and, for a break in mid-stream, what it wraps."""
+    found: list[BaseException] = []
+    current: BaseException | None = exception
+    while current is not None and current not in found:
+        found.append(current)
+        inner = getattr(current, "original_exception", None)
+        current = inner if isinstance(inner, BaseException) else None
+    return found
+
+
+def _response(causes: Sequence[BaseException]) -> Any:
+    """Return the answer of a server; litellm's own exceptions carry made up ones."""
+    for one in reversed(causes):
+        names = {base.__name__ for base in type(one).__mro__}
+        if names & {"HTTPStatusError", "AnsweredOtherwise"}:
+            return getattr(one, "response", None)
+    return None
+
+
+def _url(causes: Sequence[BaseException], response: Any) -> str | None:
+    asked = getattr(response, "url", None)
+    if asked is not None:
+        return str(asked)
+    for one in reversed(causes):
+        if type(one).__module__.partition(".")[0] == "httpx":
+            # A property that raises where no request is known.
+            with suppress(RuntimeError):
+                return str(one.request.url)  # type: ignore[attr-defined]
+    return None
+
+
+def _first_url(response: Any) -> str | None:
+    history = getattr(response, "history", None)
+    return str(history[0].url) if history else None
+
+
+def _said(
+    exception: BaseException, response: Any, otherwise: AnsweredOtherwise | None
+) -> ErrorBody:
+    """Return what the server said, wherever litellm left it."""
+    if otherwise is not None:
+        return read_body(otherwise.text)
+    text: str | None = None
+    if response is not None:
+        # The body of a stream that nobody read is lost.
+        with suppress(Exception):
+            text = response.text
+    if text is not None:
+        return read_body(text) if text.strip() else ErrorBody("")
+    body = getattr(exception, "body", None)
+    if isinstance(body, dict):
+        told = read_body(json.dumps(body, default=str))
+        if told.message:
+            return told
+    return read_body(str(getattr(exception, "message", "") or exception))
+
+
+def _told_status(found: ErrorBody) -> int | None:
+    value = (found.value or {}).get("code")
+    number = int(value) if isinstance(value, int | str) and str(value).isdigit() else 0
+    return number if number in RETRYABLE_STATUS or SERVER_ERROR <= number < 600 else None
+
+
+def _status(exception: BaseException) -> int | None:
+    for owner in (exception, getattr(exception, "response", None)):
+        value = getattr(owner, "status_code", getattr(owner, "status", None))
+        if isinstance(value, int) or (isinstance(value, str) and value.isdigit()):
+            return int(value)
+    return None
+
+
+def _headers(causes: Sequence[BaseException]) -> dict[str, str]:
+    for item in reversed(causes):
+        for name in ("litellm_response_headers", "headers"):
+            found = _kept(getattr(item, name, None))
+            if found:
+                return found
+        found = _kept(getattr(getattr(item, "response", None), "headers", None))
+        if found:
+            return found
+    return {}
+
+
+def _kept(headers: Any) -> dict[str, str]:
+    if not hasattr(headers, "items"):
+        return {}
+    return {str(k).lower(): str(v) for k, v in headers.items() if KEPT_HEADERS.search(str(k))}
+
+
+def _is_of_network(exception: BaseException) -> bool:
+    module = type(exception).__module__.partition(".")[0]
+    return isinstance(exception, OSError) or module in NETWORK_MODULES
+
+
+def _is_unreadable(causes: Sequence[BaseException]) -> bool:
+    if any(_is_of_network(one) for one in causes):
+        return False
+    return any(type(one).__name__ in UNREADABLE_CLASSES for one in causes)
+
+
+def _is_silent(causes: Sequence[BaseException]) -> bool:
+    """Look for a read timeout, which litellm renames but which is still what it came from."""
+    names = {type(one).__name__ for one in causes}
+    return bool(names & SILENT_CLASSES) and "ConnectTimeout" not in names

@@ -1,0 +1,354 @@
+"""The words by which refusals are told apart: too long, asked too often, not paid for.
+
+Data only; ``model/errors/overflow_detection.py`` reads it. Providers agree on neither status nor words, so each
+table lists what one agent listens for, and ``UNION`` is ours: what any of them knows for sure,
+without their guesses at words that merely stand near each other (spec/context-stability.md 1.9,
+spec/session-engine.md 1.9).
+"""
+
+import re
+from dataclasses import dataclass
+from types import MappingProxyType
+
+Words = tuple[re.Pattern[str], ...]
+
+
+def words(*patterns: str) -> Words:
+    """Return patterns that overlook small and capital letters."""
+    return tuple(re.compile(pattern, re.IGNORECASE | re.DOTALL) for pattern in patterns)
+
+
+def together(*pieces: str) -> str:
+    """Return a pattern for texts that hold all pieces, in any order."""
+    return r"\A" + "".join(f"(?=.*{re.escape(piece)})" for piece in pieces)
+
+
+@dataclass(frozen=True, slots=True)
+class Bills:
+    """How a refusal for want of money is known."""
+
+    words: Words = ()
+    status: Words = ()
+    """The payment's own status; in a long text only this counts."""
+    head: Words = ()
+    """How a sentence about money begins, when ``tail`` is in it too."""
+    tail: Words = ()
+    longest: int = 512
+
+
+@dataclass(frozen=True, slots=True)
+class RefusalPatterns:
+    """What one agent takes for a refusal of length.
+
+    It is one when no word of ``first`` and ``never`` and one of ``sure`` is in it; or else, when no
+    word of ``unlike`` and one of ``likely`` is.
+    """
+
+    sure: Words = ()
+    """These mean nothing else, except after words of ``first``."""
+    first: Words = ()
+    never: Words = ()
+    likely: tuple[Words, ...] = ()
+    """Each is found where its words stand in this order in one line."""
+    unlike: Words = ()
+    rate: Words = ()
+    """Asked too often."""
+    bills: Bills = Bills()
+    heeds_bills: bool = False
+    """What speaks of money is no refusal of length."""
+    compaction: Words = ()
+    """A refusal of length that also says one of these is about a compaction that failed."""
+    tokens: Words = ()
+    """How many tokens the request had; several groups are added up."""
+    codes: frozenset[str] = frozenset()
+    """Error codes that settle it."""
+    statuses: frozenset[int] = frozenset()
+    """HTTP statuses that settle it, unless the words speak of something else."""
+    reads_code: bool = True
+    """Status and code are read as part of the text, as where others look at the whole error."""
+
+
+TOKENS_PER_MINUTE = (r"\btpm\b", "tokens per minute")
+"""One provider refuses with status 413 who asks too often."""
+
+REASONING = (
+    "reasoning is mandatory",
+    "reasoning is required",
+    "requires reasoning",
+    together("reasoning", "cannot be disabled"),
+)
+
+GUARD = "context window.*(?:too small|minimum is)"
+"""The guard's own sentence: a window that is too small does not get larger by a compaction."""
+
+PAID = (
+    r"[\"']?(?:status|code)[\"']?\s*[:=]\s*402\b|\bhttp\s*402\b|\berror(?:\s+code)?\s*[:=]?\s*402\b"
+    r"|\b(?:got|returned|received)\s+(?:a\s+)?402\b|\A\s*402\s+payment"
+)
+
+BILLING = (
+    PAID,
+    "payment required",
+    "insufficient credits",
+    "insufficient[_ ]quota",
+    "insufficient balance",
+    "credit balance",
+    "plans & billing",
+)
+
+BILLING_HEAD = (
+    r"\A(?:error[:\s-]+)?billing(?:\s+error)?(?:[:\s-]+|\Z)",
+    r"\A(?:error[:\s-]+)?(?:credit balance|insufficient credits?|payment required|http\s*402\b)",
+)
+BILLING_TAIL = ("upgrade|credits|billing|plan",)
+
+
+def bills(*patterns: str) -> Bills:
+    """Return how a table knows money, by these words besides the payment's status."""
+    return Bills(
+        words=words(*patterns),
+        status=words(PAID),
+        head=words(*BILLING_HEAD),
+        tail=words(*BILLING_TAIL),
+    )
+
+
+RATE_2026_2 = (
+    r"rate[_ ]limit|too many requests|429",
+    "model_cooldown",
+    "cooling down",
+    "exceeded your current quota",
+    "resource has been exhausted",
+    "quota exceeded",
+    "resource_exhausted",
+    "usage limit",
+    *TOKENS_PER_MINUTE,
+)
+
+SURE_2026_2 = (
+    "request_too_large",
+    "request exceeds the maximum size",
+    "context length exceeded",
+    "maximum context length",
+    "prompt is too long",
+    "exceeds model context window",
+    "model token limit",
+    together("request size exceeds", "context window"),
+    together("request size exceeds", "context length"),
+    "context overflow:",
+    "exceed context limit",
+    "exceeds the model's maximum context",
+    together("max_tokens", "exceed", "context"),
+    together("input length", "exceed", "context"),
+    together("413", "too large"),
+    "上下文过长|上下文超出|上下文长度超|超出最大上下文|请压缩上下文",
+)
+
+MEASURE = "(?:too (?:large|long)|exceed|over|limit|max(?:imum)?)"
+
+LIKELY_2026_2 = (
+    words("context", "overflow"),
+    words("context window", f"{MEASURE}|requested|sent|tokens"),
+    words("prompt", MEASURE),
+    words("request|input", "context|window|length|token", MEASURE),
+)
+
+UNLIKE = (
+    GUARD,
+    "rate limit|too many requests|requests per (?:minute|hour|day)|quota|throttl|429\\b|tokens per day",
+)
+
+COMPACTION = ("summarization failed", "auto-compaction", "compaction failed", "compaction")
+
+OPENCLAW_2026_2 = RefusalPatterns(
+    sure=words(*SURE_2026_2),
+    first=words(*TOKENS_PER_MINUTE, *REASONING),
+    likely=LIKELY_2026_2,
+    never=words(GUARD, *RATE_2026_2),
+    unlike=words(*UNLIKE),
+    rate=words(*RATE_2026_2),
+    bills=bills(*BILLING),
+    compaction=words(*COMPACTION),
+)
+"""The oldest recorded generation; it neither knows billing when it guesses, nor reads numbers."""
+
+PROVIDERS_2026_9 = (
+    r"\binput token count exceeds the maximum number of input tokens\b",
+    r"\btokens in request more than max tokens allowed\b",
+    r"\binput is too long for this model\b",
+    r"\binput exceeds the maximum number of tokens\b",
+    r"\bollama error:\s*context length exceeded\b",
+    r"\btotal tokens?[^\n]*exceeds? (?:the )?(?:model(?:'s)? )?(?:max|maximum|limit)",
+    r"\b(?:request|prompt) \(\d[\d,]*\s*tokens?\) exceeds (?:the )?available context size\b",
+    r"\binput (?:is )?too long for (?:the )?model\b",
+    r"\bprompt has [\d,]+ tokens?, but the configured context size is [\d,]+ tokens?\b",
+    r"\bthe input \([\d,]+ tokens?\) is longer than the model's context length\b",
+)
+
+SURE_2026_9 = (
+    *SURE_2026_2,
+    "prompt too long",
+    "context_window_exceeded",
+    together("invalid_argument", "maximum number of tokens"),
+    together("input exceeds", "maximum number of tokens"),
+    *PROVIDERS_2026_9,
+)
+
+RATE_2026_9 = (
+    r"rate[_ ]limit|too many (?:concurrent )?requests|429",
+    "throttling|throttled",
+    "model_cooldown",
+    "exceeded your current quota",
+    "resource has been exhausted",
+    "quota exceeded",
+    "resource_exhausted",
+    "usage limit",
+    *TOKENS_PER_MINUTE,
+    "tokens per day",
+)
+
+BILLING_2026_9 = (
+    *BILLING,
+    "requires more credits",
+    "out of extra usage",
+    "extra usage is required",
+)
+
+NUMBER = r"(\d[\d,]*)"
+
+TOKENS_2026_9 = (
+    rf"prompt is too long:\s*{NUMBER}\s+tokens\s*>\s*[\d,]+\s+maximum",
+    rf"requested\s+{NUMBER}\s+tokens",
+    rf"\(requested:\s*{NUMBER}\)",
+    rf"resulted in\s+{NUMBER}\s+tokens",
+    rf"exceed context limit\D*{NUMBER}\s*\+\s*{NUMBER}\s*>",
+)
+
+OPENCLAW_2026_9 = RefusalPatterns(
+    sure=words(*SURE_2026_9),
+    first=words(*TOKENS_PER_MINUTE, *REASONING),
+    likely=LIKELY_2026_2,
+    never=words(GUARD, *RATE_2026_9),
+    heeds_bills=True,
+    unlike=words(*UNLIKE),
+    rate=words(*RATE_2026_9),
+    bills=bills(*BILLING_2026_9),
+    compaction=words(*COMPACTION),
+    tokens=words(*TOKENS_2026_9),
+)
+
+SURE_OPENCODE = (
+    "prompt is too long",
+    "input is too long for requested model",
+    "exceeds the context window",
+    "input token count[^\n]*exceeds the maximum",
+    r"maximum prompt length is \d+",
+    "reduce the length of the messages",
+    r"maximum context length is \d+ tokens",
+    r"exceeds the limit of \d+",
+    "exceeds the available context size",
+    "greater than the context length",
+    "context window exceeds limit",
+    "exceeded model token limit",
+    "context[_ ]length[_ ]exceeded",
+    "request entity too large",
+    r"context length is only \d+ tokens",
+    "input length[^\n]*exceeds[^\n]*context length",
+    "prompt too long; exceeded (?:max )?context length",
+    r"too large for model with \d+ maximum context length",
+    "model_context_window_exceeded",
+    "too many tokens",
+    "token limit exceeded",
+    r"\A4(?:00|13)\s*(?:status code)?\s*\(no body\)",
+)
+
+RATE_OPENCODE = ("rate.?limit|too many requests|throttl|service unavailable",)
+
+OPENCODE = RefusalPatterns(
+    sure=words(*SURE_OPENCODE),
+    never=words(*RATE_OPENCODE),
+    rate=words(*RATE_OPENCODE),
+    codes=frozenset({"context_length_exceeded"}),
+    statuses=frozenset({413}),
+    reads_code=False,
+)
+
+NO_REFUSALS = RefusalPatterns(reads_code=False)
+"""The seeds' OpenCode: a refusal of length is an error like any other."""
+
+OURS = (
+    r"(?:input|prompt|request|conversation|context) (?:is |was )?too (?:long|large)(?! for (?:upload|file))",
+    r"exceed\w*(?: \w+){0,3} context (?:window|length|limit|size)",
+    r"context (?:window|length|limit|size)(?: \S+){0,4} exceed",
+    r"exceeds? (?:the )?(?:model'?s? )?(?:maximum|max) (?:context|number of (?:input )?tokens|input|allowed (?:input|tokens))",
+    r"maximum (?:context|prompt|sequence) length(?: \w+){0,3} \d+",
+    r"input token count.{0,60}exceeds? the maximum",
+    r"(?:input|prompt|request).{0,40}exceeds? the (?:maximum|limit of|available context|context)",
+    r"(?:input|total) tokens?.{0,30} exceeds?.{0,20}(?:max|maximum|limit)",
+    r"reduce the length of (?:the|your) (?:messages|prompt|input)",
+    r"request (?:size )?exceeds the maximum size",
+    r"(?:greater|larger|longer) than the (?:.{0,20})context",
+    r"prompt contains too many tokens",
+    r"too large for (?:the |this )?model",
+    r"exceed\w* (?:the )?model(?:'s)? token limit",
+    r"\b4(?:00|13)\s*(?:status code)?\s*\(no body\)",
+    r"上下文(?:过长|长度|超出|超过|窗口)",
+)
+
+RATE_OURS = (
+    r"rate[_ ]limit|too many (?:concurrent )?requests|\b429\b",
+    "throttling|throttled",
+    "model_cooldown|cooling down",
+    "resource has been exhausted|resource_exhausted",
+    "exceeded your current quota|quota exceeded",
+    *TOKENS_PER_MINUTE,
+)
+"""What passes while one waits; a plan's usage limit lasts for hours, and its day's tokens as well."""
+
+UNION = RefusalPatterns(
+    sure=words(*SURE_2026_9, *SURE_OPENCODE, *OURS),
+    never=words(
+        *REASONING,
+        *TOKENS_PER_MINUTE,
+        GUARD,
+        r"rate.?limit|too many (?:concurrent )?requests|requests per|tokens per (?:day|hour)|throttl"
+        "|quota|usage limit|resource.?exhausted",
+        PAID,
+        "payment required|insufficient (?:credits|balance)|credit balance|plans & billing|billing"
+        "|requires more credits|extra usage",
+    ),
+    rate=words(*RATE_OURS),
+    bills=bills(*BILLING_2026_9),
+    compaction=words("summari[sz]ation failed", "compaction"),
+    tokens=words(
+        *TOKENS_2026_9,
+        rf"requested about {NUMBER} tokens",
+        rf"request contains {NUMBER} tokens",
+        rf"prompt contains {NUMBER} tokens",
+        rf"prompt has {NUMBER} tokens",
+        rf"input token count \({NUMBER}\) exceeds",
+        rf"prompt token count of {NUMBER} exceeds",
+        rf"(?:request|prompt|input) \({NUMBER} tokens?\) (?:exceeds|is longer)",
+        rf"input length \(?{NUMBER}\)? exceeds",
+    ),
+    codes=frozenset(
+        {
+            "context_length_exceeded",
+            "context_window_exceeded",
+            "model_context_window_exceeded",
+            "request_too_large",
+        }
+    ),
+    statuses=frozenset({413}),
+)
+
+TABLES = MappingProxyType(
+    {
+        "none": NO_REFUSALS,
+        "opencode": OPENCODE,
+        "openclaw-2026.2": OPENCLAW_2026_2,
+        "openclaw-2026.9": OPENCLAW_2026_9,
+        "union": UNION,
+    }
+)
+"""By the name that a policy gives."""

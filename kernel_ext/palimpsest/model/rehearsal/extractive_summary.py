@@ -1,0 +1,350 @@
+"""Answer calls for titles, turn summaries and compactions by extraction: nothing is invented, only picked out."""
+
+import ast
+import json
+import re
+from dataclasses import dataclass, field
+
+from palimpsest.model.rehearsal.parsing.conversation import (
+    COMPACTED,
+    ENGINE_TAGS,
+    Conversation,
+    Exchange,
+    PastTurn,
+    ToolUse,
+    without_asides,
+)
+from palimpsest.model.rehearsal.parsing.prompt_parser import ParsedPrompt
+from palimpsest.model.rehearsal.parsing.tables import parse_variables
+from palimpsest.model.rehearsal.parsing.tool_outputs import Result
+from palimpsest.model.rehearsal.plans.small_talk import NOTICE_MARK
+
+TITLE_CHARS = 50
+MOST_LINES = 25
+SESSION_CHARS = 1_500
+"""Of the paragraph about a session; what is older is left out."""
+_TITLE_PROMPT = re.compile(
+    r"(?i)\A\s*(?:generate|write|make|give)\s+(?:a |me )?(?:short )?title\b[^\n]*"
+)
+_POLITE = re.compile(
+    r"(?i)^(?:(?:please|can you|could you|would you|will you|i want you to|i would like to|i'd like to|let's|now)\b[\s,]*)+"
+)
+_MARK = re.compile(
+    r"(?m)^\[(User|Assistant|Assistant reasoning|Assistant tool calls?|Tool calls?|Tool result|Tool error)\]:? ?"
+)
+
+_ASIDE_LINE = re.compile(rf"\n+(?=<(?:{ENGINE_TAGS})>\n)", re.IGNORECASE)
+"""Where a note of the engine begins below a prompt that was written out."""
+
+
+def is_title(conversation: Conversation) -> bool:
+    """Tell whether the request asks for a title."""
+    return any(_TITLE_PROMPT.match(turn.prompt) for turn in conversation.turns[:1])
+
+
+def is_compaction(conversation: Conversation) -> bool:
+    """Tell whether the request asks for a summary of a quoted conversation."""
+    return (
+        "<conversation>" in conversation.current.prompt
+        and "</conversation>" in conversation.current.prompt
+    )
+
+
+def title_of(conversation: Conversation) -> str:
+    """Return a title of at most fifty characters: the first prompt, shortened."""
+    for turn in conversation.turns:
+        text = _TITLE_PROMPT.sub("", turn.prompt, count=1)
+        quoted = _MARK.split(text)
+        text = quoted[2] if len(quoted) > 2 else re.sub(r"</?conversation>", " ", text)
+        if text.strip():
+            return shortened(text)
+    return "Conversation"
+
+
+def shortened(text: str) -> str:
+    """Return the first sentence of a prompt as one line of at most fifty characters."""
+    prompt = ParsedPrompt(text)
+    prose = " ".join(
+        re.sub(r"[`*_#>|]+(?=\s)|(?<=\s)[`*_#>|]+|^[`*_#>|]+|`", "", prompt.prose).split()
+    )
+    if not prose and prompt.fences:
+        prose = f"Run {next(iter(prompt.fences[0].code.split(chr(10))), 'code')}"
+    prose = _POLITE.sub("", prose) or prose or "Conversation"
+    sentence = re.split(r"(?<=[.!?])\s+", prose)[0].rstrip(".!?:;, ") or prose
+    if len(sentence) > TITLE_CHARS:
+        cut = sentence[: TITLE_CHARS - 2]
+        cut = cut[: cut.rfind(" ")] if " " in cut[20:] else cut
+        sentence = cut.rstrip(" ,;:") + "..."
+    return (sentence[:1].upper() + sentence[1:])[:TITLE_CHARS] or "Conversation"
+
+
+def turn_summary_of(conversation: Conversation) -> str:
+    """Return what a turn did, and the session so far: its prompt, its calls and the end of its answer."""
+    prompt = conversation.current.prompt
+    blocks = {
+        name: found[1].strip()
+        for name in ("before", "not-told-yet", "newest-turn")
+        if (found := re.search(rf"(?s)<{name}>(.*?)</{name}>", prompt))
+    }
+    turns = _serialised(blocks.get("newest-turn", ""))
+    title = shortened(next((one.prompt for one in turns if one.prompt.strip()), ""))
+    done = _told(turns)
+    missed = _told(_serialised(blocks.get("not-told-yet", "")))
+    session = " ".join(one for one in (blocks.get("before", ""), missed, done) if one)
+    return (
+        f"<title>{title}</title>\n<turn>{done}</turn>\n<session>{_newest_part(session)}</session>"
+    )
+
+
+def _told(turns: list[PastTurn]) -> str:
+    """Say in a few sentences what was asked, which tools were called, and what was said at the end."""
+    asked = [shortened(one.prompt) for one in turns if one.prompt.strip()]
+    tools = dict.fromkeys(each.call.tool for one in turns for each in one.exchanges)
+    said = [text for one in turns for each in one.said if (text := _without_notice(each))]
+    sentences = [f"Asked: {'; '.join(asked)}."] if asked else []
+    if tools:
+        sentences.append(f"Called {', '.join(tools)}.")
+    if said:
+        sentences.append(f"Answered: {_one_line(said[-1])}")
+    return " ".join(sentences)
+
+
+def _without_notice(said: str) -> str:
+    return "\n\n".join(one for one in said.strip().split("\n\n") if NOTICE_MARK not in one)
+
+
+def _newest_part(text: str) -> str:
+    """Return as much of the end of a session's paragraph as is kept, from a sentence on if it can be."""
+    if len(text) <= SESSION_CHARS:
+        return text
+    cut = text[-SESSION_CHARS:]
+    sentence = cut.find("Asked: ")
+    return cut[sentence:] if sentence >= 0 else cut[cut.find(" ") + 1 :]
+
+
+@dataclass
+class ConversationFacts:
+    """What was picked out of a conversation."""
+
+    goal: list[str] = field(default_factory=list)
+    done: list[str] = field(default_factory=list)
+    files: list[str] = field(default_factory=list)
+    variables: list[str] = field(default_factory=list)
+    numbers: list[str] = field(default_factory=list)
+    errors: list[str] = field(default_factory=list)
+    open: list[str] = field(default_factory=list)
+
+
+TITLES = {
+    "goal": "Goal",
+    "done": "Done",
+    "files": "Files",
+    "variables": "Variables",
+    "numbers": "Numbers",
+    "errors": "Errors",
+    "open": "Open questions",
+}
+KEYWORDS = (
+    ("goal", "goal objective purpose intent task instruction request"),
+    ("files", "file directories directory path"),
+    ("variables", "variable data kernel namespace"),
+    ("errors", "blocked error problem blocker failure"),
+    ("done", "completed done accomplished progress finished"),
+    ("open", "next open question active pending remaining todo"),
+    ("numbers", "detail number discover finding important fact result context"),
+)
+"""Which heading of a template asks for which facts, tried in order."""
+
+
+def summary_of(conversation: Conversation) -> str:
+    """Return a structured summary of a conversation."""
+    prompt = conversation.current.prompt
+    turns, before = _source(conversation)
+    facts = facts_of(turns)
+    _carry_over(facts, before)
+    headings = _template(prompt)
+    return _filled(headings, facts) if headings else _plain(facts)
+
+
+def _source(conversation: Conversation) -> tuple[list[PastTurn], str]:
+    """Return the turns to summarise and the summary before them."""
+    prompt = conversation.current.prompt
+    before = re.search(
+        r"(?s)<(?:prior|previous)-summary>(.*?)</(?:prior|previous)-summary>", prompt
+    )
+    quoted = re.search(r"(?s)<conversation>(.*?)</conversation>", prompt)
+    text = quoted[1] if quoted else prompt
+    if quoted or len(_MARK.findall(text)) >= 2:
+        return _serialised(text), before[1] if before else ""
+    turns = [turn for turn in conversation.earlier if turn.prompt != COMPACTED]
+    return turns, before[1] if before else conversation.summary
+
+
+def _serialised(text: str) -> list[PastTurn]:
+    """Read a conversation that was written out as marked paragraphs."""
+    pieces = _MARK.split(text)
+    turns: list[PastTurn] = []
+    call = ToolUse("", {})
+    for kind, body in zip(pieces[1::2], pieces[2::2], strict=True):
+        said = body.strip()
+        last = turns[-1] if turns else PastTurn("")
+        if kind == "User":
+            turns.append(PastTurn(without_asides(_ASIDE_LINE.sub("\n\n", said))))
+            continue
+        if not turns:
+            turns.append(last)
+        if kind == "Assistant":
+            turns[-1] = PastTurn(last.prompt, last.exchanges, (*last.said, said))
+        elif "call" in kind:
+            call = _call(said)
+        elif kind.startswith("Tool"):
+            turns[-1] = PastTurn(last.prompt, (*last.exchanges, Exchange(call, said)), last.said)
+    return turns
+
+
+def _call(text: str) -> ToolUse:
+    match = re.match(r"(?s)([\w.-]+)\((.*)\)\s*\Z", text)
+    if not match:
+        return ToolUse(text.split("(")[0].strip(), {})
+    try:
+        parsed = json.loads(match[2])
+    except ValueError:
+        parsed = {}
+    return ToolUse(match[1], parsed if isinstance(parsed, dict) else {})
+
+
+def facts_of(turns: list[PastTurn]) -> ConversationFacts:
+    """Pick out what a later reader needs."""
+    facts = ConversationFacts()
+    for turn in turns:
+        if turn.prompt.strip():
+            facts.goal.append(_one_line(turn.prompt))
+            facts.files += ParsedPrompt(turn.prompt).paths
+        for exchange in turn.exchanges:
+            _of_exchange(facts, exchange)
+        for said in turn.said:
+            facts.numbers += [
+                _one_line(line)
+                for line in said.splitlines()
+                if re.search(r"\d", line) and not line.startswith("```")
+            ]
+            if NOTICE_MARK in said:
+                facts.done.append(f'The user was told: "{NOTICE_MARK}".')
+    if turns and not turns[-1].said and turns[-1].prompt.strip():
+        facts.open.append(f"Answer the prompt: {_one_line(turns[-1].prompt)}")
+    return facts
+
+
+def _of_exchange(facts: ConversationFacts, exchange: Exchange) -> None:
+    call, result = exchange.call, Result(exchange.output)
+    main = next((str(value) for value in call.input.values()), "")
+    facts.done.append(f"{call.tool}: {_one_line(main)}" if main else call.tool)
+    for key in ("path", "filePath", "file_path"):
+        if isinstance(call.input.get(key), str):
+            facts.files.append(call.input[key])
+    if call.tool == "variables" and not call.input:
+        facts.variables += [variable.line for variable in parse_variables(exchange.output)]
+    if call.tool == "python":
+        code = str(call.input.get("code", ""))
+        facts.variables += assigned(code)
+        facts.files += [
+            text
+            for text in re.findall(r"[\"']([^\"'\n]+)[\"']", code)
+            if ParsedPrompt(f'"{text}"').paths
+        ]
+    if result.error:
+        facts.errors.append(_one_line(f"{result.error[0]}: {result.error[1]}"))
+    elif result.failed:
+        facts.errors.append(_one_line(exchange.output))
+
+
+def assigned(code: str) -> list[str]:
+    """Return the names that code assigns at its top level."""
+    try:
+        tree = ast.parse(code)
+    except (SyntaxError, ValueError, RecursionError):
+        return []
+    targets = [
+        target for node in tree.body if isinstance(node, ast.Assign) for target in node.targets
+    ]
+    return [target.id for target in targets if isinstance(target, ast.Name)]
+
+
+def _one_line(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= 200 else line[:197] + "..."
+
+
+def _carry_over(facts: ConversationFacts, before: str) -> None:
+    """Put the lines of an earlier summary before the new ones; its open questions were answered since."""
+    if not before.strip():
+        return
+    kind = "numbers"
+    for line in before.splitlines():
+        if line.startswith("#"):
+            kind = _kind_of(line) or kind
+        elif (
+            (item := line.strip().lstrip("-*").strip())
+            and item not in {"(none)", "None"}
+            and kind != "open"
+        ):
+            known: list[str] = getattr(facts, kind)
+            known.insert(sum(1 for one in known if one.startswith("\0")), "\0" + item)
+    for name in TITLES:
+        setattr(facts, name, [item.removeprefix("\0") for item in getattr(facts, name)])
+
+
+def _template(prompt: str) -> list[str]:
+    """Return the headings that the prompt asks for."""
+    block = re.search(r"(?s)<template>(.*?)</template>", prompt)
+    outside = re.sub(r"(?s)<(conversation|prior-summary|previous-summary)>.*?</\1>", "", prompt)
+    text = block[1] if block else outside
+    return [line.strip() for line in text.splitlines() if re.match(r"\s*#{2,3} \S", line)]
+
+
+def _kind_of(heading: str) -> str | None:
+    words = heading.casefold()
+    return next(
+        (kind for kind, keys in KEYWORDS if any(key in words for key in keys.split())), None
+    )
+
+
+def _filled(headings: list[str], facts: ConversationFacts) -> str:
+    parts: list[str] = []
+    used: set[str] = set()
+    kinds = [_kind_of(heading) for heading in headings]
+    for at, (heading, kind) in enumerate(zip(headings, kinds, strict=True)):
+        parts.append(heading)
+        has_children = (
+            heading.startswith("## ")
+            and at + 1 < len(headings)
+            and headings[at + 1].startswith("### ")
+        )
+        if has_children:
+            continue
+        items = list(getattr(facts, kind)) if kind and kind not in used else []
+        if kind == "numbers":
+            items += [f"Variable {name}" for name in facts.variables if "variables" not in kinds]
+        if kind:
+            used.add(kind)
+        parts.append(_bullets(items))
+    left = [
+        kind for kind in TITLES if kind not in used and kind != "variables" and getattr(facts, kind)
+    ]
+    parts += [f"## {TITLES[kind]}\n{_bullets(getattr(facts, kind))}" for kind in left]
+    return "\n".join(parts)
+
+
+def _plain(facts: ConversationFacts) -> str:
+    return "\n\n".join(
+        f"## {title}\n{_bullets(getattr(facts, kind))}" for kind, title in TITLES.items()
+    )
+
+
+def _bullets(items: list[str]) -> str:
+    unique = list(dict.fromkeys(items))
+    if len(unique) > MOST_LINES:
+        # The first lines say what it is about, the last ones where it stands.
+        dropped = len(unique) - MOST_LINES
+        unique = [*unique[:5], f"({dropped} lines left out)", *unique[5 - MOST_LINES :]]
+    return "\n".join(f"- {item}" for item in unique) or "- (none)"

@@ -1,0 +1,1 @@
+"""Code for pandas and matplotlib, and results as text."""

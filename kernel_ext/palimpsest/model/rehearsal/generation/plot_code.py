@@ -1,0 +1,139 @@
+"""Write short matplotlib code for a spec: a drawing, and the numbers behind it."""
+
+from palimpsest.model.rehearsal.generation.pandas_code import (
+    keys,
+    quote,
+    several,
+    source,
+    write_table_code,
+)
+from palimpsest.model.rehearsal.parsing.query_spec import Spec
+from palimpsest.model.rehearsal.parsing.tables import Column
+
+
+def write_code(spec: Spec, plt: str = "plt") -> str:
+    """Return the code for a spec; ``plt`` is the name to import matplotlib under."""
+    return write_plot(spec, plt) if spec.op == "plot" else write_table_code(spec)
+
+
+def chart_of(spec: Spec) -> str:
+    """Return which chart suits the columns: the one asked for, where it can be drawn."""
+    numbers = [column for column in spec.measures if column.numeric]
+    if not numbers:
+        counted = bool(spec.groups or spec.measures)
+        return (
+            (
+                spec.chart
+                if spec.chart in {"pie", "line"} and len(spec.groups or spec.measures) == 1
+                else "bar"
+            )
+            if counted
+            else "hist"
+        )
+    if len(numbers) >= 2 and not (spec.groups and spec.chart in {"bar", "line"}):
+        return "line" if spec.chart == "line" else "scatter"
+    if not spec.groups:
+        return spec.chart if spec.chart in {"line", "box", "bar"} else "hist"
+    chart = spec.chart or _usual_chart(spec)
+    if chart == "scatter" and (len(spec.groups) > 1 or not spec.groups[0].numeric):
+        return "box"
+    return chart
+
+
+def write_plot(spec: Spec, plt: str = "plt") -> str:
+    """Return code that draws and then gives the numbers behind the drawing."""
+    drawing, numbers = plot_lines(spec, plt)
+    start = (
+        "import matplotlib.pyplot as plt" if plt == "plt" else f"import matplotlib.pyplot as {plt}"
+    )
+    return "\n".join([start, "", *drawing, f"{plt}.show()", numbers])
+
+
+def plot_lines(spec: Spec, plt: str) -> tuple[list[str], str]:
+    """Return the lines that draw, and the expression that gives the numbers."""
+    numbers = tuple(c for c in spec.measures if c.numeric)
+    if not numbers and (spec.groups or spec.measures):
+        return _plot_counts(spec, spec.groups or spec.measures, plt)
+    if not numbers:
+        rows = source(spec)
+        return [
+            f"{rows}.hist(figsize=(10, 6))"
+        ], f'{rows}.select_dtypes("number").agg(["count", "mean", "min", "max"]).T'
+    if len(numbers) >= 2 and not (spec.groups and spec.chart in {"bar", "line"}):
+        return _plot_scatter(spec, numbers)
+    if not spec.groups:
+        return _plot_one(spec, numbers[0], plt)
+    return _plot_grouped(spec, numbers, plt)
+
+
+def _plot_counts(spec: Spec, columns: tuple[Column, ...], plt: str) -> tuple[list[str], str]:
+    counted = f"{source(spec)}[{keys(columns)}].value_counts()"
+    if len(columns) > 1:
+        drawing = [f'{counted}.unstack().plot.bar(ylabel="rows")']
+        return drawing, f"{counted}.reset_index()"
+    kind = chart_of(spec)
+    label = "" if kind == "pie" else 'ylabel="rows"'
+    return [f"{plt}.figure()", f"{counted}.plot.{kind}({label})"], counted
+
+
+def _plot_scatter(spec: Spec, numbers: tuple[Column, ...]) -> tuple[list[str], str]:
+    x, y = (numbers[1], numbers[0]) if spec.against else (numbers[0], numbers[1])
+    rows = source(spec)
+    colour = ""
+    kind = chart_of(spec)
+    drawn = rows
+    if spec.groups and kind == "scatter":
+        name = quote(spec.groups[0].key)  # a category gets a colour bar with its names
+        drawn = f'{rows}.astype({{{name}: "category"}})'
+        colour = f', c={name}, colormap="viridis"'
+    drawing = [f"{drawn}.plot.{kind}(x={quote(x.key)}, y={quote(y.key)}{colour})"]
+    return drawing, f"{rows}[{quote(x.key)}].corr({rows}[{quote(y.key)}])"
+
+
+def _plot_one(spec: Spec, measure: Column, plt: str) -> tuple[list[str], str]:
+    column = f"{source(spec)}[{quote(measure.key)}]"
+    label = quote(measure.label)
+    call = {
+        "line": f"plot.line(ylabel={label})",
+        "box": f"plot.box(title={label})",
+        "bar": f"plot.bar(ylabel={label})",
+    }
+    drawn = call.get(spec.chart or "", f"plot.hist(bins=20, title={label})")
+    return [
+        f"{plt}.figure()",
+        f"{column}.{drawn}",
+    ], f'{column}.agg(["count", "mean", "min", "max"])'
+
+
+def _plot_grouped(spec: Spec, numbers: tuple[Column, ...], plt: str) -> tuple[list[str], str]:
+    rows, measure = source(spec), numbers[0]
+    grouped = f"{rows}.groupby({keys(spec.groups)})"
+    chart = chart_of(spec)
+    method = spec.statistic or "mean"
+    if chart == "scatter":
+        drawing = [f"{rows}.plot.scatter(x={quote(spec.groups[0].key)}, y={quote(measure.key)})"]
+    elif chart in {"box", "hist"}:
+        call = "boxplot" if chart == "box" else "hist"
+        drawing = [f"{rows}.{call}(column={quote(measure.key)}, by={keys(spec.groups)})"]
+    else:
+        picked = f"[{keys(numbers)}]"
+        spread = ".unstack()" if len(spec.groups) > 1 else ""
+        kind = {"line": "line", "pie": "pie"}.get(chart, "bar")
+        label = quote(f"{method} of {measure.label}") if len(numbers) == 1 else quote(method)
+        drawing = [f"{plt}.figure()"] if len(numbers) == 1 and not spread else []
+        drawing.append(f"{grouped}{picked}.{method}(){spread}.plot.{kind}(ylabel={label})")
+    if len(numbers) > 1 or spec.statistic or chart in {"line", "bar", "pie"}:
+        return drawing, f"{grouped}[{keys(numbers)}].{method}().reset_index()"
+    return (
+        drawing,
+        f"{grouped}[{quote(measure.key)}].agg({several(spec)}).reset_index()",
+    )
+
+
+def _usual_chart(spec: Spec) -> str:
+    group = spec.groups[0]
+    if len(spec.groups) > 1 or spec.statistic:
+        return "line" if group.temporal and len(spec.groups) == 1 else "bar"
+    if group.temporal or group.dtype.lower().startswith(("int", "uint")):
+        return "line"
+    return "scatter" if group.numeric else "box"

@@ -1,0 +1,371 @@
+"""Put a result into words.
+
+Every number in an answer is one that the output shows; what cannot be read for certain is quoted.
+"""
+
+from collections.abc import Sequence
+
+from palimpsest.model.rehearsal.generation.pandas_code import ADDITIVE, shown_columns, statistics_of
+from palimpsest.model.rehearsal.parsing import tool_outputs
+from palimpsest.model.rehearsal.parsing.filters import Filter
+from palimpsest.model.rehearsal.parsing.query_spec import Spec
+from palimpsest.model.rehearsal.parsing.tables import Column
+from palimpsest.model.rehearsal.parsing.tool_outputs import (
+    Result,
+    frame,
+    quoted,
+    scalar,
+    series,
+    span,
+    tidy,
+)
+
+ROWS_IN_TABLE = 15
+NAMES = {"mean": "mean", "median": "median", "sum": "sum", "min": "smallest value", "max": "largest value", "std": "standard deviation", "var": "variance"}  # fmt: skip
+TESTS = {"==": "is", ">": "is over", ">=": "is at least", "<": "is under", "<=": "is at most", "in": "is one of"}  # fmt: skip
+Cells = list[tuple[str, ...]]
+NOTHING = ("Empty DataFrame", "Series([]")
+"""How pandas shows a result without rows."""
+
+
+def table_words(spec: Spec, result: Result) -> str | None:
+    """Return the answer, or None when the output's numbers cannot be read."""
+    if spec.op not in {"rows", "describe"} and result.value.startswith(NOTHING):
+        return f"Nothing fits{where(spec)}."
+    writer = _WRITERS.get(spec.op, _quote)
+    return writer(spec, result)
+
+
+def where(spec: Spec) -> str:
+    """Return `` in `penguins` where `species` is `Adelie` ``."""
+    text = f" in {span(spec.table.name)}"
+    tests = " and ".join(_condition(condition) for condition in spec.filters)
+    return f"{text} where {tests}" if tests else text
+
+
+def _condition(condition: Filter) -> str:
+    values = condition.value if isinstance(condition.value, list) else [condition.value]
+    shown = ", ".join(span(value) for value in values)
+    return f"{span(condition.column.label)} {TESTS[condition.test]} {shown}"
+
+
+def names(columns: Sequence[Column]) -> str:
+    """Return the columns' names as code, joined by commas and *and*."""
+    shown = [span(column.label) for column in columns]
+    return " and ".join(filter(None, [", ".join(shown[:-1]), shown[-1]])) if shown else ""
+
+
+def table(headers: Sequence[str], rows: Cells, labels: int = 1) -> str:
+    """Return a Markdown table of at most fifteen rows; what stands behind the labels is shortened."""
+    lines = [_row(headers), _row(["---"] * len(headers))]
+    lines += [_row((*row[:labels], *map(tidy, row[labels:]))) for row in rows[:ROWS_IN_TABLE]]
+    if len(rows) > ROWS_IN_TABLE:
+        lines.append("")
+        lines.append(f"The output above holds {len(rows) - ROWS_IN_TABLE} rows more.")
+    return "\n".join(lines)
+
+
+def _row(cells: Sequence[str]) -> str:
+    return "| " + " | ".join(_cell(cell) for cell in cells) + " |"
+
+
+def _cell(text: str) -> str:
+    for char in "\\`*_<>[]|$~":
+        text = text.replace(char, "\\" + char)
+    return " ".join(text.split())
+
+
+def extremes(rows: Cells, at: int, what: str) -> str:
+    """Say which rows are highest and lowest in a column of numbers, as these were printed."""
+    numbers = [(float(row[at].replace(",", "")), row) for row in rows if _is_number(row[at])]
+    if len(numbers) < 2:
+        return ""
+    low, high = min(number for number, _ in numbers), max(number for number, _ in numbers)
+    if low == high:
+        return f"All have the same {what}, as it is printed: {tidy(numbers[0][1][at])}."
+    highest, lowest = ([row for number, row in numbers if number == end] for end in (high, low))
+    return f"Highest {what}: {_named(highest, at)}; lowest: {_named(lowest, at)}."
+
+
+def _named(rows: Cells, at: int) -> str:
+    """Name the first of the rows that share a number, and say how many more there are."""
+    more = f" and {len(rows) - 1} more" if len(rows) > 1 else ""
+    return f"{span(rows[0][0])}{more} ({tidy(rows[0][at])})"
+
+
+def _is_number(text: str) -> bool:
+    try:
+        return float(text.replace(",", "")) == float(text.replace(",", ""))
+    except ValueError:
+        return False
+
+
+def _statistic(spec: Spec, result: Result) -> str | None:
+    if spec.groups:
+        return _grouped(spec, result)
+    name = NAMES.get(spec.statistic or "", spec.statistic or "value")
+    value = scalar(result.value)
+    if len(spec.measures) == 1 and value is not None:
+        return f"The {name} of {names(spec.measures)}{where(spec)} is **{tidy(value)}**."
+    rows: Cells = [*series(result.value)]
+    if not rows:
+        return None
+    if spec.several:
+        if len(spec.measures) != 1:
+            return None
+        title = f"{names(spec.measures)}{where(spec)}:"
+        return f"{title}\n\n{table(['statistic', spec.measures[0].label], rows)}"
+    return f"The {name} of each column{where(spec)}:\n\n{table(['column', name], rows)}"
+
+
+def group_headers(spec: Spec) -> list[str] | None:
+    """Return the columns that the code for a grouped statistic shows after the groups."""
+    if not spec.measures or (spec.several and len(spec.measures) > 1):
+        return None
+    if spec.statistic is None and len(spec.measures) == 1:
+        return statistics_of(spec)
+    return [column.label for column in spec.measures]
+
+
+def _grouped(spec: Spec, result: Result) -> str | None:
+    headers = group_headers(spec)
+    if headers is None:
+        if spec.several:
+            return None
+        return f"The {spec.statistic} of every column of numbers by {names(spec.groups)}{where(spec)}:\n\n{quoted(result.value)}"
+    rows = grouped_rows(spec, result.value, headers)
+    if not rows:
+        return None
+    what, column = _compared(spec, headers)
+    title = (
+        f"{NAMES.get(spec.statistic, spec.statistic).capitalize()} of"
+        if spec.statistic
+        else "Summary of"
+    )
+    labels = [column.label for column in spec.groups]
+    shown = [f"{spec.statistic} of {header}" for header in headers] if spec.statistic else headers
+    parts = [
+        f"{title} {names(spec.measures)} by {names(spec.groups)}{where(spec)}:",
+        table([*labels, *shown], rows, len(labels)),
+        extremes([merged(row, len(labels)) for row in rows], column + 1, what),
+    ]
+    return "\n\n".join(part for part in parts if part)
+
+
+def _compared(spec: Spec, headers: Sequence[str]) -> tuple[str, int]:
+    """Return what the groups are compared by, and the place of its column among the headers."""
+    if spec.statistic:
+        of = f" of {span(headers[0])}" if len(headers) > 1 else ""
+        return f"{NAMES.get(spec.statistic, spec.statistic)}{of}", 0
+    if spec.order and not spec.several:
+        return NAMES.get(headers[-1], headers[-1]), len(headers) - 1
+    at = headers.index("mean") if "mean" in headers else 0
+    return headers[at], at
+
+
+def merged(row: tuple[str, ...], labels: int) -> tuple[str, ...]:
+    """Join the labels of a row into its first cell."""
+    return (", ".join(row[:labels]), *row[labels:])
+
+
+def grouped_rows(spec: Spec, text: str, headers: Sequence[str]) -> Cells:
+    """Read the rows of a grouped result, numbers as printed; nothing when that is not certain."""
+    labels = [column.label for column in spec.groups]
+    wanted = [*labels, *headers]
+    found = frame(text, wanted) if len(set(wanted)) == len(wanted) else None
+    if not found:
+        return []
+    return [(*(row[label] for label in labels), *(row[h] for h in headers)) for row in found]
+
+
+def _count(spec: Spec, result: Result) -> str | None:
+    if len(spec.groups) > 1:
+        rows = grouped_rows(spec, result.value, ["count"])
+        labels = [column.label for column in spec.groups]
+        return (
+            f"Rows by {names(spec.groups)}{where(spec)}:\n\n{table([*labels, 'rows'], rows, len(labels))}"
+            if rows
+            else None
+        )
+    if spec.groups:
+        return counted(spec, result.value)
+    value = scalar(result.value)
+    if value is None:
+        return None
+    if spec.measures:
+        return f"There are **{value}** values of {names(spec.measures)}{where(spec)} (missing ones are not counted)."
+    subject = f"{span(spec.table.name)} has **{value}** rows"
+    tests = " and ".join(_condition(condition) for condition in spec.filters)
+    return f"{subject} where {tests}." if tests else f"{subject}."
+
+
+def counted(spec: Spec, text: str, unit: str = "rows", column: Column | None = None) -> str | None:
+    """Word a count of values."""
+    column = column or (spec.groups or spec.measures)[0]
+    rows: Cells = [
+        (label if label not in {"NaN", "<NA>", "None", "NaT"} else "(missing)", value)
+        for label, value in series(text)
+    ]
+    if not rows:
+        return None
+    title = f"{'Rows' if unit == 'rows' else 'Share of rows, in percent,'} by {span(column.label)}{where(spec)}:"
+    most = extremes(
+        [row for row in rows if row[0] != "(missing)"], 1, "count" if unit == "rows" else "share"
+    )
+    return "\n\n".join(part for part in (title, table([column.label, unit], rows), most) if part)
+
+
+def _share(spec: Spec, result: Result) -> str | None:
+    return counted(spec, result.value, "percent")
+
+
+def _distinct(spec: Spec, result: Result) -> str | None:
+    if spec.groups + spec.measures:
+        return counted(spec, result.value, column=(spec.groups + spec.measures)[0])
+    rows: Cells = [(label, number) for label, number in series(result.value)]
+    return (
+        f"Different values of each column{where(spec)}:\n\n{table(['column', 'different values'], rows)}"
+        if rows
+        else None
+    )
+
+
+def _nunique(spec: Spec, result: Result) -> str | None:
+    value = scalar(result.value)
+    return (
+        f"{names((spec.measures + spec.groups)[:1])} has **{value}** different values{where(spec)}."
+        if value
+        else None
+    )
+
+
+def _missing(spec: Spec, result: Result) -> str | None:
+    value = scalar(result.value)
+    columns = spec.measures + spec.groups
+    if value is not None and len(columns) == 1:
+        return f"{names(columns)} has **{value}** missing values{where(spec)}."
+    rows: Cells = list(series(result.value))
+    return (
+        f"Missing values of each column{where(spec)}:\n\n{table(['column', 'missing'], rows)}"
+        if rows
+        else None
+    )
+
+
+def _correlation(spec: Spec, result: Result) -> str | None:
+    numbers = [column for column in spec.measures + spec.groups if column.numeric]
+    value = scalar(result.value)
+    if len(numbers) == 2:
+        return (
+            f"The correlation (Pearson) of {names(numbers)}{where(spec)} is **{tidy(value)}**."
+            if value
+            else None
+        )
+    if len(numbers) == 1:
+        rows: Cells = [*series(result.value)]
+        text = table(["column", "correlation"], rows)
+        return (
+            f"Correlation (Pearson) of {names(numbers)} with the other columns{where(spec)}:\n\n{text}\n\n{extremes(rows, 1, 'correlation')}"
+            if rows
+            else None
+        )
+    return (
+        f"Correlations (Pearson) of all columns of numbers{where(spec)}:\n\n{quoted(result.value)}"
+    )
+
+
+def _top(spec: Spec, result: Result) -> str | None:
+    measure = spec.measures[0]
+    side = "smallest" if spec.order == "least" else "largest"
+    if spec.groups:
+        rows = grouped_rows(spec, result.value, [measure.label])
+        additive = ADDITIVE & {token.stem for token in measure.tokens}
+        method = spec.statistic or ("sum" if additive else "mean")
+        labels = [column.label for column in spec.groups]
+        return (
+            f"{names(spec.groups)} with the {side} {method} of {names(spec.measures)}{where(spec)}:\n\n{table([*labels, f'{method} of {measure.label}'], rows, len(labels))}"
+            if rows
+            else None
+        )
+    shown = [column.label for column in (shown_columns(spec) or spec.table.columns)]
+    found = frame(result.value, shown) if len(set(shown)) == len(shown) else None
+    text = f"Rows{where(spec)} with the {side} {names(spec.measures)}:\n\n"
+    if not found:
+        return text + quoted(result.value)
+    best = found[0][measure.label]
+    return f"The {side} {names(spec.measures)}{where(spec)} is **{tidy(best)}**.\n\n{text}" + table(
+        shown, [tuple(row[h] for h in shown) for row in found], 0
+    )
+
+
+def _head(spec: Spec, result: Result) -> str | None:
+    return f"{'Last' if spec.tail else 'First'} rows{where(spec)}:\n\n{quoted(result.value)}"
+
+
+def _rows(spec: Spec, result: Result) -> str | None:
+    count = result.stdout.strip()
+    shown = quoted(result.value, 14)
+    found = (
+        f"**{count}** fit{where(spec)}"
+        if spec.filters
+        else f"{span(spec.table.name)} has **{count}**"
+    )
+    return f"{found}:\n\n{shown}"
+
+
+def _describe(spec: Spec, result: Result) -> str | None:
+    columns = spec.measures + spec.groups
+    if len(columns) == 1:
+        rows: Cells = [*series(result.value)]
+        if not columns[0].numeric:
+            return counted(spec, result.value, column=columns[0])
+        return (
+            f"{names(columns)}{where(spec)}:\n\n{table(['statistic', columns[0].label], rows)}"
+            if rows
+            else None
+        )
+    first, _, rest = result.stdout.partition("\n")
+    parts = [
+        f"{span(spec.table.name)} has **{first.strip()}** and {len(columns or spec.table.columns)} columns."
+    ]
+    different = series(rest)
+    if different:
+        listed = [
+            f"{span(label)}: {count} different values" for label, count in different[:ROWS_IN_TABLE]
+        ]
+        parts.append("\n".join(f"- {line}" for line in listed))
+    headers = ["count", "mean", "min", "max"]
+    numbers = frame(result.value, headers, labelled=True)
+    if numbers:
+        cells = [(row[tool_outputs.INDEX], *(row[header] for header in headers)) for row in numbers]
+        parts.append(table(["column", *headers], cells))
+    elif result.value.strip():
+        parts.append(quoted(result.value))
+    return "\n\n".join(parts)
+
+
+def _shape(spec: Spec, result: Result) -> str | None:
+    sizes = tool_outputs.pair(result.value)
+    if len(sizes) != 2:
+        return None
+    return f"{span(spec.table.name)} has **{sizes[0]}** rows and **{sizes[1]}** columns."
+
+
+def _quote(_spec: Spec, result: Result) -> str | None:
+    return quoted(result.words)
+
+
+_WRITERS = {
+    "statistic": _statistic,
+    "count": _count,
+    "share": _share,
+    "distinct": _distinct,
+    "nunique": _nunique,
+    "missing": _missing,
+    "correlation": _correlation,
+    "top": _top,
+    "head": _head,
+    "rows": _rows,
+    "describe": _describe,
+    "shape": _shape,
+}

@@ -1,0 +1,1 @@
+"""The prompt, the conversation and tool outputs read into values."""

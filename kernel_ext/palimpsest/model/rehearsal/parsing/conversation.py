@@ -1,0 +1,172 @@
+"""Read a request's messages back into turns: what was asked, called, returned and said.
+
+Input is a provider's message list in OpenAI's shape. The rehearsal model keeps no memory of
+its own, so that an answer depends on nothing but the request, as with any other model.
+"""
+
+import json
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from palimpsest.model.wire.provider_messages import MEDIA_NOTICE
+
+Messages = tuple[dict[str, Any], ...]
+
+COMPACTED = "What did we do so far?"
+"""The question under which the engine files a compaction's summary."""
+ENGINE_TAGS = "system-reminder|reminder|env|environment|variables|context|note"
+_OPENING_ASIDE = re.compile(
+    rf"\A\s*<({ENGINE_TAGS})\b[^>]*>.*?</\1>\s*(?=\S)", re.DOTALL | re.IGNORECASE
+)
+_CLOSING_ASIDE = re.compile(
+    rf"(?<=\S)\s*\n\n<({ENGINE_TAGS})>(?:(?!</?\1>).)*</\1>\s*\Z", re.DOTALL | re.IGNORECASE
+)
+_STEERED = re.compile(
+    r"\A\s*<system-reminder>\nThe user sent the following message:\n(.*)\n\nPlease address .*</system-reminder>\s*\Z",
+    re.DOTALL,
+)
+"""How an older system says that words came in the middle of a turn."""
+_ASIDE = re.compile(rf"\s*<({ENGINE_TAGS})\b[^>]*>.*</\1>\s*", re.DOTALL | re.IGNORECASE)
+_MEDIA_NOTE = re.compile(r"\s*(\[|attached|figure|image|media)", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class ToolUse:
+    """A tool call: which tool, with which input."""
+
+    tool: str
+    input: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """A tool call and what it returned."""
+
+    call: ToolUse
+    output: str
+
+
+@dataclass(frozen=True, slots=True)
+class PastTurn:
+    """A prompt and everything that followed until the next prompt."""
+
+    prompt: str
+    exchanges: tuple[Exchange, ...] = ()
+    said: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    """The turns of a request, oldest first; the last one is being answered."""
+
+    system: str
+    turns: tuple[PastTurn, ...]
+
+    @property
+    def current(self) -> PastTurn:
+        """The turn being answered."""
+        return self.turns[-1] if self.turns else PastTurn("")
+
+    @property
+    def earlier(self) -> tuple[PastTurn, ...]:
+        """The turns before it."""
+        return self.turns[:-1]
+
+    @property
+    def summary(self) -> str:
+        """What the latest compaction wrote, or nothing."""
+        found = [turn.said[0] for turn in self.turns if turn.prompt == COMPACTED and turn.said]
+        return found[-1] if found else ""
+
+
+def read_conversation(messages: Messages) -> Conversation:
+    """Group messages into turns."""
+    system: list[str] = []
+    turns: list[_OpenTurn] = []
+    after_tool = False
+    for message in messages:
+        role = message.get("role")
+        text = text_of(message.get("content"))
+        if role in {"system", "developer"}:
+            system.append(text)
+        elif role == "user":
+            if not _is_aside(message, text, after_tool=after_tool) or not turns:
+                turns.append(_OpenTurn(text))
+        else:
+            if not turns:
+                turns.append(_OpenTurn(""))
+            turns[-1].take(message, text)
+        after_tool = role == "tool"
+    return Conversation("\n\n".join(system), tuple(turn.close() for turn in turns))
+
+
+def text_of(content: Any) -> str:
+    """Return the words of a message's content, without what the engine wrote between tags."""
+    if isinstance(content, str):
+        return without_asides(content)
+    if not isinstance(content, list):
+        return ""
+    texts = [block.get("text") or "" for block in content if isinstance(block, dict)]
+    return "\n".join(said for text in texts if (said := without_asides(text)))
+
+
+def without_asides(text: str) -> str:
+    """Return what a person said of a text."""
+    if steered := _STEERED.match(text):
+        return steered[1]
+    before = None
+    while before != text:
+        before, text = text, _CLOSING_ASIDE.sub("", text)
+    return "" if _ASIDE.fullmatch(text) else _OPENING_ASIDE.sub("", text)
+
+
+def _is_aside(message: dict[str, Any], text: str, *, after_tool: bool) -> bool:
+    """Tell whether the engine wrote this user message: a reminder, or a tool's pictures."""
+    content = message.get("content")
+    if not text.strip():
+        return bool(content)
+    has_media = isinstance(content, list) and any(
+        isinstance(block, dict) and block.get("type", "text") != "text" for block in content
+    )
+    if text.lstrip().startswith(MEDIA_NOTICE):
+        return after_tool  # where the model cannot see, words stand in the pictures' place
+    return after_tool and has_media and bool(_MEDIA_NOTE.match(text))
+
+
+class _OpenTurn:
+    """A turn while its messages are being read."""
+
+    def __init__(self, prompt: str) -> None:
+        self.prompt = prompt
+        self.calls: dict[str, ToolUse] = {}
+        self.outputs: dict[str, str] = {}
+        self.said: list[str] = []
+
+    def take(self, message: dict[str, Any], text: str) -> None:
+        """Add an assistant or a tool message."""
+        if message.get("role") == "tool":
+            self.outputs.setdefault(str(message.get("tool_call_id")), text)
+            return
+        if text.strip():
+            self.said.append(text)
+        for call in message.get("tool_calls") or ():
+            function = call.get("function") or {}
+            arguments = _arguments(function.get("arguments"))
+            self.calls[str(call.get("id"))] = ToolUse(str(function.get("name")), arguments)
+
+    def close(self) -> PastTurn:
+        """Return the finished value; a call without a result does not count."""
+        pairs = ((self.calls[id_], self.outputs.get(id_)) for id_ in self.calls)
+        exchanges = tuple(Exchange(call, out) for call, out in pairs if out is not None)
+        return PastTurn(self.prompt, exchanges, tuple(self.said))
+
+
+def _arguments(raw: Any) -> dict[str, Any]:
+    if isinstance(raw, dict):
+        return raw
+    try:
+        parsed = json.loads(raw or "{}")
+    except (TypeError, ValueError):
+        return {}
+    return parsed if isinstance(parsed, dict) else {}

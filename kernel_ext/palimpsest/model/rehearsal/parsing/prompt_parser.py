@@ -1,0 +1,196 @@
+"""Take a prompt apart: words, quoted text, code, paths, patterns, @names.
+
+Anything may be in a prompt. Nothing here raises, and nothing is interpreted yet.
+"""
+
+import re
+from dataclasses import dataclass
+from functools import cached_property
+
+from palimpsest.model.rehearsal.parsing.word_matching import Word, words_of
+
+EXTENSIONS = [
+    "py",
+    "ipynb",
+    "md",
+    "txt",
+    "csv",
+    "tsv",
+    "json",
+    "jsonl",
+    "toml",
+    "yaml",
+    "yml",
+    "cfg",
+    "ini",
+    "html",
+    "htm",
+    "css",
+    "js",
+    "jsx",
+    "ts",
+    "tsx",
+    "log",
+    "rst",
+    "xml",
+    "sql",
+    "sh",
+    "parquet",
+    "feather",
+    "xlsx",
+    "xls",
+    "png",
+    "jpg",
+    "jpeg",
+    "gif",
+    "svg",
+    "pdf",
+    "gz",
+    "zip",
+    "lock",
+    "env",
+    "r",
+    "c",
+    "h",
+    "cpp",
+    "hpp",
+    "java",
+    "go",
+    "rs",
+    "rb",
+    "tex",
+    "bib",
+    "dat",
+    "conf",
+    "out",
+    "err",
+    "diff",
+    "patch",
+    "pyi",
+    "text",
+]
+DATA_EXTENSIONS = ("csv", "tsv", "parquet", "feather", "xlsx", "xls", "json", "jsonl", "gz")
+BARE_FILES = ("README", "LICENSE", "NOTICE", "CHANGELOG", "Makefile", "Dockerfile", "AGENTS")
+
+_FENCE = re.compile(r"```[ \t]*([\w+-]*)[ \t]*\n(.*?)(?:```|\Z)", re.DOTALL)
+_TICK = re.compile(r"`([^`\n]+)`")
+_QUOTE = re.compile(
+    r"\"([^\"]+)\""
+    r"|\u201c([^\u201d]+)\u201d"
+    r"|\u2018([^\u2019]+)\u2019"
+    r"|\u00ab\s*([^\u00bb]+?)\s*\u00bb"
+    r"|(?<![\w'])'([^']+)'(?!\w)"
+)
+_GLOB = re.compile(r"(?<!\S)[\w./-]*\*(?:\*?/|\*?\.)?[\w./*-]*")
+_MENTION = re.compile(r"(?<![\w.])@([^\W\d]\w*)")
+_TOKEN = re.compile(r"[^\s,;:!?()\[\]{}\"'`\u201c\u201d<>|=]+")
+_EXTENSION = re.compile(rf"\.(?:{'|'.join(EXTENSIONS)})$", re.IGNORECASE)
+_FOLDER = re.compile(r"(?:~|\.{1,2})?/[\w./+-]*|[\w.+-]+(?:/[\w.+-]+)*/|[\w.+-]+(?:/[\w.+-]+)+")
+
+
+@dataclass(frozen=True)
+class Fence:
+    """A block of code between triple backticks."""
+
+    language: str
+    code: str
+
+
+@dataclass(frozen=True)
+class ParsedPrompt:
+    """A prompt and the pieces in it."""
+
+    text: str
+
+    @cached_property
+    def fences(self) -> tuple[Fence, ...]:
+        """Blocks of code."""
+        return tuple(
+            Fence(lang.lower(), code.strip("\n")) for lang, code in _FENCE.findall(self.text)
+        )
+
+    @cached_property
+    def prose(self) -> str:
+        """The prompt without its blocks of code."""
+        return _FENCE.sub(" ", self.text).strip()
+
+    @cached_property
+    def low(self) -> str:
+        """The prose in lower case, with single spaces and plain apostrophes."""
+        return " ".join(self.prose.casefold().replace("\u2019", "'").split())
+
+    @cached_property
+    def ticks(self) -> tuple[str, ...]:
+        """What stands in single backticks."""
+        return tuple(_TICK.findall(self.prose))
+
+    @cached_property
+    def quotes(self) -> tuple[str, ...]:
+        """What stands in quotation marks."""
+        bare = _TICK.sub(" ", self.prose)
+        return tuple(next(filter(None, groups)) for groups in _QUOTE.findall(bare))
+
+    @cached_property
+    def mentions(self) -> tuple[str, ...]:
+        """Names written as ``@name``."""
+        return tuple(_MENTION.findall(self.prose))
+
+    @cached_property
+    def globs(self) -> tuple[str, ...]:
+        """File patterns such as ``*.py``."""
+        found = (glob.rstrip(".,") for glob in _GLOB.findall(self.prose.replace("`", " ")))
+        return tuple(g for g in found if re.search(r"\*\.|\*\*|/\*|\w\*|\*\w", g))
+
+    @cached_property
+    def paths(self) -> tuple[str, ...]:
+        """File names with a known ending, quoted or not, in order, each once."""
+        literal = [text for text in (*self.ticks, *self.quotes) if is_path(text)]
+        bare = _QUOTE.sub(" ", self.prose) if literal else self.prose
+        tokens = (token.rstrip(".").lstrip("@") for token in _TOKEN.findall(bare))
+        return tuple(dict.fromkeys([*literal, *(token for token in tokens if is_path(token))]))
+
+    @cached_property
+    def folders(self) -> tuple[str, ...]:
+        """Names that look like folders: with a slash, and no known ending."""
+        tokens = (
+            token.rstrip(".") if len(token) > 2 else token for token in _TOKEN.findall(self.prose)
+        )
+        found = [t for t in tokens if _FOLDER.fullmatch(t) and not is_path(t)]
+        if re.search(r"(?<!\S)\.(?!\S)", self.prose):
+            found.append(".")
+        return tuple(found)
+
+    @cached_property
+    def words(self) -> tuple[Word, ...]:
+        """Every word of the prose, also inside quotes."""
+        return words_of(self.prose)
+
+    @cached_property
+    def stems(self) -> frozenset[str]:
+        """The words without endings of plurals."""
+        return frozenset(word.stem for word in self.words)
+
+    def has(self, *choices: str) -> bool:
+        """Tell whether one of these words (or their plural) occurs."""
+        return any(choice in self.stems for choice in choices)
+
+    def matches(self, pattern: str) -> re.Match[str] | None:
+        """Search the lower-case prose."""
+        return re.search(pattern, self.low)
+
+
+def is_path(text: str) -> bool:
+    """Tell whether text looks like the name of a file."""
+    name = text.rsplit("/", 1)[-1]
+    if "\n" in text or len(text) > 200 or "*" in text or "://" in text:
+        return False
+    is_hidden = re.fullmatch(r"\.\w[\w.-]*", name) and name[1:] not in EXTENSIONS
+    if name in BARE_FILES or is_hidden or name == ".env":
+        return True
+    # A name with spaces is a path only when all of it is name-like: "notes of May.txt".
+    return bool(_EXTENSION.search(name[1:])) and bool(re.fullmatch(r"[\w .~/+@-]+", text))
+
+
+def is_data_file(path: str) -> bool:
+    """Tell whether pandas can read the file as a table."""
+    return path.lower().rsplit(".", 1)[-1] in DATA_EXTENSIONS

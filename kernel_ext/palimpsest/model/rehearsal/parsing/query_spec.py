@@ -1,0 +1,206 @@
+"""A wish made exact: which columns of which table, in which roles.
+
+Roles follow from where a column stands (after *by*, *per*, *each* it groups) and from what it
+holds (numbers are measured, words group).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from palimpsest.model.rehearsal.parsing.data_request import DataRequest
+from palimpsest.model.rehearsal.parsing.entity_linking import ColumnMention, ValueMention
+from palimpsest.model.rehearsal.parsing.filters import Filter, conditions
+from palimpsest.model.rehearsal.parsing.prompt_parser import ParsedPrompt
+from palimpsest.model.rehearsal.parsing.tables import Column, Table
+from palimpsest.model.rehearsal.parsing.vocabulary import BY, JOINERS, QUALITIES
+from palimpsest.model.rehearsal.parsing.word_matching import Word
+
+
+@dataclass(frozen=True)
+class Spec:
+    """What to compute."""
+
+    table: Table
+    op: str
+    measures: tuple[Column, ...] = ()
+    groups: tuple[Column, ...] = ()
+    filters: tuple[Filter, ...] = ()
+    statistic: str | None = None
+    several: tuple[str, ...] = ()
+    """The statistics, when the words name more than one."""
+    chart: str | None = None
+    number: int | None = None
+    order: str | None = None
+    tail: bool = False
+    counts_rows: bool = False
+    """The words ask how many rows there are, beside what is computed."""
+    against: bool = False
+    """The words put one measure against the other, so that the first one goes up the y axis."""
+
+
+@dataclass(frozen=True)
+class Linked:
+    """The words of a prompt and what was found in them."""
+
+    prompt: ParsedPrompt
+    columns: tuple[ColumnMention, ...]
+    values: tuple[ValueMention, ...] = ()
+
+    @property
+    def words(self) -> tuple[Word, ...]:
+        """The prompt's words."""
+        return self.prompt.words
+
+
+def make_spec(wish: DataRequest, linked: Linked, table: Table, before: Spec | None = None) -> Spec:
+    """Return what to compute, from the words alone; ``before`` helps where they name no column."""
+    usual = usual_column(before) if before else None
+    filters, used = conditions(linked.words, linked.columns, linked.values, table, usual)
+    groups, measures = _roles(linked, [m for m in linked.columns if m.start not in used])
+    split = _split_values(filters)
+    if split and split not in groups:
+        groups = (*groups, split)
+    statistic = wish.statistic
+    if not any(column.numeric or column.temporal for column in (*measures, *groups)):
+        meant = _by_quality(linked.words, table)
+        if meant and (measures or groups):
+            # The heaviest species is the one that is heaviest on average.
+            statistic = statistic or "mean"
+        measures = (*measures, *meant)
+    return Spec(
+        table=table,
+        op=wish.op or "",
+        measures=measures,
+        groups=groups,
+        filters=tuple(filters),
+        statistic=statistic,
+        several=wish.several,
+        chart=wish.chart,
+        number=wish.number,
+        order=wish.order,
+        tail=wish.tail,
+        against=bool(
+            linked.prompt.matches(r"\b(?:against|vs\.?|versus|by|as a function of|over)\b")
+        ),
+    )
+
+
+def usual_column(before: Spec) -> Column | None:
+    """Return the column that a bare comparison means after a spec."""
+    compared = [item.column for item in before.filters if item.column.numeric]
+    measured = [column for column in before.measures if column.numeric]
+    return next(iter(compared + measured), None)
+
+
+def _roles(
+    linked: Linked, mentions: list[ColumnMention]
+) -> tuple[tuple[Column, ...], tuple[Column, ...]]:
+    groups: list[Column] = []
+    measures: list[Column] = []
+    previous: ColumnMention | None = None
+    for mention in mentions:
+        if mention.column in (*groups, *measures):
+            continue
+        opener = _opener(linked.words, mention, previous)
+        column = mention.column
+        joined_on = opener == "and" and previous is not None and previous.column in groups
+        by_word = opener in BY and not (
+            opener in {"against", "versus", "vs", "between", "over"} and column.numeric
+        )
+        if by_word or (joined_on and not _is_measure(column)):
+            groups.append(column)
+        else:
+            measures.append(column)
+        previous = mention
+    return tuple(groups), tuple(measures)
+
+
+def _is_measure(column: Column) -> bool:
+    return column.dtype.lower().startswith("float")
+
+
+def _opener(words: Sequence[Word], mention: ColumnMention, previous: ColumnMention | None) -> str:
+    """Return the word that gives the column its role: the last one before it that is no filler."""
+    at = mention.start - 1
+    floor = previous.end if previous else 0
+    seen_joiner = ""
+    while at >= floor:
+        text = words[at].text
+        if text in BY:
+            return text
+        if text not in JOINERS:
+            return ""
+        seen_joiner = "and" if text in {"and", ",", "or", "&"} else seen_joiner
+        at -= 1
+    return seen_joiner
+
+
+def _by_quality(words: Sequence[Word], table: Table) -> tuple[Column, ...]:
+    """Find the column an adjective speaks of: *heaviest* means a mass or a weight."""
+    for word in words:
+        for meant in QUALITIES.get(word.text, "").split():
+            for column in table.numeric:
+                if any(token.text.startswith(meant) for token in column.tokens):
+                    return (column,)
+    return ()
+
+
+def _split_values(filters: list[Filter]) -> Column | None:
+    """Two or more values of one column are compared, so that column groups."""
+    for found in filters:
+        if found.test == "in" and len(found.value) > 1:
+            return found.column
+    return None
+
+
+def merge(before: Spec, new: Spec, wish: DataRequest) -> Spec:
+    """Carry a new prompt's words over to what was computed before."""
+    groups, measures = new.groups, new.measures
+    numbers = tuple(c for c in measures if c.numeric or c.temporal)
+    words = tuple(c for c in measures if c not in numbers)
+    if not groups and words and (before.groups or before.op in {"plot", "statistic", "count"}):
+        groups, measures = words, numbers
+    if wish.add and groups:
+        groups = (*before.groups, *(c for c in groups if c not in before.groups))
+    fresh = new.op in {
+        "describe",
+        "missing",
+        "head",
+        "columns",
+        "shape",
+        "distinct",
+        "correlation",
+    }
+    fields = {item.column.key for item in new.filters}
+    kept = tuple(item for item in before.filters if item.column.key not in fields)
+    return replace(
+        before,
+        op=_merged_op(before, new),
+        measures=measures or (() if fresh else before.measures),
+        groups=groups or (() if fresh or _answers_alone(before, new) else before.groups),
+        filters=(*kept, *new.filters),
+        statistic=new.statistic or (None if new.several else before.statistic),
+        several=new.several or (() if new.statistic else before.several),
+        chart=new.chart or (before.chart if new.op in {"", "plot"} and not new.groups else None),
+        number=new.number or before.number,
+        order=new.order or before.order,
+        against=new.against or before.against,
+    )
+
+
+def _answers_alone(before: Spec, new: Spec) -> bool:
+    """A question for one number after a plot or a table is not split by the old groups."""
+    return before.op != new.op and new.op == "count" and not new.groups and bool(new.filters)
+
+
+def _merged_op(before: Spec, new: Spec) -> str:
+    if new.chart:
+        return "plot"
+    if new.op == "table":
+        counted = not any(column.numeric for column in before.measures)
+        return before.op if before.op != "plot" else "count" if counted else "statistic"
+    if new.op in {"", "rows", "compare"} or (new.op == "describe" and not new.measures):
+        return before.op
+    if new.op == "statistic" and not new.statistic and before.op in {"plot", "statistic"}:
+        return before.op
+    return new.op

@@ -1,0 +1,1 @@
+"""Which plan a prompt asks for, and the tool calls of each plan."""

@@ -1,0 +1,384 @@
+"""Answer what is asked of data: find the table, link the words, compute, and say what came out."""
+
+import difflib
+from collections.abc import Generator
+from dataclasses import replace
+from typing import Any
+
+from palimpsest.model.rehearsal.generation import result_text
+from palimpsest.model.rehearsal.generation.pandas_code import quote, source
+from palimpsest.model.rehearsal.generation.plot_code import chart_of, plot_lines, write_code
+from palimpsest.model.rehearsal.generation.plot_text import in_words
+from palimpsest.model.rehearsal.parsing.data_request import DataRequest, continues
+from palimpsest.model.rehearsal.parsing.entity_linking import (
+    ColumnMention,
+    link_columns,
+    link_values,
+    unlinked,
+)
+from palimpsest.model.rehearsal.parsing.query_defaults import settle
+from palimpsest.model.rehearsal.parsing.query_spec import Linked, Spec, make_spec, merge
+from palimpsest.model.rehearsal.parsing.tables import (
+    Column,
+    Table,
+    Variable,
+    literal_in,
+    parse_dtypes,
+)
+from palimpsest.model.rehearsal.parsing.tool_outputs import Result, quoted, span
+from palimpsest.model.rehearsal.parsing.vocabulary import QUALITIES
+from palimpsest.model.rehearsal.parsing.word_matching import words_of
+from palimpsest.model.rehearsal.plans.plan_runner import Act, Plan, PlanAnswer, PlanRunner
+from palimpsest.model.rehearsal.plans.table_search import FoundTable, Thing, find_data
+from palimpsest.model.rehearsal.plans.variable_plan import answer_thing
+
+NUMBER_OF_ROWS = r"\b(?:how many|(?:the |its )?(?:number|count) of(?: the| its)?) (?:rows|lines|records|entries)\b|\brow count\b"
+MOST_VALUES = 50
+"""Values of a column that are looked through for a word of the prompt."""
+SHOWN_AS_IT_IS = frozenset({"rows", "head"})
+"""What is quoted and not read, so that what pandas left out of it is seen."""
+OWN_COUNT = frozenset({"count", "shape", "describe", "rows", "plot"})
+"""What says how many rows there are by itself, or draws."""
+
+
+def data_plan(
+    desk: PlanRunner,
+    wish: DataRequest,
+    seen: tuple[Variable, ...] | None = None,
+    table: Table | None = None,
+) -> Plan:
+    """Compute what the prompt asks of a table or another variable.
+
+    ``seen`` are variables that were listed already, ``table`` one that was described already.
+    """
+    before = desk.topic if desk.topic and continues(desk.prompt) and not desk.prompt.paths else None
+    if before and not (set(desk.prompt.mentions) - {before.table.name}):
+        found: FoundTable | Thing | PlanAnswer = FoundTable(before.table)
+    elif table:
+        found = FoundTable(table, seen or ())
+    else:
+        before = None
+        found = yield from find_data(desk, seen)
+    if isinstance(found, PlanAnswer):
+        return found
+    if isinstance(found, Thing):
+        return (yield from answer_thing(desk, wish, found))
+    if wish.op == "columns":
+        return _columns(found)
+    if not desk.can("python"):
+        return PlanAnswer(
+            "I would need the `python` tool to compute this, and it is not offered in this step.",
+            topic=None,
+        )
+    table, linked = yield from link(desk, found)
+    spec = make_spec(wish, linked, table, before)
+    left = _left_over(desk, linked, table)
+    left += [word.text for word in linked.words if word.text in QUALITIES and not spec.measures]
+    if before:
+        if not (
+            spec.measures
+            or spec.groups
+            or spec.filters
+            or wish.op
+            or wish.statistic
+            or wish.chart
+            or wish.number
+        ):
+            return PlanAnswer(
+                _not_linked(left, table), "None of the words names a column or a value.", desk.topic
+            )
+        spec = merge(before, spec, wish)
+        spec = replace(spec, table=table)
+    spec = settle(spec, desk.prompt.words)
+    spec, notes = suit(spec)
+    asks_rows = bool(desk.prompt.matches(NUMBER_OF_ROWS)) and spec.op not in OWN_COUNT
+    spec = replace(spec, counts_rows=asks_rows)
+    notes = [
+        note for note in (found.note, *notes, *_rivals(linked, spec), _ignored(left, spec)) if note
+    ]
+    return (yield from compute(desk, spec, notes, found.variables))
+
+
+def link(desk: PlanRunner, found: FoundTable) -> Generator[Act, Result, tuple[Table, Linked]]:
+    """Link the words to columns, and to values where words are left over."""
+    table, words = found.table, desk.prompt.words
+    columns = link_columns(words, table.columns)
+    columns = tuple(m for m in columns if not _is_table_name(m, desk, table))
+    free = unlinked(words, _taken(desk, columns, table))
+    if not free or not table.categories:
+        return table, Linked(desk.prompt, columns)
+    known = table.values
+    if not known:
+        said = " ".join(words[at].text for at in sorted(free))
+        code = values_code(table)
+        result = yield desk.act(
+            f"{said!r} is no column, so I look whether it is a value of one.", "python", code=code
+        )
+        known = _values(literal_in(result.value), table)
+        table = replace(table, values=known)
+    return table, Linked(desk.prompt, columns, link_values(words, free, known, table.columns))
+
+
+def values_code(table: Table) -> str:
+    """Return code that lists the values of the columns of words."""
+    lines = [
+        f"    {quote(c.key)}: {table.name}[{quote(c.key)}].unique()[:{MOST_VALUES}].tolist(),"
+        for c in table.categories[:8]
+    ]
+    return "\n".join(["{", *lines, "}"])
+
+
+def _values(literal: Any, table: Table) -> dict[Any, tuple[Any, ...]]:
+    if not isinstance(literal, dict):
+        return {}
+    known = {column.key for column in table.columns}
+    return {
+        key: tuple(values)
+        for key, values in literal.items()
+        if key in known and isinstance(values, list)
+    }
+
+
+def _taken(
+    desk: PlanRunner, columns: tuple[ColumnMention, ...], table: Table
+) -> list[tuple[int, int]]:
+    """Return the words that are accounted for: columns, the table's name, names of files."""
+    spans = [(mention.start, mention.end) for mention in columns]
+    name = {word.stem for word in words_of(table.name)}
+    for path in desk.prompt.paths:
+        name |= {word.stem for word in words_of(path)}
+    spans += [
+        (at, at + 1)
+        for at, word in enumerate(desk.prompt.words)
+        if word.stem in name or word.text[0].isdigit()
+    ]
+    return spans
+
+
+def _is_table_name(mention: ColumnMention, desk: PlanRunner, table: Table) -> bool:
+    """A word that is the table's name is not one of its columns after *in*, *of*, *@* or *many*."""
+    name = "".join(word.stem for word in words_of(table.name))
+    said = "".join(word.stem for word in desk.prompt.words[mention.start : mention.end])
+    before = desk.prompt.words[mention.start - 1].text if mention.start else ""
+    return said == name and (
+        before in {"in", "from", "many", "of"} or f"@{table.name}" in desk.prompt.text
+    )
+
+
+def _left_over(desk: PlanRunner, linked: Linked, table: Table) -> list[str]:
+    spans = _taken(desk, linked.columns, table) + [
+        (value.start, value.end) for value in linked.values
+    ]
+    return [desk.prompt.words[at].text for at in sorted(unlinked(desk.prompt.words, spans))]
+
+
+def _ignored(left: list[str], spec: Spec) -> str:
+    if not left or spec.op == "shape":
+        return ""
+    words = ", ".join(span(word) for word in left[:5])
+    return f"I could link {words} to no column and no value, so it is not part of this answer."
+
+
+def _not_linked(left: list[str], table: Table) -> str:
+    said = ", ".join(span(word) for word in left[:5])
+    listed = ", ".join(span(column.label) for column in table.columns[:20])
+    return (
+        f"{said}: I found no such column or value in {span(table.name)}. Its columns are {listed}."
+    )
+
+
+def _rivals(linked: Linked, spec: Spec) -> list[str]:
+    used = set(spec.measures) | set(spec.groups)
+    notes = []
+    for mention in linked.columns:
+        others = [column for column in mention.rivals if column not in used]
+        if mention.column in used and others:
+            listed = " or ".join(span(column.label) for column in others[:3])
+            notes.append(f"I took {span(mention.column.label)}; you may also have meant {listed}.")
+    return notes
+
+
+def suit(spec: Spec) -> tuple[Spec, list[str]]:
+    """Adapt a spec that the columns' types do not allow, and say so."""
+    words = [column for column in spec.measures if not column.numeric and not column.temporal]
+    if spec.op == "statistic" and words and (spec.statistic or "mean") not in {"min", "max"}:
+        label = span(words[0].label)
+        note = f"{label} holds no numbers, so it has no {spec.statistic or 'mean'}; I counted its values instead."
+        return replace(spec, op="count", groups=(*spec.groups, *words)[:2], measures=()), [note]
+    if spec.op == "count" and spec.groups and spec.measures:
+        return replace(spec, measures=()), []
+    if spec.op == "share" and not spec.groups + spec.measures and spec.filters:
+        column = spec.filters[0].column
+        return replace(spec, measures=(column,), filters=spec.filters[1:]), []
+    if spec.op == "share" and not spec.groups + spec.measures:
+        return replace(spec, op="count"), [
+            "I found no column to take shares of, so I counted rows."
+        ]
+    return spec, []
+
+
+def _columns(found: FoundTable) -> PlanAnswer:
+    table = found.table
+    listed = "\n".join(f"- {span(column.label)} ({column.dtype})" for column in table.columns[:60])
+    more = f"\n- and {len(table.columns) - 60} more" if len(table.columns) > 60 else ""
+    text = f"{span(table.name)} has {len(table.columns)} columns:\n\n{listed}{more}"
+    note = f"\n\n{found.note}" if found.note else ""
+    return PlanAnswer(text + note, "The list of columns is in the result.", Spec(table, "describe"))
+
+
+def compute(
+    desk: PlanRunner, spec: Spec, notes: list[str], variables: tuple[Variable, ...] = ()
+) -> Plan:
+    """Run the code for a spec, repair it once if it fails, and word the result."""
+    plt = "plt" if not any(v.name == "plt" and v.kind != "module" for v in variables) else "pyplot"
+    thought = thoughts(spec)
+    result = yield desk.act(thought, "python", code=code_of(spec, plt))
+    if result.error:
+        first = result.error
+        repaired = yield from _repaired(desk, spec, first)
+        if repaired is None:
+            return PlanAnswer(_failed(first), "The code failed and I know no repair.")
+        spec, result, note = repaired
+        notes = [*notes, note]
+        if result.error:
+            return PlanAnswer(f"{_failed(result.error)}\n\n{note}", "The repair failed too.")
+    if result.lost or not result.words.strip():
+        return PlanAnswer(
+            "The code ran, but no result came back that I could read, so I state no numbers.",
+            topic=spec,
+        )
+    chart = chart_of(spec) if spec.op == "plot" else None
+    if result.shortened and not _is_quoted(spec):
+        code = whole_code(spec)
+        again = yield desk.act(
+            "The output was shortened, so I print it whole.", "python", code=code
+        )
+        if again.cut or again.error or again.lost:
+            return PlanAnswer(
+                "\n\n".join([_unseen(spec, result), *notes]),
+                "I cannot see all of it, so I state no numbers.",
+                spec,
+            )
+        result = Result(f"[stdout]\n{result.stdout}\n[result]\n{again.words}")
+    text = in_words(spec, result, chart)
+    body = text or f"The result{_where(spec)}:\n\n{quoted(result.words, 40)}"
+    rows = [_row_count(spec, result)] if spec.counts_rows else []
+    return PlanAnswer(
+        "\n\n".join([*rows, body, *notes]),
+        "The result answers the question; I read the numbers from it.",
+        spec,
+    )
+
+
+def code_of(spec: Spec, plt: str = "plt") -> str:
+    """Return the code for a spec, with the number of rows where that was asked for too."""
+    code = write_code(spec, plt)
+    return f'print(len({source(spec)}), "rows")\n{code}' if spec.counts_rows else code
+
+
+def _row_count(spec: Spec, result: Result) -> str:
+    count = result.stdout.strip().splitlines()[0] if result.stdout.strip() else "an unknown number"
+    where = f", of those{result_text.where(spec)}" if spec.filters else ""
+    return f"{span(spec.table.name)} has **{count}**{where}."
+
+
+def _is_quoted(spec: Spec) -> bool:
+    """Tell whether the answer shows the output as it is and reads nothing out of it."""
+    numbers = [column for column in spec.measures + spec.groups if column.numeric]
+    matrix = spec.op == "correlation" and len(numbers) not in {1, 2}
+    return spec.op in SHOWN_AS_IT_IS or matrix
+
+
+def _unseen(spec: Spec, result: Result) -> str:
+    """Say that the result is longer than what can be seen of it."""
+    return (
+        f"The result{_where(spec)} is longer than I can see whole, so I name no highest, no lowest and no number "
+        f"of it. Ask for a part of it, for example for the top 5. This much was shown:\n\n{quoted(result.words, 40)}"
+    )
+
+
+def _where(spec: Spec) -> str:
+    return f" for {span(spec.table.name)}"
+
+
+def whole_code(spec: Spec) -> str:
+    """Return code that prints a result without shortening it."""
+    expression = (
+        plot_lines(spec, "plt")[1] if spec.op == "plot" else write_code(spec).splitlines()[-1]
+    )
+    return f"print({expression}.to_string())"
+
+
+def thoughts(spec: Spec) -> str:
+    """Say which rule fired and with which columns."""
+    measures = ", ".join(column.label for column in spec.measures) or "none"
+    groups = ", ".join(column.label for column in spec.groups) or "none"
+    where = ", ".join(f"{f.column.label} {f.test} {f.value!r}" for f in spec.filters)
+    condition = f"; condition: {where}" if where else ""
+    chart = f" ({chart_of(spec)})" if spec.op == "plot" else ""
+    return f"Rule: {spec.op}{chart} on {spec.table.name}. Measured: {measures}; grouped by: {groups}{condition}."
+
+
+def _failed(error: tuple[str, str]) -> str:
+    return f"The code failed with {span(error[0] + ': ' + error[1])}"
+
+
+def _repaired(
+    desk: PlanRunner, spec: Spec, error: tuple[str, str]
+) -> Generator[Act, Result, tuple[Spec, Result, str] | None]:
+    """Try one sensible repair."""
+    kind, words = error
+    if kind in {"ModuleNotFoundError", "ImportError"} and spec.op == "plot":
+        code = plot_lines(spec, "plt")[1]
+        result = yield desk.act(
+            "Plotting is not possible here, so I compute the numbers only.", "python", code=code
+        )
+        numbers = replace(
+            spec, op="count" if not any(c.numeric for c in spec.measures) else "statistic"
+        )
+        return numbers, result, f"I could draw nothing ({words}); install matplotlib for figures."
+    if kind not in {"KeyError", "NameError", "AttributeError"}:
+        return None
+    code = f"{spec.table.name}.dtypes.astype(str).to_dict()"
+    result = yield desk.act(
+        f"{kind}: the table may have changed, so I look at its columns again.", "python", code=code
+    )
+    columns = parse_dtypes(result.value)
+    renamed = rename(spec, columns)
+    if renamed is None:
+        return None
+    result = yield desk.act(
+        "I try again with the columns that are there now.", "python", code=code_of(renamed)
+    )
+    return (
+        renamed,
+        result,
+        f"The first attempt failed ({kind}: {words}); I used the closest columns that exist.",
+    )
+
+
+def rename(spec: Spec, columns: tuple[Column, ...]) -> Spec | None:
+    """Replace the spec's columns by the closest existing ones, or return None when one is missing."""
+    by_label = {column.label: column for column in columns}
+
+    def closest(column: Column) -> Column | None:
+        close = difflib.get_close_matches(column.label, by_label, n=1, cutoff=0.6)
+        return by_label[close[0]] if close else None
+
+    measures = [closest(column) for column in spec.measures]
+    groups = [closest(column) for column in spec.groups]
+    filters = [(item, closest(item.column)) for item in spec.filters]
+    if (
+        not columns
+        or None in measures
+        or None in groups
+        or any(found is None for _, found in filters)
+    ):
+        return None
+    return replace(
+        spec,
+        table=Table(spec.table.name, columns),
+        measures=tuple(column for column in measures if column),
+        groups=tuple(column for column in groups if column),
+        filters=tuple(replace(item, column=found) for item, found in filters if found),
+    )

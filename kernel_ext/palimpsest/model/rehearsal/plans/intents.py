@@ -1,0 +1,400 @@
+"""Tell what a prompt wants: which rule fires.
+
+Rules are tried in order; the first that fits wins. What speaks of data comes last, since its
+words (*show*, *count*, *find*) occur in every other kind of prompt too.
+"""
+
+import re
+from dataclasses import dataclass, replace
+
+from palimpsest.model.rehearsal.parsing.conversation import COMPACTED
+from palimpsest.model.rehearsal.parsing.data_request import (
+    DataRequest,
+    continues,
+    mentions_data,
+    read_wish,
+)
+from palimpsest.model.rehearsal.parsing.entity_linking import link_columns, link_variables
+from palimpsest.model.rehearsal.parsing.prompt_parser import ParsedPrompt, is_data_file
+from palimpsest.model.rehearsal.parsing.query_spec import Spec
+from palimpsest.model.rehearsal.parsing.tables import DATA_KINDS
+from palimpsest.model.rehearsal.parsing.tool_outputs import span
+from palimpsest.model.rehearsal.parsing.vocabulary import GLUE
+from palimpsest.model.rehearsal.plans.code_plan import (
+    python_code,
+    python_plan,
+    shell_command,
+    shell_plan,
+)
+from palimpsest.model.rehearsal.plans.data_plan import data_plan
+from palimpsest.model.rehearsal.plans.file_edit_plan import edit_plan, edit_terms, write_plan
+from palimpsest.model.rehearsal.plans.file_plan import (
+    list_plan,
+    read_plan,
+    search_plan,
+    search_term,
+)
+from palimpsest.model.rehearsal.plans.plan_runner import Plan, PlanAnswer, PlanRunner
+from palimpsest.model.rehearsal.plans.question_plan import (
+    question_plan,
+    todo_plan,
+    wants_question,
+    wants_todos,
+)
+from palimpsest.model.rehearsal.plans.small_talk import (
+    greeting_answer,
+    help_answer,
+    identity_answer,
+    is_greeting,
+    is_thanks,
+    known_names,
+    nothing_left_answer,
+    recap_answer,
+    thanks_answer,
+    unknown_answer,
+)
+from palimpsest.model.rehearsal.plans.table_search import NAMED, describe_tables, list_variables
+
+ANSWERS = {
+    "help": help_answer,
+    "identity": identity_answer,
+    "greeting": greeting_answer,
+    "thanks": thanks_answer,
+    "recap": recap_answer,
+    "continue": nothing_left_answer,
+}
+COMPUTED = frozenset(
+    {
+        "statistic",
+        "count",
+        "shape",
+        "missing",
+        "correlation",
+        "share",
+        "distinct",
+        "top",
+        "plot",
+        "columns",
+        "compare",
+    }
+)
+"""What a file is loaded for, also where the words begin with *read*; showing its lines answers none of these."""
+MOST_NAMING_WORDS = 8
+"""A short prompt without a verb we know may still name data."""
+LISTING = r"\b(?:list|show|what|which|see|display|print|name|names|give|tell|any|are there|do (?:i|we) have|find|get|ls|enumerate|view)\b"
+
+
+@dataclass(frozen=True)
+class Intent:
+    """Which rule fired."""
+
+    kind: str
+    code: str = ""
+    """The code or command that the prompt gave."""
+    wish: DataRequest | None = None
+
+
+def read_intent(prompt: ParsedPrompt, topic: Spec | None = None) -> Intent:
+    """Return which rule a prompt fires."""
+    return (
+        _asking(prompt) or _talk(prompt) or _code(prompt) or _files(prompt) or _data(prompt, topic)
+    )
+
+
+def _asking(prompt: ParsedPrompt) -> Intent | None:
+    if wants_question(prompt):
+        return Intent("question")
+    return Intent("todo") if wants_todos(prompt) else None
+
+
+def _talk(prompt: ParsedPrompt) -> Intent | None:
+    words = frozenset(word.text for word in prompt.words)
+    if (
+        not prompt.words
+        and not prompt.fences
+        and not re.match(r"\s*[$!]?\s*\w|\s*\?\s*$", prompt.text)
+    ):
+        return Intent("unknown")
+    if prompt.text.strip() == COMPACTED or prompt.matches(
+        r"\bwhat (?:did|have) (?:we|you|i) (?:do|done|did|ask)|\bso far\b|\brecap\b|\bsumm\w+ (?:of )?(?:this|our|the) (?:conversation|session|chat|discussion|work)\b|\bwhat happened\b|\bwhat (?:have )?(?:we|i) (?:talk|discuss|ask)"
+    ):
+        return Intent("recap")
+    if (
+        re.match(
+            r"(?:please )?(?:continue|go on|keep going|proceed|carry on|next step)\b", prompt.low
+        )
+        and len(prompt.words) <= 25
+    ):
+        return Intent("continue")
+    if prompt.matches(
+        r"\b(?:who|what) are you\b|\bare you (?:an? )?(?:real|ai|llm|chatgpt|gpt|claude|human|bot|language|robot)|\bwhich model\b|\bwhat model\b|\byour name\b|\bwhat llm\b|\bis this (?:a real|an) (?:ai|llm|model)"
+    ):
+        return Intent("identity")
+    if prompt.matches(
+        r"^(?:help|\?|commands?|usage)\b[.!?]*$|\bwhat (?:can|could|do) (?:you|i|we) (?:do|ask|offer|help|know|understand)\b|\bhow (?:can|do|does|could) (?:you help|i use|this work|you work|i start|i ask|it work|you do)|\bwhat (?:are|is) you(?:r)? (?:capabilit|abilit|skill|able)|\bhelp me\b[.!?]*$|\bshow (?:me )?(?:the )?help\b|\bwhat (?:commands|kinds? of (?:question|prompt|thing))|\bwhat (?:is|are) possible|\bcapabilities\b|\bi need (?:some )?help\b[.!?]*$|\bwhat should i (?:ask|type)|\bcan you help\b[^,]{0,8}$"
+    ):
+        return Intent("help")
+    if is_greeting(words):
+        return Intent("greeting")
+    if is_thanks(words):
+        return Intent("thanks")
+    return None
+
+
+def _code(prompt: ParsedPrompt) -> Intent | None:
+    if _is_write(prompt) or _is_edit(prompt):
+        return None
+    if command := shell_command(prompt):
+        return Intent("shell", command)
+    if code := python_code(prompt):
+        return Intent("python", code)
+    return None
+
+
+def _is_edit(prompt: ParsedPrompt) -> bool:
+    return bool(prompt.paths) and edit_terms(prompt) is not None
+
+
+def _is_write(prompt: ParsedPrompt) -> bool:
+    verb = prompt.matches(
+        r"\b(?:write|create|save|make|put|store|generate|touch|overwrite|add|produce)\b"
+    )
+    if not verb or prompt.matches(r"\b(?:plot|chart|graph|histogram)\b") or _is_edit(prompt):
+        return False
+    if prompt.matches(r"\bappend\b"):
+        return False
+    named = bool(prompt.paths) or bool(
+        prompt.matches(r"\bfile (?:called|named)\b|\b(?:a|new|text) file\b")
+    )
+    return named and not prompt.matches(r"\b(?:list|show|search|find)\b(?=.*\bfiles\b)")
+
+
+def _files(prompt: ParsedPrompt) -> Intent | None:
+    if _is_edit(prompt):
+        return Intent("edit")
+    if prompt.matches(r"\b(?:replace|substitute)\b") and prompt.paths:
+        return Intent("edit")
+    if _is_write(prompt):
+        return Intent("write")
+    if _is_file_listing(prompt):
+        return Intent("list")
+    if _is_search(prompt):
+        return Intent("search")
+    return _reading(prompt)
+
+
+_SEARCH = (
+    r"\b(?:search|grep|scan)\b",
+    r"\b(?:find|look(?:ing)? for|locate|hunt for|where is) (?:the )?(?:word|text|string|phrase|term)\b",
+    r"\b(?:find|look for|locate|looking for)\b(?=.*\b(?:in|across|through|inside)\b.*\b(?:files?|code|project|notebooks?|scripts?|repo|repository|folder|everywhere|source)\b)",
+    r"\bwhich (?:\w+ )?(?:files?|scripts?|notebooks?|lines?) (?:\w+ )?(?:contain|mention|use|include|import|have|refer|say|define|call)s?\b",
+    r"\b(?:where|which file) .*\b(?:used|defined|mentioned|called|imported|declared|occur|appear)s?\b",
+    r"\b(?:occurrences?|mentions?|usages?) of\b",
+    r"\b(?:lines?|files?) (?:with|containing|that contain|that mention|mentioning)\b",
+)
+
+
+def _is_search(prompt: ParsedPrompt) -> bool:
+    if not any(prompt.matches(pattern) for pattern in _SEARCH):
+        literal = prompt.quotes or prompt.ticks
+        marker = re.search(
+            r"\b(?:find|locate|where(?:'s| is)|look for)\s+(?:all\s+)?(?:the\s+)?([A-Z]{3,}s?|\w+_\w+\(?\)?|\w+\(\))",
+            prompt.prose,
+        )
+        found = (
+            prompt.matches(r"\b(?:find|locate|look for)\b")
+            and literal
+            and not any(text in prompt.paths for text in literal)
+        )
+        return bool(marker) or bool(found)
+    return search_term(prompt) is not None
+
+
+def _is_file_listing(prompt: ParsedPrompt) -> bool:
+    if prompt.matches(r"^(?:ls|dir|tree)\b(?!\s*=)"):
+        return True
+    if prompt.globs and not prompt.matches(r"\b(?:search|grep|replace|contain|mention)"):
+        return True
+    if _asks_for_a_file(prompt) or _shows_a_folder(prompt):
+        return True
+    if not prompt.matches(_FILE_NOUNS) or prompt.matches(_CONTENT_WORDS):
+        return False
+    if prompt.paths and not prompt.matches(r"\b(?:find|locate)\b"):
+        return False
+    return bool(prompt.matches(LISTING + r"|\bwhat's\b|\bcontents?\b")) or len(prompt.words) <= 4
+
+
+_FILE_NOUNS = r"\b(?:files|folders?|director(?:y|ies)|csvs|notebooks|scripts|subfolders|documents|file names|filenames|project tree|tree)\b"
+_CONTENT_WORDS = r"\b(?:search|grep|contain\w*|mention\w*|occurrences?|defined|import)\b"
+
+
+def _asks_for_a_file(prompt: ParsedPrompt) -> bool:
+    asks = prompt.matches(r"\b(?:find|locate|is there)\b.*\bfile\b") and not prompt.quotes
+    return bool(asks) and not prompt.matches(r"\bin (?:the )?file\b")
+
+
+def _shows_a_folder(prompt: ParsedPrompt) -> bool:
+    if not prompt.folders or prompt.paths or len(prompt.words) > 6:
+        return False
+    return bool(prompt.matches(LISTING + r"|\bwhat's\b|\bopen\b"))
+
+
+_READ = r"\b(?:read|show|open|cat|print|display|view|see|what's|what is|what does|contents?|look|say|says|head|first|lines|let me see|give me|load up|type out|inside|in it|check|tell me|dump)\b"
+
+
+def _reading(prompt: ParsedPrompt) -> Intent | None:
+    if not prompt.paths:
+        return None
+    path = prompt.paths[0]
+    rest = [word for word in prompt.words if word.text not in path.casefold()]
+    summarises = bool(
+        prompt.matches(
+            r"\b(?:summar\w+|overview|outline|about|gist|key points|explain|describe|tl;?dr)\b"
+        )
+    )
+    if is_data_file(path):
+        wish = read_wish(prompt)
+        shows = prompt.matches(r"^(?:please )?(?:read|open|cat|print)\b")
+        asks = wish.op and wish.op != "head" and not (shows and wish.op not in COMPUTED)
+        named = asks and shows and wish.why.casefold() in path.casefold()
+        if prompt.matches(r"\b(?:load|import|python|pandas)\b") or (asks and not named):
+            return Intent("data", wish=wish if wish.op else DataRequest("describe", "load"))
+    elif summarises:
+        return Intent("outline")
+    if prompt.matches(_READ) or not rest:
+        return Intent("read")
+    return Intent("outline") if summarises and not is_data_file(path) else None
+
+
+_VARIABLES = (
+    r"\bvariables?\b|\bnamespace\b|\bdata ?frames\b|\bobjects\b|\bin (?:the )?(?:memory|kernel|workspace|session|scope)\b|\bglobals\b|\bworkspace\b",
+    r"\b(?:what|which) (?:data|data ?frames?|data ?sets?|tables?) (?:do|have|are|is|did|can)\b(?=.*\b(?:have|got|loaded|available|there|defined|see|use|exist)\b)",
+    r"\bwhat(?:'s| is| have| did) .*\b(?:loaded|defined)\b|\bwhos?\b$",
+)
+
+
+def _is_variable_listing(prompt: ParsedPrompt) -> bool:
+    if not any(prompt.matches(pattern) for pattern in _VARIABLES):
+        return False
+    if prompt.matches(
+        r"\b(?:mean|average|median|sum|plot|count of|correlat|by|missing|group|max|min)\b"
+    ):
+        return False
+    return (
+        bool(prompt.matches(LISTING))
+        or bool(prompt.matches(r"\bwhat's\b|\bhave\b|\bwhos?\b|\bloaded\b|\bdefined\b|\bmy\b"))
+        or len(prompt.words) <= 3
+    )
+
+
+def _data(prompt: ParsedPrompt, topic: Spec | None) -> Intent:
+    if _is_variable_listing(prompt):
+        return Intent("variables")
+    wish = read_wish(prompt)
+    if topic and continues(prompt):
+        return Intent("data", wish=wish)
+    if wish.op:
+        return Intent("data", wish=wish)
+    if prompt.mentions or mentions_data(prompt) or prompt.matches(r"\b(?:by|per|for each)\b"):
+        return Intent("data", wish=DataRequest(None, "the words name data"))
+    return Intent("name" if len(prompt.words) <= MOST_NAMING_WORDS else "unknown")
+
+
+def plan_for(desk: PlanRunner, intent: Intent) -> Plan:
+    """Return the plan of a rule."""
+    match intent.kind:
+        case "python":
+            return python_plan(desk, intent.code)
+        case "shell":
+            return shell_plan(desk, intent.code)
+        case "list":
+            return list_plan(desk)
+        case "read" | "outline":
+            return read_plan(desk, summarise=intent.kind == "outline")
+        case "search":
+            return search_plan(desk)
+        case "write":
+            return write_plan(desk)
+        case "edit":
+            return edit_plan(desk)
+        case _:
+            return _other_plan(desk, intent)
+
+
+def _other_plan(desk: PlanRunner, intent: Intent) -> Plan:
+    if intent.kind == "question":
+        return question_plan(desk)
+    if intent.kind == "todo":
+        return todo_plan(desk)
+    if intent.kind == "variables":
+        return variables_plan(desk)
+    if intent.kind == "data" and intent.wish:
+        return data_plan(desk, intent.wish)
+    if intent.kind == "name" and desk.can("variables"):
+        return name_plan(desk)
+    return _spoken(ANSWERS.get(intent.kind, unknown_answer)(desk))
+
+
+def _spoken(answer: PlanAnswer) -> Plan:
+    """A plan that calls nothing."""
+    yield from ()
+    return answer
+
+
+def variables_plan(desk: PlanRunner) -> Plan:
+    """List the variables; when one is named, look into it instead."""
+    if not desk.can("variables") and not desk.can("python"):
+        return PlanAnswer(
+            "I would need the `variables` tool for this, and it is not offered in this step."
+        )
+    variables = yield from list_variables(desk)
+    named = link_variables(desk.prompt.words, variables)
+    if any(variable.is_table and named.get(variable.name, 0) >= NAMED for variable in variables):
+        return (
+            yield from data_plan(desk, DataRequest("columns", "variables of a table"), variables)
+        )
+    if not variables:
+        return PlanAnswer("There are no variables yet.", "The list is empty.")
+    kinds = (
+        [v for v in variables if v.kind in DATA_KINDS]
+        if desk.prompt.matches(r"\bdata\b")
+        else list(variables)
+    )
+    if desk.prompt.matches(r"\bdata ?frames?\b|\btables?\b|\bdata ?sets?\b"):
+        kinds = [variable for variable in variables if variable.is_table]
+        if not kinds:
+            return PlanAnswer(
+                f"None of the {len(variables)} variables is a DataFrame.",
+                "The list holds no DataFrame.",
+            )
+    listed = "\n".join(f"- {span(v.line)}" for v in (kinds or variables)[:60])
+    noun = "variable" if len(kinds or variables) == 1 else "variables"
+    return PlanAnswer(f"{len(kinds or variables)} {noun}:\n\n{listed}", "The result lists them.")
+
+
+def name_plan(desk: PlanRunner) -> Plan:
+    """Look whether the words name a variable or columns; else say that no rule fits."""
+    variables = yield from list_variables(desk)
+    named = link_variables(desk.prompt.words, variables)
+    if any(score >= NAMED for score in named.values()):
+        return (yield from data_plan(desk, DataRequest("describe", "a name"), variables))
+    tables = [variable.name for variable in variables if variable.is_table]
+    known = (
+        (yield from describe_tables(desk, tables))
+        if len(tables) == 1 and desk.can("variables")
+        else []
+    )
+    seen = replace(desk, topic=desk.topic or (Spec(known[0], "describe") if known else None))
+    words = [word for word in desk.prompt.words if word.text not in GLUE]
+    links = link_columns(desk.prompt.words, known[0].columns) if known else ()
+    if links and len(words) <= 2 * sum(link.end - link.start for link in links):
+        return (
+            yield from data_plan(
+                replace(seen, topic=None),
+                DataRequest(None, "names of columns"),
+                variables,
+                known[0],
+            )
+        )
+    names = known_names(variables, [])
+    return unknown_answer(replace(seen, known_names=names or desk.known_names))

@@ -1,0 +1,139 @@
+"""How a plan is written and played.
+
+A plan is a generator: it yields an ``Act``, is sent the ``Result``, and returns a ``PlanAnswer``.
+No state is kept between requests: at every step the plan is played again from the start with
+the results that this turn already has, and the first act without a result is the next one.
+"""
+
+from collections.abc import Generator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from palimpsest.model.rehearsal.parsing.conversation import Conversation, Exchange, ToolUse
+from palimpsest.model.rehearsal.parsing.prompt_parser import ParsedPrompt
+from palimpsest.model.rehearsal.parsing.query_spec import Spec
+from palimpsest.model.rehearsal.parsing.tool_outputs import Result, quoted, span
+from palimpsest.transcript.values import ToolSpec
+
+MOST_ACTS = 12
+"""A plan needs at most eight calls; more than this means that results do not come back as sent."""
+
+
+@dataclass(frozen=True)
+class Act:
+    """A tool call, and why."""
+
+    thought: str
+    call: ToolUse
+
+
+@dataclass(frozen=True)
+class PlanAnswer:
+    """The words that end a turn."""
+
+    text: str
+    thought: str = ""
+    topic: Spec | None = None
+    """What was computed, for a prompt that goes on from here."""
+
+
+Plan = Generator[Act, Result, PlanAnswer]
+
+SYNONYMS: Mapping[str, tuple[str, ...]] = {
+    "code": ("code", "source", "input"),
+    "name": ("name", "variable"),
+    "path": ("path", "filePath", "file_path", "file", "filename", "directory", "dir"),
+    "content": ("content", "contents", "text"),
+    "old": ("old", "oldString", "old_string", "old_text", "search"),
+    "new": ("new", "newString", "new_string", "new_text", "replace"),
+    "replace_all": ("replace_all", "replaceAll", "all"),
+    "pattern": ("pattern", "regex", "query"),
+    "include": ("include", "glob", "files"),
+    "command": ("command", "cmd"),
+    "limit": ("limit", "max_lines"),
+    "offset": ("offset", "start"),
+}
+"""Other names of a tool's parameters; the schema in the request says which one holds."""
+
+
+@dataclass(frozen=True)
+class PlanRunner:
+    """What a plan works with."""
+
+    prompt: ParsedPrompt
+    conversation: Conversation
+    tools: Mapping[str, ToolSpec]
+    topic: Spec | None = None
+    known_names: tuple[str, ...] = field(default=())
+    """Variables and files seen in this conversation, for examples."""
+
+    def can(self, *tools: str) -> bool:
+        """Tell whether all of these tools are offered."""
+        return all(tool in self.tools for tool in tools)
+
+    def act(self, thought: str, tool: str, **inputs: Any) -> Act:
+        """Make an act, with the parameter names that the tool's schema has."""
+        spec = self.tools.get(tool)
+        properties = (spec.parameters.get("properties") or {}) if spec else {}
+        if tool == "edit" and "edits" in properties:
+            path = inputs.pop("path")
+            inputs = {"path": path, "edits": [inputs]}
+        return Act(
+            thought,
+            ToolUse(tool, {_named(key, properties): value for key, value in inputs.items()}),
+        )
+
+
+def _named(key: str, properties: Mapping[str, Any]) -> str:
+    if not properties or key in properties:
+        return key
+    return next((name for name in SYNONYMS.get(key, ()) if name in properties), key)
+
+
+def play(plan: Plan, exchanges: Sequence[Exchange]) -> Act | PlanAnswer:
+    """Play a plan against the results so far, and return what comes next."""
+    waiting = list(exchanges)
+    try:
+        act = next(plan)
+        while True:
+            output = _take(waiting, act.call.tool)
+            if output is None:
+                return act
+            result = Result(output)
+            if result.refused:
+                return refusal(act, result)
+            act = plan.send(result)
+    except StopIteration as end:
+        answer: PlanAnswer = end.value
+        return answer
+    finally:
+        plan.close()
+
+
+def _take(waiting: list[Exchange], tool: str) -> str | None:
+    """Return the next result of this tool; results of others that stand before it are passed over."""
+    for at, exchange in enumerate(waiting):
+        if exchange.call.tool == tool:
+            del waiting[: at + 1]
+            return exchange.output
+    return None
+
+
+def refusal(act: Act, result: Result) -> PlanAnswer:
+    """Say what would have been done, and stop."""
+    words = result.text.strip().splitlines()[0][:300]
+    return PlanAnswer(
+        f"I stopped, because {span(act.call.tool)} was not permitted: {words}\n\n"
+        f"This is what I would have done:\n\n{shown_input(act.call)}",
+        "The call was refused, so I stop here and try no other way.",
+    )
+
+
+def shown_input(call: ToolUse) -> str:
+    """Return a call's input for reading."""
+    for key in ("code", "command", "content"):
+        if isinstance(call.input.get(key), str):
+            others = ", ".join(f"{k}={v!r}" for k, v in call.input.items() if k != key)
+            return (f"{span(others)}\n\n" if others else "") + quoted(call.input[key], 40)
+    inputs = ", ".join(f"{key}={value!r}" for key, value in call.input.items())
+    return span(f"{call.tool}({inputs})")

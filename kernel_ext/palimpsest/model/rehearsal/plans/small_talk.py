@@ -1,0 +1,182 @@
+"""Answer what needs no tool: help, greetings, who is speaking, what was done, what is not understood."""
+
+import re
+
+from palimpsest.model.rehearsal.parsing.conversation import COMPACTED
+from palimpsest.model.rehearsal.parsing.tables import Column, Variable
+from palimpsest.model.rehearsal.parsing.tool_outputs import span
+from palimpsest.model.rehearsal.plans.plan_runner import PlanAnswer, PlanRunner
+
+NOTICE_MARK = "No language model is configured"
+NOTICE = (
+    f"*{NOTICE_MARK}, so this is the rehearsal model: I follow simple rules and state only what tools return. "
+    "For a real model, set a provider's key in the environment (such as `ANTHROPIC_API_KEY` or `OPENAI_API_KEY`) "
+    "or choose one with `%%agent -m provider/name`.*"
+)
+HELLO = {
+    "hi", "hello", "hey", "hallo", "greeting", "morning", "evening", "afternoon", "good", "hiya", "howdy", "yo", "there", "moin", "servu", "you",
+    "how", "are", "doing", "is", "it", "going", "to", "meet", "nice", "agent", "assistant", "palimpsest", "what", "up", "today", "day", "s", "all", "everyone", "again", "back", "sup", "welcome",
+}  # fmt: skip
+GREETINGS = {
+    "hi",
+    "hello",
+    "hey",
+    "hallo",
+    "greeting",
+    "morning",
+    "evening",
+    "afternoon",
+    "hiya",
+    "howdy",
+    "yo",
+    "moin",
+    "sup",
+}
+THANKS = {"thank", "thanks", "thx", "cheer", "cheers", "ta", "merci", "danke", "gracias", "appreciated", "appreciate", "grateful", "perfect", "great", "awesome", "excellent", "wonderful", "brilliant", "cool", "nice", "super", "lovely"}  # fmt: skip
+THANKFUL = THANKS | {
+    "you", "very", "much", "so", "lot", "a", "for", "your", "the", "help", "that", "this", "is", "was", "s", "good", "job", "work", "well", "done",
+    "it", "i", "all", "ok", "okay", "really", "many", "one", "bye", "goodbye", "works", "now", "kind", "of", "answer", "and", "plot", "useful", "helpful", "just", "what", "needed", "wanted",
+}  # fmt: skip
+
+
+def is_greeting(desk_words: frozenset[str]) -> bool:
+    """Tell whether all the words only greet."""
+    return bool(desk_words & GREETINGS) and desk_words <= HELLO | {",", "!"} | GREETINGS
+
+
+def is_thanks(desk_words: frozenset[str]) -> bool:
+    """Tell whether all the words only thank or praise."""
+    return bool(desk_words & THANKS) and desk_words <= THANKFUL | {","}
+
+
+def examples(desk: PlanRunner) -> list[str]:
+    """Return three prompts that would work, with the names of this conversation where they are known."""
+    topic = desk.topic
+    if topic and topic.table.columns:
+        return _for_table(topic.table.name, topic.table.columns)
+    tables = [name for name in desk.known_names if "." not in name]
+    files = [name for name in desk.known_names if "." in name]
+    name = tables[0] if tables else None
+    file = files[0] if files else None
+    if not name and not file:
+        return ["which variables are there?", "list the files here", "describe the data"]
+    return [
+        f"describe {name}" if name else f"load {file}",
+        f"how many rows has {name}?" if name else f"read {file}",
+        f"read {file}" if file else "which variables are there?",
+    ]
+
+
+def _for_table(name: str, columns: tuple[Column, ...]) -> list[str]:
+    numbers = [column.label for column in columns if column.numeric]
+    words = [column.label for column in columns if not column.numeric and not column.temporal]
+    found = [f"describe {name}"]
+    if numbers and words:
+        found += [f"plot {numbers[0]} by {words[0]}", f"mean {numbers[-1]} by {words[-1]}"]
+    elif numbers:
+        found += [f"histogram of {numbers[0]}", f"mean of {numbers[-1]}"]
+    elif words:
+        found += [f"count {name} by {words[0]}", f"how many different {words[-1]}?"]
+    return [*found, f"how many rows has {name}?"][:3]
+
+
+def _listed(prompts: list[str]) -> str:
+    return "\n".join(f"- {span(prompt)}" for prompt in prompts)
+
+
+def help_answer(desk: PlanRunner) -> PlanAnswer:
+    """Say what the rules understand."""
+    text = (
+        "I follow rules, and these are the things I understand:\n\n"
+        "- data: describe, columns, first rows, count, missing values, mean / median / sum / min / max, group by, top n, correlation, filter, plot\n"
+        "- variables: list them, or describe one (tables, Series, arrays, lists, dicts, text, numbers)\n"
+        "- files: list, find, read, summarise, search, create, replace text\n"
+        "- code: run Python that you give, calculate, run a shell command\n"
+        "- questions and lists: ask me which one: a, b or c; todo list: load the data, plot it\n"
+        '- follow-ups: "and by sex?", "now as a bar chart", "only the large ones"\n\n'
+        f"For example:\n\n{_listed(examples(desk))}"
+    )
+    return PlanAnswer(text, "Rule: help. The prompt asks what I can do.", desk.topic)
+
+
+def identity_answer(desk: PlanRunner) -> PlanAnswer:
+    """Say who is speaking."""
+    text = (
+        f"I am the rehearsal model of Palimpsest. {NOTICE_MARK}: I am no language model, I match your words against rules, "
+        "call tools, and repeat what they return. A real model is chosen with `%%agent -m provider/name`, or by a provider's key in the environment."
+    )
+    return PlanAnswer(text, "Rule: identity.", desk.topic)
+
+
+def greeting_answer(desk: PlanRunner) -> PlanAnswer:
+    """Greet."""
+    text = f"Hello! I can look at your data and files, compute and plot. For example:\n\n{_listed(examples(desk))}"
+    return PlanAnswer(text, "Rule: greeting. There is nothing to do.", desk.topic)
+
+
+def thanks_answer(desk: PlanRunner) -> PlanAnswer:
+    """Answer thanks."""
+    return PlanAnswer("You are welcome.", "Rule: thanks. There is nothing to do.", desk.topic)
+
+
+def unknown_answer(desk: PlanRunner) -> PlanAnswer:
+    """Say plainly that the prompt is not understood."""
+    start = (
+        "There are no words in this prompt."
+        if not desk.prompt.text.strip()
+        else "I did not understand this: no rule of mine fits."
+    )
+    text = (
+        f"{start} I can describe, count, group, filter and plot data, list variables and files, read, search, write and edit files, "
+        f"and run code that you give. For example:\n\n{_listed(examples(desk))}"
+    )
+    return PlanAnswer(text, "No rule fits these words.", desk.topic)
+
+
+def recap_answer(desk: PlanRunner) -> PlanAnswer:
+    """Say what was asked and done so far, from the conversation."""
+    lines = []
+    if desk.conversation.summary:
+        lines.append(
+            "Earlier, in the words of the summary:\n\n" + desk.conversation.summary.strip() + "\n"
+        )
+    turns = [
+        turn
+        for turn in desk.conversation.earlier
+        if turn.prompt.strip() and turn.prompt != COMPACTED
+    ]
+    for turn in turns[-20:]:
+        tools = ", ".join(dict.fromkeys(exchange.call.tool for exchange in turn.exchanges))
+        lines.append(
+            f"- {span(turn.prompt.strip()[:120])}" + (f" (tools: {tools})" if tools else "")
+        )
+    if not lines:
+        return PlanAnswer(
+            "Nothing yet: this is the first prompt of the session.", "Rule: recap.", desk.topic
+        )
+    return PlanAnswer(
+        "This is what you asked so far:\n\n" + "\n".join(lines),
+        "Rule: recap, read from the conversation.",
+        desk.topic,
+    )
+
+
+def nothing_left_answer(desk: PlanRunner) -> PlanAnswer:
+    """Answer *continue* when nothing is open."""
+    return PlanAnswer(
+        f"Nothing is left to do. What next? For example:\n\n{_listed(examples(desk))}",
+        "Rule: continue; nothing is open.",
+        desk.topic,
+    )
+
+
+def open_question(summary: str) -> str | None:
+    """Return the prompt that a compaction's summary lists as still to be answered."""
+    match = re.search(r"(?m)^\s*(?:[-*]|\d+\.)\s*Answer the prompt: (.+)$", summary)
+    return match[1].strip().strip("`") if match else None
+
+
+def known_names(variables: tuple[Variable, ...], files: list[str]) -> tuple[str, ...]:
+    """Return tables first, then files."""
+    tables = [variable.name for variable in variables if variable.is_table]
+    return (*tables[:3], *files[:3])

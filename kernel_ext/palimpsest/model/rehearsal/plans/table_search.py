@@ -1,0 +1,323 @@
+"""Find the table a prompt speaks of: among the variables, else in the project's data files."""
+
+import csv
+import re
+from collections.abc import Generator, Sequence
+from dataclasses import dataclass
+
+from palimpsest.model.rehearsal.generation.load_code import free_name, load_code, variable_name
+from palimpsest.model.rehearsal.generation.pandas_code import quote
+from palimpsest.model.rehearsal.parsing.entity_linking import link_columns, link_variables, unlinked
+from palimpsest.model.rehearsal.parsing.prompt_parser import is_data_file
+from palimpsest.model.rehearsal.parsing.tables import (
+    Column,
+    Table,
+    Variable,
+    parse_description,
+    parse_dtypes,
+    parse_many_dtypes,
+    parse_variables,
+)
+from palimpsest.model.rehearsal.parsing.tool_outputs import Result, quoted, span
+from palimpsest.model.rehearsal.parsing.word_matching import near, words_of
+from palimpsest.model.rehearsal.plans.plan_runner import Act, PlanAnswer, PlanRunner
+
+MOST_TABLES = 6
+MOST_HEADERS = 4
+"""More files than this are listed for the user to choose from."""
+NAMED = 1.5
+"""A variable whose whole name was said scores at least this."""
+
+
+@dataclass(frozen=True)
+class FoundTable:
+    """A table, and what else was seen on the way."""
+
+    table: Table
+    variables: tuple[Variable, ...] = ()
+    note: str = ""
+    """What the person should know about the choice."""
+
+
+@dataclass(frozen=True)
+class Thing:
+    """A variable that is no table."""
+
+    variable: Variable
+    variables: tuple[Variable, ...] = ()
+
+
+Finding = Generator[Act, Result, FoundTable | Thing | PlanAnswer]
+
+
+def find_data(desk: PlanRunner, seen: tuple[Variable, ...] | None = None) -> Finding:
+    """Find what the prompt speaks of; ``seen`` are the variables when they were listed already."""
+    if not desk.can("python") and not desk.can("variables"):
+        return PlanAnswer(
+            "I would need the `variables` or the `python` tool for this, and neither is offered in this step."
+        )
+    variables = seen if seen is not None else (yield from list_variables(desk))
+    paths = [path for path in desk.prompt.paths if is_data_file(path)]
+    if paths:
+        return (yield from _named_file(desk, paths[0], variables))
+    named = link_variables(desk.prompt.words, variables)
+    named |= dict.fromkeys((*desk.prompt.mentions, *desk.prompt.ticks), 3.0)
+    thing = _thing(variables, named)
+    tables = [variable for variable in variables if variable.is_table]
+    tables.sort(key=lambda variable: -named.get(variable.name, 0.0))
+    if thing and named[thing.name] > (named.get(tables[0].name, 0.0) if tables else 0.0):
+        return Thing(thing, variables)
+    known: list[Table] = []
+    if tables:
+        candidates = (
+            tables[:1] if len(tables) == 1 or _only(tables, named) else tables[:MOST_TABLES]
+        )
+        known = yield from describe_tables(desk, [variable.name for variable in candidates])
+        found = _choose(desk, known, named, variables)
+        if found:
+            return found
+        # A single strange word is rather a value of this table than a column of another.
+        strange = len(unlinked(desk.prompt.words, ()))
+        if not strange or (strange == 1 and len(tables) == 1):
+            return _best_guess(desk, known, variables)
+    loaded = yield from _from_files(desk, variables, must_fit=bool(tables))
+    if isinstance(loaded, PlanAnswer) and tables:
+        return _best_guess(desk, known, variables)
+    return loaded
+
+
+def list_variables(desk: PlanRunner) -> Generator[Act, Result, tuple[Variable, ...]]:
+    """Ask which variables there are."""
+    if desk.can("variables"):
+        result = yield desk.act("I look at which variables there are.", "variables")
+    else:
+        code = '{name: type(value).__name__ for name, value in dict(globals()).items() if not name.startswith("_")}'
+        result = yield desk.act("I look at which variables there are.", "python", code=code)
+        return parse_variables(result.value)
+    return parse_variables(result.text)
+
+
+def _thing(variables: Sequence[Variable], named: dict[str, float]) -> Variable | None:
+    others = [
+        v for v in variables if not v.is_table and v.kind not in {"module", "function", "type"}
+    ]
+    best = max(others, key=lambda v: named.get(v.name, 0.0), default=None)
+    return best if best and named.get(best.name, 0.0) >= NAMED else None
+
+
+def _only(tables: Sequence[Variable], named: dict[str, float]) -> bool:
+    """Tell whether the first table was named and no other one was."""
+    scores = [named.get(variable.name, 0.0) for variable in tables]
+    return scores[0] >= NAMED and scores[0] > scores[1]
+
+
+def describe_tables(desk: PlanRunner, names: Sequence[str]) -> Generator[Act, Result, list[Table]]:
+    """Ask for the columns of these tables."""
+    if len(names) == 1 and desk.can("variables"):
+        result = yield desk.act(f"I look at the columns of {names[0]}.", "variables", name=names[0])
+        columns = parse_description(result.text)
+        if columns:
+            return [Table(names[0], columns)]
+    if not desk.can("python"):
+        return []
+    if len(names) == 1:
+        code = f"{names[0]}.dtypes.astype(str).to_dict()"
+        result = yield desk.act(
+            f"I ask for the columns of {names[0]} and their types.", "python", code=code
+        )
+        return [Table(names[0], columns)] if (columns := parse_dtypes(result.value)) else []
+    inner = ",\n".join(f"    {quote(name)}: {name}.dtypes.astype(str).to_dict()" for name in names)
+    result = yield desk.act(
+        "Several tables could be meant, so I look at their columns.",
+        "python",
+        code=f"{{\n{inner},\n}}",
+    )
+    return [Table(name, columns) for name, columns in parse_many_dtypes(result.value).items()]
+
+
+def _choose(
+    desk: PlanRunner, tables: list[Table], named: dict[str, float], variables: tuple[Variable, ...]
+) -> FoundTable | None:
+    """Return the table that the words fit best, if they fit any."""
+    scored = [
+        (
+            sum(m.score for m in link_columns(desk.prompt.words, table.columns))
+            + 2 * named.get(table.name, 0.0),
+            -at,
+            table,
+        )
+        for at, table in enumerate(tables)
+    ]
+    if not scored:
+        return None
+    score, _, best = max(scored, key=lambda one: one[:2])
+    if score > 0:
+        ties = [
+            table.name
+            for other, _, table in scored
+            if abs(other - score) < 0.01 and table is not best
+        ]
+        note = f"{span(ties[0])} would fit as well; I took {span(best.name)}." if ties else ""
+        return FoundTable(best, variables, note)
+    return None
+
+
+def _best_guess(
+    desk: PlanRunner, tables: list[Table], variables: tuple[Variable, ...]
+) -> FoundTable | PlanAnswer:
+    """No words fit a table: take the only one, or the latest topic, else ask."""
+    if desk.topic:
+        for table in tables:
+            if table.name == desk.topic.table.name:
+                return FoundTable(table, variables)
+    if len(tables) == 1:
+        return FoundTable(tables[0], variables)
+    listed = ", ".join(span(variable.name) for variable in variables if variable.is_table)
+    if not tables:
+        return PlanAnswer(f"I found these tables but could not read their columns: {listed}.")
+    return PlanAnswer(
+        f"Which table do you mean? I see {listed}. Name one, for example with {span('@' + tables[0].name)}."
+    )
+
+
+def _named_file(desk: PlanRunner, path: str, variables: tuple[Variable, ...]) -> Finding:
+    """Use the table that holds this file already, else load it."""
+    name = variable_name(path)
+    if any(
+        variable.name == name and variable.is_table for variable in variables
+    ) and not desk.prompt.matches(r"\b(load|import|read|reload)\b"):
+        known = yield from describe_tables(desk, [name])
+        if known:
+            return FoundTable(
+                known[0], variables, f"I used the variable {span(name)} that exists already."
+            )
+    return (yield from load_file(desk, path, variables))
+
+
+def _from_files(desk: PlanRunner, variables: tuple[Variable, ...], *, must_fit: bool) -> Finding:
+    """Look for a data file that the words fit."""
+    paths = yield from data_files(desk, must_fit=must_fit)
+    if not desk.can("python"):
+        return PlanAnswer(
+            "I would need the `python` tool to load a file, and it is not offered in this step."
+        )
+    words = desk.prompt.words
+    by_name = [path for path in paths if any(_names_file(path, word.stem) for word in words)]
+    if by_name:
+        return (yield from load_file(desk, by_name[0], variables))
+    if paths and must_fit and len(paths) > MOST_HEADERS:
+        return PlanAnswer("No file fits.")
+    fitting = yield from _by_header(desk, paths[:MOST_HEADERS], must_fit=must_fit)
+    if fitting:
+        return (yield from load_file(desk, fitting, variables))
+    if not paths:
+        return PlanAnswer(_nothing(variables))
+    listed = "\n".join(f"- {span(path)}" for path in paths[:20])
+    return PlanAnswer(f"No table is loaded yet. Which of these files do you mean?\n\n{listed}")
+
+
+def _by_header(
+    desk: PlanRunner, paths: Sequence[str], *, must_fit: bool
+) -> Generator[Act, Result, str | None]:
+    """Return the file whose first line the words fit; the only one, if it need not fit."""
+    if len(paths) == 1 and not must_fit and not unlinked(desk.prompt.words, ()):
+        return paths[0]
+    scores: dict[str, float] = {}
+    for path in paths:
+        if not desk.can("read") or not path.endswith((".csv", ".tsv")):
+            continue
+        result = yield desk.act(
+            f"I look at the first line of {path} for its columns.", "read", path=path, limit=1
+        )
+        header = re.search(r"(?m)^\s*1[:\t|] ?(.*)$", result.text)
+        columns = (
+            next(csv.reader([header[1]], delimiter="\t" if path.endswith(".tsv") else ","), [])
+            if header
+            else []
+        )
+        links = link_columns(desk.prompt.words, [Column(name.strip()) for name in columns])
+        scores[path] = sum(mention.score for mention in links)
+    best = max(scores, key=lambda path: scores[path], default=None)
+    return best if best and scores[best] > 0 else None
+
+
+def _names_file(path: str, stem: str) -> bool:
+    pieces = [word.stem for word in words_of(path.rsplit("/", 1)[-1].split(".", 1)[0])]
+    return len(stem) > 3 and any(near(stem, piece) for piece in pieces)
+
+
+def data_files(desk: PlanRunner, *, must_fit: bool = False) -> Generator[Act, Result, list[str]]:
+    """Return the data files of the project."""
+    if desk.can("glob"):
+        result = yield desk.act(
+            "No table fits, so I look for a data file in the project.", "glob", pattern="**/*.csv"
+        )
+        paths = paths_in(result.text)
+        if not paths and not must_fit:
+            result = yield desk.act(
+                "There is no csv file, so I look for other tables.",
+                "glob",
+                pattern="**/*.{tsv,parquet,xlsx,feather}",
+            )
+            paths = paths_in(result.text)
+        return paths
+    if desk.can("list"):
+        result = yield desk.act("No table fits, so I look for a data file in the folder.", "list")
+        return [
+            line.strip()
+            for line in result.text.splitlines()
+            if line.strip().endswith((".csv", ".tsv"))
+        ]
+    return []
+
+
+def paths_in(text: str) -> list[str]:
+    """Return the paths that a glob output lists."""
+    lines = (line.strip().removeprefix("./") for line in text.splitlines())
+    return [
+        line
+        for line in lines
+        if is_data_file(line)
+        and not line.endswith(".")
+        and "(" not in line[:1]
+        and not line.startswith("No ")
+    ]
+
+
+def load_file(desk: PlanRunner, path: str, variables: tuple[Variable, ...]) -> Finding:
+    """Read a file into a variable named after it; an existing variable is never overwritten."""
+    if not desk.can("python"):
+        return PlanAnswer(
+            f"I would need the `python` tool to load {span(path)}, and it is not offered in this step."
+        )
+    taken = {variable.name for variable in variables}
+    name = free_name(variable_name(path), taken)
+    module = "pd" if not any(v.name == "pd" and v.kind != "module" for v in variables) else "pandas"
+    result = yield desk.act(
+        f"No variable holds {path}, so I read it into {name}.",
+        "python",
+        code=load_code(path, name, module),
+    )
+    if result.error and result.error[0] == "FileNotFoundError":
+        root = re.search(r"Project root: (.+)", desk.conversation.system)
+        if root:
+            path = f"{root[1].strip().rstrip('/')}/{path}"
+            result = yield desk.act(
+                "The path is relative to the project, so I try it from there.",
+                "python",
+                code=load_code(path, name, module),
+            )
+    if result.error:
+        return PlanAnswer(f"I could not load {span(path)}: {result.error[0]}: {result.error[1]}")
+    columns = parse_dtypes(result.value)
+    if not columns:
+        return PlanAnswer(
+            f"I loaded {span(path)} into {span(name)}, but could not read its columns:\n\n{quoted(result.words)}"
+        )
+    return FoundTable(Table(name, columns), variables, f"I loaded {span(path)} into {span(name)}.")
+
+
+def _nothing(variables: tuple[Variable, ...]) -> str:
+    listed = ", ".join(span(variable.name) for variable in variables[:15])
+    seen = f" The variables I see: {listed}." if listed else " There are no variables yet either."
+    return f"I found no table to work on: no DataFrame among the variables, and no data file in the project.{seen}"

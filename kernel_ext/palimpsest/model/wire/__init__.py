@@ -1,0 +1,1 @@
+"""Neutral messages, ids, media and tool schemas in the shape that a provider accepts."""

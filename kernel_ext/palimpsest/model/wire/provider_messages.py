@@ -1,0 +1,403 @@
+"""Write neutral messages in the shape a provider accepts, and hash what was written.
+
+Pure. Each provider has rules of its own, which its profile says: which ids a tool call may have,
+where images may stand, whose thinking may travel back. What leaves this module is OpenAI's shape,
+which litellm translates further; the same input always gives the same bytes, since prompt
+caches and the recorded hashes depend on it (spec/session-engine.md 1.11).
+"""
+
+import hashlib
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from palimpsest.model.wire.media import media
+from palimpsest.model.wire.sequential_calls import in_rounds
+from palimpsest.model.wire.tool_call_text import (
+    allowed_ids,
+    arguments,
+    clean,
+    plain,
+    quoted,
+    tool_name,
+    unread,
+)
+from palimpsest.transcript.context_values.neutral_messages import (
+    CallBlock,
+    FlatMessage,
+    FlatMessages,
+    MediaBlock,
+    ResultBlock,
+    TextBlock,
+)
+from palimpsest.transcript.provider_profile.profile import ProviderProfile, profile
+from palimpsest.transcript.provider_profile.provider_table import CacheMarks
+from palimpsest.transcript.values import ModelInfo, ToolSpec
+
+SEPARATOR = "\n\n"
+MARK = "cache_control"
+CACHE_MARK = {"type": "ephemeral"}
+MEDIA_NOTICE = "Attached media from tool result:"
+BETWEEN = "Done."
+"""Said where a user message may not come right after a tool result."""
+
+THINKING_FIELD = "reasoning_content"
+"""Where an answer's thinking stands in OpenAI's shape; most servers refuse to have it back."""
+
+NOBODY_ASKED = "(Nobody has said anything yet.)"
+"""Most servers refuse a request in which only the system speaks."""
+
+Body = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderMessage:
+    """One provider message and where it came from."""
+
+    body: Body
+    message_id: str | None
+    part_ids: tuple[str, ...]
+
+
+def to_provider(
+    messages: FlatMessages, model: ModelInfo, target: ProviderProfile | None = None
+) -> tuple[Body, ...]:
+    """Return provider messages in OpenAI's shape."""
+    return tuple(message.body for message in convert(messages, model, target))
+
+
+def convert(
+    messages: FlatMessages, model: ModelInfo, target: ProviderProfile | None = None
+) -> tuple[ProviderMessage, ...]:
+    """Return provider messages, each with the message and parts it came from.
+
+    ``target`` is the profile of an older projection, where a request of it is written again.
+    """
+    return tuple(_WireWriter(model, messages, target or profile(model.ref)).write(messages))
+
+
+class _WireWriter:
+    """Writes one request for one model."""
+
+    def __init__(self, model: ModelInfo, messages: FlatMessages, target: ProviderProfile) -> None:
+        self._model = model
+        self._target = target
+        self._ids = allowed_ids(messages, target)
+        self._out: list[ProviderMessage] = []
+        self._held_media: list[tuple[MediaBlock, FlatMessage]] = []
+
+    def write(self, messages: FlatMessages) -> list[ProviderMessage]:
+        for message in in_rounds(messages) if self._target.equal_calls_once else messages:
+            if message.role != "tool":
+                self._release_media()
+            match message.role:
+                case "system":
+                    self._system(message)
+                case "user":
+                    self._user(message)
+                case "assistant":
+                    self._assistant(message)
+                case "tool":
+                    self._results(message)
+        self._release_media()
+        if self._out and all(one.body["role"] == "system" for one in self._out):
+            self._out.append(ProviderMessage({"role": "user", "content": NOBODY_ASKED}, None, ()))
+        return self._out
+
+    def _put(self, body: Body, message: FlatMessage, blocks: Iterable[Any]) -> None:
+        parts = tuple([b.part_id for b in blocks if b.part_id is not None])
+        if len(parts) > 1:
+            parts = tuple(dict.fromkeys(parts))
+        self._out.append(ProviderMessage(body, message.message_id, parts))
+
+    def _system(self, message: FlatMessage) -> None:
+        text = _text_of(message)
+        if not text.strip():
+            return
+        last = self._out[-1] if self._out else None
+        if (
+            last is not None
+            and last.body["role"] == "system"
+            and self._target.leading_role == "system"
+        ):
+            # Chat templates of local models refuse a second system message.
+            body = {"role": "system", "content": last.body["content"] + SEPARATOR + text}
+            parts = tuple(b.part_id for b in message.blocks if b.part_id is not None)
+            self._out[-1] = ProviderMessage(body, last.message_id, last.part_ids + parts)
+            return
+        self._put({"role": "system", "content": text}, message, message.blocks)
+
+    def _user(self, message: FlatMessage) -> None:
+        content = self._content(message.blocks)
+        if not content:
+            return
+        if self._target.answers_results and self._out and self._out[-1].body["role"] == "tool":
+            self._put({"role": "assistant", "content": BETWEEN}, message, ())
+        self._put({"role": "user", "content": content}, message, message.blocks)
+
+    def _content(self, blocks: Iterable[Any]) -> str | list[Body]:
+        """Return plain text where it can be plain, since strict servers know nothing else."""
+        pieces: list[Body] = []
+        for block in blocks:
+            if isinstance(block, TextBlock) and block.text.strip():
+                pieces.append({"type": "text", "text": clean(block.text)})
+            elif isinstance(block, MediaBlock):
+                pieces.append(self._media(block))
+        if all(piece["type"] == "text" for piece in pieces):
+            return SEPARATOR.join(piece["text"] for piece in pieces)
+        return pieces
+
+    def _assistant(self, message: FlatMessage) -> None:
+        body: Body = {"role": "assistant", "content": _text_of(message) or None}
+        calls = [self._call(block) for block in message.blocks if block.type == "call"]
+        if calls:
+            body["tool_calls"] = calls
+        if not calls and not (body["content"] or "").strip():
+            return
+        body |= thinking(message, self._target)
+        self._put(body, message, message.blocks)
+
+    def _call(self, block: CallBlock) -> Body:
+        return {
+            "id": self._ids(block.call_id),
+            "type": "function",
+            "function": {
+                "name": tool_name(block.tool, self._target),
+                "arguments": arguments(block.input),
+            },
+        }
+
+    def _results(self, message: FlatMessage) -> None:
+        for block in message.blocks:
+            if block.type == "result":
+                content = self._result_content(block, message)
+                body: Body = {
+                    "role": "tool",
+                    "tool_call_id": self._ids(block.call_id),
+                    "content": content,
+                }
+                if self._target.results_named:
+                    body["name"] = tool_name(block.tool, self._target)
+                self._put(body, message, (block,))
+
+    def _result_content(self, block: ResultBlock, message: FlatMessage) -> str | list[Body]:
+        text = clean(block.text)
+        if self._target.results_parsed:
+            text = unread(text)
+        if not block.media:
+            return text
+        inside = [item for item in block.media if self._stays(item)]
+        self._held_media.extend((item, message) for item in block.media if item not in inside)
+        if not inside:
+            return text
+        first = [{"type": "text", "text": text}] if text.strip() else []
+        return [*first, *map(self._media, inside)]
+
+    def _stays(self, block: MediaBlock) -> bool:
+        """Say whether a file may stand inside a result."""
+        taken = self._target.media_in_results
+        return taken == "all" or (taken == "images" and block.mime.startswith("image/"))
+
+    def _media(self, block: MediaBlock) -> Body:
+        # A file's name comes from anywhere.
+        named = block.model_copy(update={"filename": clean(block.filename or "")})
+        return media(named, self._model, self._target)
+
+    def _release_media(self) -> None:
+        """Send images of tool results as a user message after the last of the results."""
+        if not self._held_media:
+            return
+        source = self._held_media[-1][1]
+        blocks = [item for item, _ in self._held_media]
+        self._held_media = []
+        notice = TextBlock(text=MEDIA_NOTICE)
+        self._user(FlatMessage(role="user", blocks=(notice, *blocks), message_id=source.message_id))
+
+
+def thinking(message: FlatMessage, target: ProviderProfile) -> Body:
+    """Return the thinking that travels back, to the family that thought it and nobody else."""
+    if target.thinking_field is None and not target.keeps_signatures:
+        return {}
+    blocks = [block for block in message.blocks if block.type == "reasoning"]
+    if target.thinking_field is not None:
+        text = clean(SEPARATOR.join(block.text for block in blocks if block.text))
+        wanted = any((block.metadata or {}).get("field") for block in blocks)
+        return {target.thinking_field: text} if text or wanted else {}
+    signed = [
+        item
+        for block in blocks
+        if (block.metadata or {}).get("family", target.family) == target.family
+        for item in (block.metadata or {}).get("thinking_blocks", ())
+        if (item.get("signature") or item.get("type") == "redacted_thinking")
+        # What was signed cannot be mended.
+        and plain(item) == item
+    ]
+    return {"thinking_blocks": signed} if signed else {}
+
+
+def can_think(messages: Sequence[Body], model: ModelInfo) -> bool:
+    """Say whether the model may be asked to think now.
+
+    Some models cannot begin with it in the middle: the calls that are being answered must have come
+    after thinking, and have not where another model made them, or thinking was off.
+    """
+    if not profile(model.ref).thinks_before_calls:
+        return True
+    first: Body | None = None
+    answered = False
+    for message in reversed(messages):
+        if message["role"] != "assistant":
+            answered = answered or message["role"] == "tool"
+            continue
+        if not answered:
+            break
+        first, answered = message, False
+    return first is None or bool(first.get("thinking_blocks"))
+
+
+def _text_of(message: FlatMessage) -> str:
+    texts = [b.text for b in message.blocks if b.type == "text" and b.text.strip()]
+    return clean(SEPARATOR.join(texts))
+
+
+def with_marks(messages: Sequence[Body], marks: Iterable[int]) -> tuple[Body, ...]:
+    """Set a cache mark on the messages at these positions, on the last block of a list."""
+    marked = list(messages)
+    for at in set(marks):
+        if 0 <= at < len(marked):
+            marked[at] = _marked(marked[at])
+    return tuple(marked)
+
+
+def _marked(message: Body) -> Body:
+    content = message.get("content")
+    if isinstance(content, list) and content:
+        return {
+            **message,
+            "content": [*content[:-1], {**content[-1], MARK: CACHE_MARK}],
+        }
+    return {**message, MARK: CACHE_MARK}
+
+
+def without_marks(message: Body) -> Body:
+    """Return the message as it is without a cache mark."""
+    content = message.get("content")
+    if not isinstance(content, list) and MARK not in message:
+        return message
+    bare = {name: value for name, value in message.items() if name != MARK}
+    if isinstance(content, list):
+        bare["content"] = [
+            {name: value for name, value in block.items() if name != MARK} for block in content
+        ]
+    return bare
+
+
+def sendable(messages: Iterable[Body], model: ModelInfo) -> tuple[Body, ...]:
+    """Take off what this model's servers refuse, whoever put it on, and name its cache marks."""
+    target = profile(model.ref)
+    refused = set() if target.keeps_signatures else {"thinking_blocks"}
+    if target.thinking_field != THINKING_FIELD:
+        refused.add(THINKING_FIELD)
+    return tuple(
+        {
+            name: value
+            for name, value in _marked_for(message, target.cache_marks).items()
+            if name not in refused
+        }
+        for message in messages
+    )
+
+
+def _marked_for(message: Body, field: CacheMarks) -> Body:
+    """Return a message with its cache mark as the server names it, or without."""
+    if field == MARK:
+        return message
+    bare = without_marks(message)
+    return bare if field == "none" or bare == message else {**bare, field: CACHE_MARK}
+
+
+_CANONICAL = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+"""Made once: a request of a long session is written as hundreds of messages."""
+_ANSWER = {"role", "content", "tool_calls"}
+_CALL = {"id", "type", "function"}
+_FUNCTION = {"name", "arguments"}
+_SAID = (str, type(None))
+
+
+def canonical(value: Any) -> bytes:
+    """Return the one JSON text of a value."""
+    # Nearly all that is written so are messages of three kinds, which go twice as fast by hand.
+    text = (type(value) is dict and (_saying(value) or _calling(value))) or _CANONICAL.encode(value)
+    return clean(text).encode()
+
+
+def _saying(value: dict[str, Any]) -> str | None:
+    """Return the same JSON of a message that is words only: of whom, or the result of which call."""
+    role, content, call = value.get("role"), value.get("content"), value.get("tool_call_id")
+    if type(role) is not str or type(content) is not str:
+        return None
+    if len(value) == 2:
+        return f'{{"content":{quoted(content)},"role":{quoted(role)}}}'
+    if len(value) == 3 and type(call) is str:
+        return (
+            f'{{"content":{quoted(content)},"role":{quoted(role)},"tool_call_id":{quoted(call)}}}'
+        )
+    return None
+
+
+def _calling(value: dict[str, Any]) -> str | None:
+    """Return the same JSON of an answer that calls one tool."""
+    if value.keys() != _ANSWER:
+        return None
+    content, calls = value["content"], value["tool_calls"]
+    call = calls[0] if type(calls) is list and len(calls) == 1 else None
+    if type(call) is not dict or call.keys() != _CALL:
+        return None
+    function = call["function"]
+    if type(function) is not dict or function.keys() != _FUNCTION:
+        return None
+    texts = (value["role"], call["id"], call["type"], function["name"], function["arguments"])
+    if not all(type(one) is str for one in texts) or type(content) not in _SAID:
+        return None
+    role, name, kind, tool, given = map(quoted, texts)
+    said = "null" if content is None else quoted(content)
+    return (
+        f'{{"content":{said},"role":{role},"tool_calls":[{{"function":{{"arguments":{given},'
+        f'"name":{tool}}},"id":{name},"type":{kind}}}]}}'
+    )
+
+
+def message_hash(message: Body) -> str:
+    """Return the SHA-256 of a provider message without its cache mark."""
+    return hashlib.sha256(canonical(without_marks(message))).hexdigest()
+
+
+def request_hash(hashes: Iterable[str]) -> str:
+    """Return the SHA-256 over the hashes of all messages of a request."""
+    return hashlib.sha256(canonical(list(hashes))).hexdigest()
+
+
+def prompt_text(messages: Iterable[Body], tools: Iterable[ToolSpec] = ()) -> str:
+    """Return everything the model reads as one text, to count its tokens; images excluded."""
+    pieces: list[str] = []
+    for message in messages:
+        pieces.append(str(message.get("role", "")))
+        pieces.extend(_texts(message.get("content")))
+        pieces.extend(
+            f"{call['function']['name']} {call['function']['arguments']}"
+            for call in message.get("tool_calls") or ()
+        )
+    pieces.extend(
+        f"{tool.name} {tool.description} {json.dumps(tool.parameters, ensure_ascii=False)}"
+        for tool in tools
+    )
+    return "\n".join(pieces)
+
+
+def _texts(content: Any) -> list[str]:
+    if isinstance(content, str):
+        return [content]
+    return [
+        str(b["text"]) for b in content or () if isinstance(b, dict) and b.get("type") == "text"
+    ]
