@@ -128,8 +128,8 @@ class CountWordsTool:
     Change(
         f"{PACKAGE}/tools/builtin.py",
         "from palimpsest.tools.count_words import CountWordsTool\n"
-        "from palimpsest.tools.files import EditTool, WriteTool\n",
-        "from palimpsest.tools.files import EditTool, WriteTool\n",
+        "from palimpsest.tools.files.write_tools import EditTool, WriteTool\n",
+        "from palimpsest.tools.files.write_tools import EditTool, WriteTool\n",
     ),
     Change(
         f"{PACKAGE}/tools/builtin.py",

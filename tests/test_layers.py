@@ -39,7 +39,7 @@ HOMES = {
     "ipykernel": {"boot.py", "frontends/"},
     "ipywidgets": {"boot.py", "frontends/"},
     "anywidget": {"boot.py", "frontends/"},
-    "mcp": {"tools/mcp.py"},
+    "mcp": {"tools/mcp/client.py"},
 }
 
 MODULES = sorted(path.relative_to(PACKAGE).as_posix() for path in PACKAGE.rglob("*.py"))
@@ -102,7 +102,7 @@ def test_every_module_imports_only_what_lies_below() -> None:
         ("loop/turn.py", "from palimpsest.session.live import Live"),
         ("store/log/journal.py", "from palimpsest.tools import registry"),
         ("context/reduction/pruning.py", "import time"),
-        ("tools/python.py", "from IPython import get_ipython"),
+        ("tools/execution/python.py", "from IPython import get_ipython"),
         ("transcript/ids.py", "def f():\n    import palimpsest.app"),
         ("session/live.py", "from palimpsest.testing import ScriptedModel"),
         ("public.py", "from palimpsest import testing"),

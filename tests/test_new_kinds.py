@@ -84,8 +84,8 @@ from palimpsest.context.visible_messages.view import View
 from palimpsest.context.conversion.part_conversion import convert
 from palimpsest.render import html, text
 from palimpsest.render.content.decision_reasons import mark
-from palimpsest.tools.permissions import DEFAULT_RULES, evaluate
-from palimpsest.tools.registry import Registry, builtin_tools
+from palimpsest.tools.permission_rules.permissions import DEFAULT_RULES, evaluate
+from palimpsest.tools.registration.registry import Registry, builtin_tools
 from palimpsest.tools.reserved_names import is_own_name
 from palimpsest.transcript.context_values.decisions import Facts
 from palimpsest.transcript.parts import LinkPart

@@ -63,12 +63,13 @@ from palimpsest.store.log.jsonl_store import JsonlStore
 from palimpsest.store.log.store_factory import find_project, open_store
 from palimpsest.store.project_folder.lease import this_owner
 from palimpsest.store.project_folder.project_number import ProjectNumber
-from palimpsest.tools.functions import FunctionTool
-from palimpsest.tools.ignore import ALWAYS_LEFT_OUT, Ignore
-from palimpsest.tools.mcp_servers import CLOSE_SECONDS, Servers
-from palimpsest.tools.permissions import DEFAULT_RULES, Rules, merge
-from palimpsest.tools.protected import protection_of
-from palimpsest.tools.registry import Registry, builtin_tools
+from palimpsest.tools.file_access.gitignore import ALWAYS_LEFT_OUT, Ignore
+from palimpsest.tools.file_access.protected_files import protection_of
+from palimpsest.tools.mcp.servers import CLOSE_SECONDS, Servers
+from palimpsest.tools.permission_rules.permissions import Rules, merge
+from palimpsest.tools.registration.builtin_tools import DEFAULT_RULES
+from palimpsest.tools.registration.function_tools import FunctionTool
+from palimpsest.tools.registration.registry import Registry, builtin_tools
 from palimpsest.tools.tool import Namespace, PythonRunner
 from palimpsest.transcript.errors import ConfigError
 from palimpsest.transcript.ids import Ids

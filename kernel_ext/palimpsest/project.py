@@ -20,7 +20,7 @@ from palimpsest.session.listing import PAGE, Page, Query
 from palimpsest.session.storing import Pruned, StorageUse, prune_storage, weigh_storage
 from palimpsest.store.exchange.importer import ImportReport
 from palimpsest.store.exchange.keyed_view import Keys
-from palimpsest.tools.skill import Skill
+from palimpsest.tools.workflow.skill import Skill
 
 
 def new_session(

@@ -26,7 +26,7 @@ from palimpsest.session.keeping import SessionLifecycle
 from palimpsest.session.policies import policy_from
 from palimpsest.session.running import NOT_IN_A_CELL, AsyncRuns, SessionRuns
 from palimpsest.session.wishes import Wish
-from palimpsest.tools.mcp_servers import ServerStatus
+from palimpsest.tools.mcp.servers import ServerStatus
 from palimpsest.transcript.context_values.decisions import StepRequest
 from palimpsest.transcript.context_values.policies import Policy
 from palimpsest.transcript.errors import UserError

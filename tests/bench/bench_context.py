@@ -35,7 +35,7 @@ from palimpsest.store.log.journal import Journal
 from palimpsest.store.log.jsonl_store import JsonlStore
 from palimpsest.store.project_folder.layout import prepare
 from palimpsest.store.session_state.state import State
-from palimpsest.tools.registry import Registry, builtin_tools
+from palimpsest.tools.registration.registry import Registry, builtin_tools
 from palimpsest.tools.tool import Abort
 from palimpsest.transcript.context_values.neutral_messages import FlatMessage, TextBlock
 from palimpsest.transcript.ids import Ids

@@ -10,8 +10,9 @@ import timeit
 
 from tests.bench.figure import Figure
 
-from palimpsest.tools.modes import answered_by
-from palimpsest.tools.permissions import DEFAULT_RULES, Rules, decide, from_config, merge
+from palimpsest.tools.permission_rules.modes import answered_by
+from palimpsest.tools.permission_rules.permissions import Rules, decide, from_config, merge
+from palimpsest.tools.registration.builtin_tools import DEFAULT_RULES
 from palimpsest.transcript.values import Rule
 
 CALLS = 1_000

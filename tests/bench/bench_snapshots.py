@@ -8,7 +8,7 @@ from pathlib import Path
 from tests.bench.figure import Figure
 
 from palimpsest.store.file_snapshots.snapshots import Snapshots
-from palimpsest.tools.ignore import ALWAYS_LEFT_OUT, Ignore
+from palimpsest.tools.file_access.gitignore import ALWAYS_LEFT_OUT, Ignore
 
 COLD_MS = 300.0
 WARM_MS = 20.0

@@ -23,7 +23,7 @@ from tests.context.wild_sessions import session
 from palimpsest.model.adapter.litellm_model import wait
 from palimpsest.model.catalog import litellm_table
 from palimpsest.model.wire.tool_schema import in_subset
-from palimpsest.tools.registry import Registry, builtin_tools
+from palimpsest.tools.registration.registry import Registry, builtin_tools
 from palimpsest.transcript.provider_profile.profile import ProviderProfile, profile
 from palimpsest.transcript.values import ModelRef
 

@@ -9,7 +9,7 @@ from tests.e2e.test_saved import POOR_CONTRAST
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
-SCRIPT = """from palimpsest.tools.task import TaskTool
+SCRIPT = """from palimpsest.tools.workflow.task import TaskTool
 room.services.registry.register(TaskTool(lambda: [("explore", "Finds things.")]))
 room.script(
     calls("task", description="Find the loader", prompt="Where are the penguins loaded?", agent="explore"),

@@ -25,9 +25,9 @@ from palimpsest.store.file_snapshots.snapshots import Snapshots
 from palimpsest.store.interface import Owner
 from palimpsest.store.log.memory_store import MemoryStore
 from palimpsest.testing import ScriptedModel
-from palimpsest.tools.ignore import ALWAYS_LEFT_OUT, Ignore
-from palimpsest.tools.permissions import DEFAULT_RULES
-from palimpsest.tools.registry import Registry, builtin_tools
+from palimpsest.tools.file_access.gitignore import ALWAYS_LEFT_OUT, Ignore
+from palimpsest.tools.registration.builtin_tools import DEFAULT_RULES
+from palimpsest.tools.registration.registry import Registry, builtin_tools
 from palimpsest.transcript.ids import Ids
 from palimpsest.transcript.values import ModelInfo, ModelRef
 

@@ -11,7 +11,7 @@ pytestmark = pytest.mark.slow
 
 SETUP = """
 from palimpsest.model.script import calls, says, stalls
-from palimpsest.tools.permissions import from_config
+from palimpsest.tools.permission_rules.permissions import from_config
 from tests.frontends.room import load
 room = load(get_ipython(), rules=from_config({'*': 'allow'}, home='/'))
 """

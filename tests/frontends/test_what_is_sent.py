@@ -165,10 +165,10 @@ CLIENTS = re.compile(
 HOMES = {
     "kernel_ext/palimpsest/model/catalog/local_servers.py": "Local models",
     "kernel_ext/palimpsest/session/config_remote.py": "Settings of an organisation",
-    "kernel_ext/palimpsest/tools/fetching.py": "A web page",
-    "kernel_ext/palimpsest/tools/web.py": "A web page",
-    "kernel_ext/palimpsest/tools/mcp_servers.py": "MCP servers",
-    "kernel_ext/palimpsest/tools/mcp.py": "MCP servers",
+    "kernel_ext/palimpsest/tools/web/http_fetch.py": "A web page",
+    "kernel_ext/palimpsest/tools/web/webfetch.py": "A web page",
+    "kernel_ext/palimpsest/tools/mcp/servers.py": "MCP servers",
+    "kernel_ext/palimpsest/tools/mcp/client.py": "MCP servers",
     "kernel_ext/palimpsest/model/adapter/litellm_model.py": "A step",
 }
 """Who may connect at all, and the row of the page that tells of it."""

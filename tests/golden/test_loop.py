@@ -28,7 +28,7 @@ from palimpsest.model.interface import ModelRequest
 from palimpsest.model.wire.provider_messages import SEPARATOR
 from palimpsest.session.api import PromptOptions
 from palimpsest.session.live import LiveSession
-from palimpsest.tools.permissions import from_config
+from palimpsest.tools.permission_rules.permissions import from_config
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.messages import AssistantMessage, Message, UserMessage
 from palimpsest.transcript.parts import Part, StepFinishPart, StepStartPart, TextPart, ToolPart

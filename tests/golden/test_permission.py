@@ -8,7 +8,7 @@ from typing import Any
 
 from tests.golden.data import load
 
-from palimpsest.tools.permissions import disabled, evaluate, from_config, merge
+from palimpsest.tools.permission_rules.permissions import disabled, evaluate, from_config, merge
 from palimpsest.transcript.values import Rule
 
 HOME = "<HOME>"

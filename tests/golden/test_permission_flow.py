@@ -9,7 +9,7 @@ from typing import Any
 
 from tests.golden.data import load
 
-from palimpsest.tools.permissions import (
+from palimpsest.tools.permission_rules.permissions import (
     Allowed,
     Denied,
     PendingAsk,

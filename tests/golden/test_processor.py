@@ -48,7 +48,7 @@ from palimpsest.model.interface import (
     ToolReturned,
 )
 from palimpsest.processor.stream_processor import Processor
-from palimpsest.tools.permissions import from_config
+from palimpsest.tools.permission_rules.permissions import from_config
 from palimpsest.transcript.errors import (
     AbortedError,
     ApiError,

@@ -50,7 +50,7 @@ from palimpsest.processor.loop_detection import ROUNDS, circle
 from palimpsest.session.config_files import SWITCHES_OFF
 from palimpsest.session.settings import Config
 from palimpsest.session.titles import default_title
-from palimpsest.tools.permissions import DEFAULT_RULES
+from palimpsest.tools.registration.builtin_tools import DEFAULT_RULES
 from palimpsest.transcript.context_values.decisions import Facts
 from palimpsest.transcript.context_values.neutral_messages import (
     CallBlock,

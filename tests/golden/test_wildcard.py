@@ -2,7 +2,7 @@
 
 from tests.golden.data import load
 
-from palimpsest.tools.wildcard import matches, most_specific, most_specific_command
+from palimpsest.tools.permission_rules.wildcard import matches, most_specific, most_specific_command
 
 
 def test_every_recorded_match_is_ours() -> None:

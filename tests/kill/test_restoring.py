@@ -13,7 +13,7 @@ from tests.amount import amount
 
 from palimpsest.store.file_snapshots.file_restore import perform, plan_moves, wanted
 from palimpsest.store.file_snapshots.snapshots import Snapshots
-from palimpsest.tools.ignore import ALWAYS_LEFT_OUT, Ignore
+from palimpsest.tools.file_access.gitignore import ALWAYS_LEFT_OUT, Ignore
 
 FILES = 150
 ROUNDS = amount(3, 200)

@@ -20,8 +20,9 @@ from palimpsest.session.workspace import Workspace
 from palimpsest.store.interface import Store
 from palimpsest.store.log.memory_store import MemoryStore
 from palimpsest.store.project_folder.lease import this_owner
-from palimpsest.tools.permissions import DEFAULT_RULES, Rules
-from palimpsest.tools.registry import Registry, builtin_tools
+from palimpsest.tools.permission_rules.permissions import Rules
+from palimpsest.tools.registration.builtin_tools import DEFAULT_RULES
+from palimpsest.tools.registration.registry import Registry, builtin_tools
 from palimpsest.tools.tool import Tool
 from palimpsest.transcript.errors import ConfigError
 from palimpsest.transcript.ids import Ids

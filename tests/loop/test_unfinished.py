@@ -19,7 +19,7 @@ from palimpsest.model.interface import (
 from palimpsest.model.script import ModelAnswer, calls, fails, says, thinks, writes
 from palimpsest.session.live import LiveSession
 from palimpsest.testing import ScriptedModel
-from palimpsest.tools.permissions import from_config
+from palimpsest.tools.permission_rules.permissions import from_config
 from palimpsest.tools.tool import ToolContext, ToolOutcome
 from palimpsest.transcript.errors import AbortedError, ApiError, OutputLengthError
 from palimpsest.transcript.messages import AssistantMessage

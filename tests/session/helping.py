@@ -8,7 +8,8 @@ from tests.loop.studio import Studio
 from palimpsest.session.config_files import Places
 from palimpsest.session.library import Library, Sources, equip
 from palimpsest.session.live import LiveSession
-from palimpsest.tools.permissions import DEFAULT_RULES, Rules
+from palimpsest.tools.permission_rules.permissions import Rules
+from palimpsest.tools.registration.builtin_tools import DEFAULT_RULES
 
 
 def write(path: Path, text: str) -> Path:

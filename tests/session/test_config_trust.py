@@ -6,7 +6,8 @@ import pytest
 
 from palimpsest.session.config import LoadedConfig, distrust, load, trust
 from palimpsest.session.config_files import Places
-from palimpsest.tools.permissions import DEFAULT_RULES, Allowed, decide, from_config, merge
+from palimpsest.tools.permission_rules.permissions import Allowed, decide, from_config, merge
+from palimpsest.tools.registration.builtin_tools import DEFAULT_RULES
 
 
 @pytest.fixture

@@ -21,7 +21,7 @@ from palimpsest.session.permitting import Permitting
 from palimpsest.session.purse import spent_by
 from palimpsest.session.withheld_claims import grant_claims, settled
 from palimpsest.testing import ScriptedModel
-from palimpsest.tools.modes import MODES
+from palimpsest.tools.permission_rules.modes import MODES
 from palimpsest.transcript.messages import AssistantMessage, MessagePath, MessageTime
 from palimpsest.transcript.session_record.budgets import Budget, Spent
 from palimpsest.transcript.session_record.sessions import (

@@ -11,7 +11,7 @@ from tests.session.test_hooks import ALLOWED, notices, studio, tools
 
 from palimpsest.model.script import calls, says
 from palimpsest.testing import ScriptedModel
-from palimpsest.tools.functions import FunctionTool
+from palimpsest.tools.registration.function_tools import FunctionTool
 from palimpsest.transcript.parts import ToolFailed
 
 

@@ -12,7 +12,7 @@ from tests.loop.studio import Studio, ask
 from palimpsest.session.answers import defect
 from palimpsest.store.log.store_factory import open_store
 from palimpsest.testing import ScriptedModel, calls, says
-from palimpsest.tools.permissions import from_config
+from palimpsest.tools.permission_rules.permissions import from_config
 from palimpsest.tools.tool import ToolContext, ToolOutcome
 from palimpsest.transcript.errors import AbortedError
 from palimpsest.transcript.parts import ToolFailed, ToolPart

@@ -15,7 +15,7 @@ from palimpsest.model.script import calls, says
 from palimpsest.session import hooks
 from palimpsest.session.config import load
 from palimpsest.testing import ScriptedModel
-from palimpsest.tools import mcp_servers
+from palimpsest.tools.mcp import servers
 from palimpsest.transcript.parts import ToolPart
 from palimpsest.transcript.session_record.hook_values import HOOK_NAMES
 
@@ -25,7 +25,7 @@ DOCS = Path(__file__).parents[2] / "docs"
 @pytest.fixture(autouse=True)
 def patience(monkeypatch: pytest.MonkeyPatch) -> None:
     """A busy machine may take its time to start a server."""
-    monkeypatch.setattr(mcp_servers, "WAIT_SECONDS", 60.0)
+    monkeypatch.setattr(servers, "WAIT_SECONDS", 60.0)
 
 
 def blocks(page: str, language: str) -> list[str]:

@@ -17,12 +17,12 @@ from palimpsest.model.script import calls, says
 from palimpsest.session.api import PromptOptions
 from palimpsest.session.config import load
 from palimpsest.testing import ScriptedModel
-from palimpsest.tools import mcp_servers
-from palimpsest.tools.functions import FunctionTool
-from palimpsest.tools.mcp_servers import Servers
-from palimpsest.tools.mcp_values import ServerSpec
-from palimpsest.tools.permissions import from_config
-from palimpsest.tools.registry import Registry
+from palimpsest.tools.mcp import servers as mcp_servers
+from palimpsest.tools.mcp.servers import Servers
+from palimpsest.tools.mcp.values import ServerSpec
+from palimpsest.tools.permission_rules.permissions import from_config
+from palimpsest.tools.registration.function_tools import FunctionTool
+from palimpsest.tools.registration.registry import Registry
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.parts import ToolCompleted, ToolFailed
 

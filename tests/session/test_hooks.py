@@ -21,7 +21,7 @@ from palimpsest.session.api import PromptOptions
 from palimpsest.session.hooks import HookBook, HookSource, mark
 from palimpsest.session.live import LiveSession
 from palimpsest.testing import ScriptedModel
-from palimpsest.tools.permissions import from_config
+from palimpsest.tools.permission_rules.permissions import from_config
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.parts import ToolCompleted, ToolFailed, ToolPart
 from palimpsest.transcript.session_record.hook_values import Compacting, Refuse

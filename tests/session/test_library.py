@@ -10,8 +10,9 @@ import pytest
 from palimpsest.session.config_files import Places
 from palimpsest.session.frontmatter import parse
 from palimpsest.session.library import Library, Sources, skill_rules
-from palimpsest.tools.ignore import Ignore
-from palimpsest.tools.permissions import DEFAULT_RULES, Allowed, Denied, MustAsk, decide
+from palimpsest.tools.file_access.gitignore import Ignore
+from palimpsest.tools.permission_rules.permissions import Allowed, Denied, MustAsk, decide
+from palimpsest.tools.registration.builtin_tools import DEFAULT_RULES
 from palimpsest.transcript.errors import ConfigError
 
 Shelf = Callable[..., Library]

@@ -27,8 +27,9 @@ from palimpsest.session.permitting import Permitting
 from palimpsest.session.settings import Config
 from palimpsest.session.storing import prune_storage
 from palimpsest.testing import ScriptedModel
-from palimpsest.tools.modes import answered_by
-from palimpsest.tools.permissions import DEFAULT_RULES, Allowed, MustAsk, decide, limiting
+from palimpsest.tools.permission_rules.modes import answered_by
+from palimpsest.tools.permission_rules.permissions import Allowed, MustAsk, decide, limiting
+from palimpsest.tools.registration.builtin_tools import DEFAULT_RULES
 from palimpsest.transcript.context_values.policies import Policy, PolicyChoice
 from palimpsest.transcript.errors import ConfigError, UserError
 from palimpsest.transcript.session_record.budgets import Budget

@@ -22,7 +22,7 @@ from palimpsest.session.news import LOOK_SECONDS
 from palimpsest.session.workspace import Workspace
 from palimpsest.store.project_folder.lease import this_owner
 from palimpsest.testing import ScriptedModel
-from palimpsest.tools.registry import Registry, builtin_tools
+from palimpsest.tools.registration.registry import Registry, builtin_tools
 from palimpsest.tools.tool import TYPES, Detail, ShownVariables, VariableInfo
 from palimpsest.transcript.parts import TextPart
 

@@ -12,7 +12,7 @@ from palimpsest.model.script import ModelAnswer, calls, says
 from palimpsest.public import Session
 from palimpsest.session.surroundings import read_files, read_instructions
 from palimpsest.testing import ScriptedModel
-from palimpsest.tools.safe_open import LeftOut, read_for_prompt
+from palimpsest.tools.file_access.safe_open import LeftOut, read_for_prompt
 from palimpsest.transcript.user_notices import notice_of
 
 

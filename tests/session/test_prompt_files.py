@@ -12,7 +12,8 @@ from tests.session.helping import helped
 from palimpsest.model.script import calls, fails, says
 from palimpsest.review.reconstruction.requests import rebuild_all
 from palimpsest.testing import ScriptedModel
-from palimpsest.tools.permissions import DEFAULT_RULES, from_config
+from palimpsest.tools.permission_rules.permissions import from_config
+from palimpsest.tools.registration.builtin_tools import DEFAULT_RULES
 from palimpsest.transcript.parts import FilePart, FileSource, SourceText, TextPart
 
 

@@ -18,7 +18,7 @@ from palimpsest.store.file_snapshots.snapshots import SnapshotLimits, Snapshots
 from palimpsest.store.log.jsonl_store import JsonlStore
 from palimpsest.store.project_folder.layout import prepare
 from palimpsest.testing import ScriptedModel
-from palimpsest.tools.ignore import ALWAYS_LEFT_OUT, Ignore
+from palimpsest.tools.file_access.gitignore import ALWAYS_LEFT_OUT, Ignore
 from palimpsest.transcript.errors import NotFound, SessionBusy, UserError
 from palimpsest.transcript.messages import UserMessage
 from palimpsest.transcript.parts import (

@@ -42,7 +42,7 @@ from palimpsest.store.log.memory_store import MemoryStore
 from palimpsest.store.project_folder.layout import prepare
 from palimpsest.store.session_state.state import State
 from palimpsest.testing import ScriptedModel
-from palimpsest.tools.permissions import from_config
+from palimpsest.tools.permission_rules.permissions import from_config
 from palimpsest.tools.tool import ToolContext, ToolOutcome
 from palimpsest.transcript.errors import Aborted, SessionBusy, UserError
 from palimpsest.transcript.messages import UserMessage

@@ -15,7 +15,8 @@ from palimpsest.session.config_files import Places
 from palimpsest.session.config_sift import ALLOWED
 from palimpsest.session.settings import Config, Settings
 from palimpsest.testing import ScriptedModel
-from palimpsest.tools.permissions import DEFAULT_RULES, Allowed, Denied, MustAsk, decide, merge
+from palimpsest.tools.permission_rules.permissions import Allowed, Denied, MustAsk, decide, merge
+from palimpsest.tools.registration.builtin_tools import DEFAULT_RULES
 from palimpsest.transcript.errors import ConfigError
 
 

@@ -16,7 +16,7 @@ from palimpsest.session.live import LiveSession
 from palimpsest.store.log.jsonl_store import JsonlStore
 from palimpsest.store.project_folder.layout import prepare
 from palimpsest.testing import ScriptedModel
-from palimpsest.tools.permissions import from_config
+from palimpsest.tools.permission_rules.permissions import from_config
 from palimpsest.transcript.errors import NotFound, SessionHeld, UserError
 from palimpsest.transcript.ids import short
 from palimpsest.transcript.messages import AssistantMessage

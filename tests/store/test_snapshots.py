@@ -20,7 +20,7 @@ from palimpsest.store.file_snapshots.file_diffs import diffs, file_diff, joined
 from palimpsest.store.file_snapshots.file_restore import FileRestore, perform, plan_moves, wanted
 from palimpsest.store.file_snapshots.snapshots import SnapshotLimits, Snapshots, SnapshotsOff
 from palimpsest.store.file_snapshots.trees import reachable
-from palimpsest.tools.ignore import ALWAYS_LEFT_OUT, Ignore
+from palimpsest.tools.file_access.gitignore import ALWAYS_LEFT_OUT, Ignore
 from palimpsest.transcript.errors import NotFound, StorageFailed
 
 

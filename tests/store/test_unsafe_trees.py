@@ -16,8 +16,8 @@ from palimpsest.store.file_snapshots.trees import (
     encode_root,
     reachable,
 )
-from palimpsest.tools.ignore import ALWAYS_LEFT_OUT, Ignore
-from palimpsest.tools.protected import protection_of
+from palimpsest.tools.file_access.gitignore import ALWAYS_LEFT_OUT, Ignore
+from palimpsest.tools.file_access.protected_files import protection_of
 from palimpsest.transcript.errors import NotFound
 from palimpsest.transcript.strings.relative_paths import problem_of
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from tests.tools.desk import Bench
 
-from palimpsest.tools.shell import BashTool
+from palimpsest.tools.execution.bash import BashTool
 
 
 @pytest.fixture

@@ -5,15 +5,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from palimpsest.tools.permissions import (
-    DEFAULT_RULES,
+from palimpsest.tools.permission_rules.permissions import (
     Allowed,
     Denied,
     decide,
     from_config,
     refusal,
 )
-from palimpsest.tools.registry import Registry, builtin_tools
+from palimpsest.tools.registration.builtin_tools import DEFAULT_RULES
+from palimpsest.tools.registration.registry import Registry, builtin_tools
 from palimpsest.tools.tool import Abort, Namespace, PythonRunner, ToolContext, ToolOutcome
 from palimpsest.transcript.errors import PermissionDenied, UserError
 from palimpsest.transcript.values import Reply

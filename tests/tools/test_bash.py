@@ -11,9 +11,9 @@ import pytest
 from tests.tools.desk import Bench
 from tests.waiting import until
 
-from palimpsest.tools.redact import child_environment
-from palimpsest.tools.shell import readable
-from palimpsest.tools.shell_runner import parents
+from palimpsest.tools.calls.key_redaction import child_environment
+from palimpsest.tools.execution.bash import readable
+from palimpsest.tools.execution.shell_runner import parents
 from palimpsest.tools.tool import Abort
 from palimpsest.transcript.errors import Aborted, NotFound, PermissionDenied
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from palimpsest.tools.commands import paths_touched, simple_commands
+from palimpsest.tools.permission_rules.shell_commands import paths_touched, simple_commands
 from palimpsest.transcript.errors import UserError
 
 

@@ -8,7 +8,7 @@ from tests.tools.desk import Bench
 
 from palimpsest.model.script import ModelAnswer, calls, says
 from palimpsest.testing import ScriptedModel
-from palimpsest.tools.instructions import MOST_BYTES, nested
+from palimpsest.tools.file_access.instruction_files import MOST_BYTES, nested
 from palimpsest.transcript.parts import ToolCompleted, ToolPart
 
 NOTE = "<note>\nInstructions from: sub/AGENTS.md (for work in this folder)\nUse metres.\n</note>"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from palimpsest.tools.ipython_shell import shell_commands
+from palimpsest.tools.permission_rules.ipython_shell import shell_commands
 
 
 @pytest.mark.parametrize(

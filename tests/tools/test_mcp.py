@@ -17,10 +17,11 @@ import pytest
 from tests.tools.desk import Bench, Desk
 from tests.waiting import eventually, settled, until
 
-from palimpsest.tools import mcp, mcp_servers
-from palimpsest.tools.mcp_servers import Servers
-from palimpsest.tools.mcp_values import ServerSpec
-from palimpsest.tools.registry import Registry
+from palimpsest.tools.mcp import client
+from palimpsest.tools.mcp import servers as mcp_servers
+from palimpsest.tools.mcp.servers import Servers
+from palimpsest.tools.mcp.values import ServerSpec
+from palimpsest.tools.registration.registry import Registry
 from palimpsest.transcript.errors import Aborted, UserError
 from palimpsest.transcript.parts import ResourceSource
 
@@ -185,7 +186,7 @@ async def test_a_stop_gives_a_call_up_at_once(tmp_path: Path) -> None:
 async def test_a_server_that_cannot_be_spoken_to_is_told_of_once(
     tmp_path: Path, mode: str, words: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(mcp, "CONNECT_SECONDS", 2.0)
+    monkeypatch.setattr(client, "CONNECT_SECONDS", 2.0)
     async with servers(tmp_path, stdio(mode)) as (found, bench, said):
         again = await found.turn_began()
 
@@ -211,7 +212,7 @@ async def test_a_slow_server_does_not_hold_a_turn(
 async def test_a_server_that_failed_is_not_waited_for_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(mcp, "CONNECT_SECONDS", 2.0)
+    monkeypatch.setattr(client, "CONNECT_SECONDS", 2.0)
     async with servers(tmp_path, stdio("silent")) as (found, _bench, said):
         assert len(said) == 1
         # Whoever waited once more would see it fail a second time.
@@ -404,9 +405,9 @@ async def test_closing_while_the_package_is_imported_starts_nothing(
         imports.set()
         go_on.wait()
 
-    monkeypatch.setattr(mcp, "load", load)
+    monkeypatch.setattr(client, "load", load)
     begun: list[object] = []
-    monkeypatch.setattr(mcp, "connect", lambda *given, **_: begun.append(given))
+    monkeypatch.setattr(client, "connect", lambda *given, **_: begun.append(given))
     found = Servers([stdio()], Registry(), ENVIRONMENT, tmp_path)
     found.begin()
     await until(imports.is_set)
@@ -423,9 +424,9 @@ def test_a_server_ends_with_a_kernel_that_is_killed(tmp_path: Path) -> None:
 import asyncio, sys
 sys.path.insert(0, {str(Path(mcp_servers.__file__).parents[2])!r})
 from pathlib import Path
-from palimpsest.tools.mcp_servers import Servers
-from palimpsest.tools.mcp_values import ServerSpec
-from palimpsest.tools.registry import Registry
+from palimpsest.tools.mcp.servers import Servers
+from palimpsest.tools.mcp.values import ServerSpec
+from palimpsest.tools.registration.registry import Registry
 async def main():
     spec = ServerSpec("demo", command=sys.executable, args=({str(DEMO)!r}, "stubborn"))
     servers = Servers([spec], Registry(), dict(__import__("os").environ), Path({str(tmp_path)!r}))

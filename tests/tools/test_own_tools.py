@@ -6,9 +6,8 @@ from pathlib import Path
 import pytest
 
 from palimpsest.session.agent_files import PERMISSION_OF
-from palimpsest.tools.builtin import OWN_TOOLS, Own
-from palimpsest.tools.permissions import DEFAULT_RULES, evaluate
-from palimpsest.tools.reserved_names import is_own_name
+from palimpsest.tools.permission_rules.permissions import evaluate
+from palimpsest.tools.registration.builtin_tools import DEFAULT_RULES, OWN_TOOLS, Own, is_own_name
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "tools.md").read_text("utf-8")
 TOOLS = pytest.mark.parametrize("own", OWN_TOOLS, ids=lambda own: own.name)

@@ -2,8 +2,8 @@
 
 import pytest
 
-from palimpsest.tools.page_words import Reader, seen, words
-from palimpsest.tools.pages import to_markdown, to_text
+from palimpsest.tools.web.html_conversion import to_markdown, to_text
+from palimpsest.tools.web.html_tokens import Reader, seen, words
 
 CHARS = 300_000
 """Of a parser that looks back, each of these pages takes minutes."""

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from tests.tools.desk import Bench
 
-from palimpsest.tools.paths import confine
+from palimpsest.tools.file_access.paths import confine
 from palimpsest.transcript.errors import NotFound, PermissionDenied, UserError
 from palimpsest.transcript.values import Reply
 

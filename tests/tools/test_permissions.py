@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from palimpsest.tools.modes import PLAN_DENIES, answered_by, denied_by, mode_of
-from palimpsest.tools.permissions import (
-    DEFAULT_RULES,
+from palimpsest.tools.file_access.protected_files import is_key_file
+from palimpsest.tools.permission_rules.modes import PLAN_DENIES, answered_by, denied_by, mode_of
+from palimpsest.tools.permission_rules.permissions import (
     Allowed,
     Denied,
     MustAsk,
@@ -19,8 +19,8 @@ from palimpsest.tools.permissions import (
     refusal,
     settle,
 )
-from palimpsest.tools.protected import is_key_file
-from palimpsest.tools.wildcard import beginning, matches
+from palimpsest.tools.permission_rules.wildcard import beginning, matches
+from palimpsest.tools.registration.builtin_tools import DEFAULT_RULES
 from palimpsest.transcript.errors import ConfigError
 from palimpsest.transcript.values import Ask, Reply, Rule
 

@@ -11,7 +11,7 @@ import pytest
 from PIL import Image
 from tests.tools.desk import Bench
 
-from palimpsest.tools.pictures import LARGEST_BYTES, fitted, preview
+from palimpsest.tools.calls.images import LARGEST_BYTES, fitted, preview
 from palimpsest.transcript.errors import UserError
 
 

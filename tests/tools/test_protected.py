@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 from tests.tools.desk import Bench
 
 from palimpsest.session.agents import BUILT_IN, within
-from palimpsest.tools.modes import answered_by
-from palimpsest.tools.paths import ResolvedPath
-from palimpsest.tools.permissions import (
-    DEFAULT_RULES,
+from palimpsest.tools.file_access.paths import ResolvedPath
+from palimpsest.tools.file_access.protected_files import is_protected, protection_of
+from palimpsest.tools.permission_rules.modes import answered_by
+from palimpsest.tools.permission_rules.permissions import (
     Allowed,
     Denied,
     MustAsk,
@@ -19,7 +19,7 @@ from palimpsest.tools.permissions import (
     evaluate,
     from_config,
 )
-from palimpsest.tools.protected import is_protected, protection_of
+from palimpsest.tools.registration.builtin_tools import DEFAULT_RULES
 from palimpsest.transcript.strings.relative_paths import folded
 from palimpsest.transcript.values import Rule
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from palimpsest.tools.public_addresses import is_local_name, is_public, number_of
+from palimpsest.tools.web.public_addresses import is_local_name, is_public, number_of
 
 IPV4_REGISTRY = """
     0.0.0.0/8 0.0.0.0/32 10.0.0.0/8 100.64.0.0/10 127.0.0.0/8 169.254.0.0/16 172.16.0.0/12 192.0.0.0/24 192.0.0.0/29

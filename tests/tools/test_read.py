@@ -9,7 +9,7 @@ import pytest
 from tests.model.strict_bodies import PNG
 from tests.tools.desk import Bench
 
-from palimpsest.tools.reading import notebook_text
+from palimpsest.tools.files.read_tool import notebook_text
 from palimpsest.transcript.errors import UserError
 
 

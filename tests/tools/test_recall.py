@@ -15,8 +15,8 @@ from palimpsest.session.live import LiveSession
 from palimpsest.store.log.jsonl_store import JsonlStore
 from palimpsest.store.project_folder.layout import prepare
 from palimpsest.testing import ScriptedModel
-from palimpsest.tools.permissions import from_config
-from palimpsest.tools.recall import MOST_CHARS, rows
+from palimpsest.tools.permission_rules.permissions import from_config
+from palimpsest.tools.workflow.recall import MOST_CHARS, rows
 from palimpsest.transcript.context_values.decisions import Decision
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.ids import short

@@ -7,10 +7,10 @@ import pytest
 from pydantic import BaseModel, Field
 from tests.tools.desk import Bench
 
-from palimpsest.tools.modes import PLAN_DENIES
-from palimpsest.tools.permissions import DEFAULT_RULES
-from palimpsest.tools.registry import Registry, builtin_tools
-from palimpsest.tools.schema import clean_schema
+from palimpsest.tools.calls.input_schema import clean_schema
+from palimpsest.tools.permission_rules.modes import PLAN_DENIES
+from palimpsest.tools.registration.builtin_tools import DEFAULT_RULES
+from palimpsest.tools.registration.registry import Registry, builtin_tools
 from palimpsest.tools.tool import Tool, ToolContext
 from palimpsest.transcript.errors import PermissionDenied, UserError
 from palimpsest.transcript.values import Reply

@@ -9,9 +9,9 @@ import pytest
 from tests.tools.desk import Bench
 from tests.waiting import beating
 
-from palimpsest.tools import search
-from palimpsest.tools.globs import compile_glob, split_base
-from palimpsest.tools.search import prefilter
+from palimpsest.tools.file_access.globs import compile_glob, split_base
+from palimpsest.tools.files import search
+from palimpsest.tools.files.search import prefilter
 from palimpsest.transcript.errors import Aborted, UserError
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from tests.tools.desk import Bench
 
-from palimpsest.tools.shell_files import outside_files, protected_files
+from palimpsest.tools.permission_rules.shell_files import outside_files, protected_files
 from palimpsest.transcript.errors import PermissionDenied
 from palimpsest.transcript.values import Reply
 

@@ -6,7 +6,8 @@ import pytest
 from tests.amount import amount, fresh
 from tests.tools.shell_texts import BASH, Grammar, Sandbox
 
-from palimpsest.tools.permissions import DEFAULT_RULES, Allowed, decide
+from palimpsest.tools.permission_rules.permissions import Allowed, decide
+from palimpsest.tools.registration.builtin_tools import DEFAULT_RULES
 from palimpsest.transcript.values import Rule
 
 ECHO = (Rule(permission="bash", pattern="echo *", action="allow"),)

@@ -2,16 +2,16 @@
 
 import pytest
 
-from palimpsest.tools.permissions import (
-    DEFAULT_RULES,
+from palimpsest.tools.permission_rules.permissions import (
     Allowed,
     Denied,
     MustAsk,
     decide,
     from_config,
 )
-from palimpsest.tools.plain_shell import plain_commands
-from palimpsest.tools.shell_rules import always_patterns
+from palimpsest.tools.permission_rules.plain_shell import plain_commands
+from palimpsest.tools.permission_rules.shell_rules import always_patterns
+from palimpsest.tools.registration.builtin_tools import DEFAULT_RULES
 from palimpsest.transcript.values import Rule
 
 

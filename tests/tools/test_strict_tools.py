@@ -11,7 +11,7 @@ from tests.context.roads import Road, hello
 
 from palimpsest.model.adapter.litellm_model import wait
 from palimpsest.model.wire.provider_messages import to_provider
-from palimpsest.tools.registry import Registry, builtin_tools
+from palimpsest.tools.registration.registry import Registry, builtin_tools
 
 ROADS = (
     Road("openai", "gpt-4o"),

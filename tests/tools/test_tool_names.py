@@ -7,15 +7,14 @@ from typing import Any
 import pytest
 from tests.tools.desk import Bench
 
-from palimpsest.tools import mcp_servers
-from palimpsest.tools.mcp_servers import Servers
-from palimpsest.tools.mcp_tools import key_of, owner_of, resource_tools
-from palimpsest.tools.mcp_values import ServerSpec
-from palimpsest.tools.permissions import DEFAULT_RULES
-from palimpsest.tools.registry import Registry, builtin_tools
-from palimpsest.tools.reserved_names import OWN_NAMES, is_own_name
-from palimpsest.tools.skill import SkillTool
-from palimpsest.tools.task import TaskTool
+from palimpsest.tools.mcp import servers as mcp_servers
+from palimpsest.tools.mcp.remote_tools import key_of, owner_of, resource_tools
+from palimpsest.tools.mcp.servers import Servers
+from palimpsest.tools.mcp.values import ServerSpec
+from palimpsest.tools.registration.builtin_tools import DEFAULT_RULES, OWN_NAMES, is_own_name
+from palimpsest.tools.registration.registry import Registry, builtin_tools
+from palimpsest.tools.workflow.skill import SkillTool
+from palimpsest.tools.workflow.task import TaskTool
 from palimpsest.transcript.errors import UserError
 
 DEMO = Path(__file__).with_name("mcp_demo.py")

@@ -12,9 +12,9 @@ import pytest
 import pytest_asyncio
 from tests.tools.desk import Bench
 
-from palimpsest.tools.fetching import FetchTarget, Refused, decoded, target
-from palimpsest.tools.pages import to_markdown, to_text
-from palimpsest.tools.web import WebFetchTool
+from palimpsest.tools.web.html_conversion import to_markdown, to_text
+from palimpsest.tools.web.http_fetch import FetchTarget, Refused, decoded, target
+from palimpsest.tools.web.webfetch import WebFetchTool
 from palimpsest.transcript.errors import Aborted, PermissionDenied, UserError
 from palimpsest.transcript.values import Reply
 

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from tests.amount import amount
 from tests.tools.desk import Bench
 
-from palimpsest.tools.matching import find
-from palimpsest.tools.textfile import TextFile
+from palimpsest.tools.file_access.textfile import TextFile
+from palimpsest.tools.files.edit_matching import find
 from palimpsest.transcript.errors import NotFound, PermissionDenied, UserError
 from palimpsest.transcript.values import Reply
 

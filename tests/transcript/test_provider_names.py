@@ -48,8 +48,8 @@ WORDS = {
     "session/agent_files.py": "the folder of another agent's definitions",
     "session/command_files.py": "the same",
     "session/folders.py": "the same",
-    "tools/instructions.py": "the name of a file with instructions",
-    "tools/protected.py": "names of protected files",
+    "tools/file_access/instruction_files.py": "the name of a file with instructions",
+    "tools/file_access/protected_files.py": "names of protected files",
 }
 ALLOWED = RULES | ACCESS | FORMATS | WORDS
 

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from palimpsest.tools.mcp import environment_for
-from palimpsest.tools.mcp_values import ServerSpec
-from palimpsest.tools.redact import child_environment
+from palimpsest.tools.calls.key_redaction import child_environment
+from palimpsest.tools.mcp.client import environment_for
+from palimpsest.tools.mcp.values import ServerSpec
 from palimpsest.transcript.redaction.secret_names import holds_password, is_secret_name
 from palimpsest.transcript.redaction.text import scrub_values, secret_values
 

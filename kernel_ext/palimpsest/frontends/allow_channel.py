@@ -15,7 +15,7 @@ from palimpsest.frontends.protocol import (
     TrustProject,
 )
 from palimpsest.session.api import KernelSession
-from palimpsest.tools.modes import MEANINGS, MODES
+from palimpsest.tools.permission_rules.modes import MEANINGS, MODES
 
 AboutPermissions = SetMode | SetBudget | ListAllowed | TrustProject
 

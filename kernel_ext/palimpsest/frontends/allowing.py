@@ -12,7 +12,7 @@ from palimpsest.frontends.protocol import AllowanceRow, AllowedRule
 from palimpsest.render.safety.escaping import code_span, inline, one_line
 from palimpsest.session.control import Allowance, Control
 from palimpsest.session.purse import limit_words, spent_words
-from palimpsest.tools.modes import MEANINGS, MODES
+from palimpsest.tools.permission_rules.modes import MEANINGS, MODES
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.session_record.budgets import Budget, Measure, Spent
 

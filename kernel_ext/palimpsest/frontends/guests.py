@@ -10,7 +10,7 @@ from palimpsest.frontends.policy import PolicySection
 from palimpsest.frontends.turn import CellPlace
 from palimpsest.render.safety.escaping import one_line
 from palimpsest.session.hooks import HookStatus
-from palimpsest.tools.mcp_servers import ServerStatus
+from palimpsest.tools.mcp.servers import ServerStatus
 
 HOOK_HEAD = ("hook", "function", "from", "asked", "failed")
 SERVER_HEAD = ("server", "state", "from", "tools")

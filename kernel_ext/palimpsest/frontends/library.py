@@ -12,7 +12,7 @@ from palimpsest.render.safety.escaping import one_line
 from palimpsest.session.agents import Agent
 from palimpsest.session.command_files import OwnCommand
 from palimpsest.session.library import Library
-from palimpsest.tools.skill import Skill
+from palimpsest.tools.workflow.skill import Skill
 
 AGENT_HEAD = ("agent", "answers", "model", "what it is for", "from")
 COMMAND_HEAD = ("command", "goes to", "what it is for", "from")

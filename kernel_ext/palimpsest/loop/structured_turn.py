@@ -11,7 +11,7 @@ from palimpsest.loop.model_requests.engine_messages import say
 from palimpsest.loop.run_inputs.run_context import Setup, Stage
 from palimpsest.model.interface import ToolCalled
 from palimpsest.processor.stream_processor import Processor
-from palimpsest.tools.structured_output import STRUCTURED_OUTPUT
+from palimpsest.tools.workflow.structured_output import STRUCTURED_OUTPUT
 from palimpsest.transcript.errors import StructuredOutputError
 from palimpsest.transcript.messages import AssistantMessage, UserMessage
 from palimpsest.transcript.parts import ToolCompleted

@@ -16,9 +16,9 @@ from palimpsest.loop.run_inputs.run_context import Setup, Stage
 from palimpsest.model.interface import StepFinished, ToolCalled
 from palimpsest.processor.stream_processor import Processor
 from palimpsest.processor.tool_call_runner import run_calls
-from palimpsest.tools.registry import Registry
-from palimpsest.tools.task import TASK, TaskTool
+from palimpsest.tools.registration.registry import Registry
 from palimpsest.tools.tool import ToolContext
+from palimpsest.tools.workflow.task import TASK, TaskTool
 from palimpsest.transcript.errors import AbortedError, ErrorValue
 from palimpsest.transcript.messages import (
     AssistantMessage,

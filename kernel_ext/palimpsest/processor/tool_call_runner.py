@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 from palimpsest.model.interface import ToolCalled, ToolErred, ToolReturned
 from palimpsest.processor.stream_processor import ABORTED
-from palimpsest.tools.contained import Escaped, awaited
+from palimpsest.tools.calls.error_containment import Escaped, awaited
 from palimpsest.tools.tool import Tool, ToolContext, ToolOutcome
 from palimpsest.transcript.errors import Aborted, PermissionDenied, UserError
 

@@ -6,8 +6,8 @@ Border: only adds up moments; who is asked, and how, is the session's work.
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from palimpsest.tools.question import Interview
 from palimpsest.tools.tool import Abort
+from palimpsest.tools.workflow.question import Interview
 from palimpsest.transcript.parts import WAITED
 from palimpsest.transcript.values import Answers, Question
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from palimpsest.session.hooks import HookSource
 from palimpsest.session.settings import HookTable, McpSettings
-from palimpsest.tools.mcp_values import TIMEOUT_SECONDS, ServerSpec
+from palimpsest.tools.mcp.values import TIMEOUT_SECONDS, ServerSpec
 
 
 def hook_sources(tables: Sequence[HookTable], origins: Mapping[str, str]) -> tuple[HookSource, ...]:

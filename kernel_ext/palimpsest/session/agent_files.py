@@ -15,8 +15,8 @@ from palimpsest.session.config_merge import dotted
 from palimpsest.session.definition_trust import DefinitionTrust
 from palimpsest.session.folders import DefinitionFile, text_field
 from palimpsest.session.settings import PermissionTable
-from palimpsest.tools.builtin import OWN_TOOLS
-from palimpsest.tools.permissions import Rules, from_config, limiting
+from palimpsest.tools.permission_rules.permissions import Rules, from_config, limiting
+from palimpsest.tools.registration.builtin_tools import OWN_TOOLS
 from palimpsest.transcript.errors import ConfigError
 from palimpsest.transcript.values import Rule
 

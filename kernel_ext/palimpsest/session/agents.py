@@ -8,9 +8,10 @@ the engine's.
 from collections.abc import Iterable, Mapping
 from typing import Any, Literal
 
-from palimpsest.tools.modes import PLAN_DENIES
-from palimpsest.tools.permissions import DEFAULT_RULES, KIND_OF, Rules, evaluate
-from palimpsest.tools.wildcard import matches
+from palimpsest.tools.permission_rules.modes import PLAN_DENIES
+from palimpsest.tools.permission_rules.permissions import KIND_OF, Rules, evaluate
+from palimpsest.tools.permission_rules.wildcard import matches
+from palimpsest.tools.registration.builtin_tools import DEFAULT_RULES
 from palimpsest.transcript.errors import ConfigError
 from palimpsest.transcript.values import Rule, Value
 

@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from palimpsest.processor.tool_call_runner import no_more_threads
 from palimpsest.session.api import Answer, PromptOptions
 from palimpsest.session.prompt_format import format_of
-from palimpsest.tools.registry import EVERY
+from palimpsest.tools.registration.registry import EVERY
 from palimpsest.transcript.errors import AbortedError, ErrorValue, UnknownError
 from palimpsest.transcript.messages import AssistantMessage, Message, Messages, UserMessage
 from palimpsest.transcript.parts import Attachment, TextPart

@@ -17,7 +17,7 @@ from pathlib import Path
 from palimpsest.render.safety.escaping import one_line
 from palimpsest.session.effective_rights import granted_rules, ruled
 from palimpsest.session.grants import Grant, Grants
-from palimpsest.tools.permissions import Rules
+from palimpsest.tools.permission_rules.permissions import Rules
 from palimpsest.transcript.values import Rule
 
 FILE = "permissions.json"

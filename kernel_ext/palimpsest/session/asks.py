@@ -13,7 +13,7 @@ from typing import Any, assert_never
 
 from palimpsest.loop.run_inputs.run_context import Log
 from palimpsest.session.permitting import Permitting
-from palimpsest.tools.permissions import (
+from palimpsest.tools.permission_rules.permissions import (
     Allowed,
     Denied,
     MustAsk,

@@ -11,7 +11,7 @@ from palimpsest.session.family import refuse_beyond
 from palimpsest.session.log import SessionLog
 from palimpsest.session.run import Run
 from palimpsest.session.services import Services
-from palimpsest.tools.permissions import Rules
+from palimpsest.tools.permission_rules.permissions import Rules
 from palimpsest.tools.tool import AskFunction
 from palimpsest.transcript.errors import PermissionDenied
 from palimpsest.transcript.messages import Messages, UserMessage

@@ -13,7 +13,7 @@ from palimpsest.session.asks import Asks
 from palimpsest.session.log import SessionLog
 from palimpsest.session.runner import Runner
 from palimpsest.session.undo_api import Undoing
-from palimpsest.tools.question import Interview
+from palimpsest.tools.workflow.question import Interview
 
 
 class SettledUndoing(Undoing, Protocol):

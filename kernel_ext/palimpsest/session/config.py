@@ -27,7 +27,7 @@ from palimpsest.session.policies import SHORT_NAMES, Configured, configured, sho
 from palimpsest.session.rule_tables import rules_from
 from palimpsest.session.settings import Config, Settings
 from palimpsest.store.log.store_factory import find_project
-from palimpsest.tools.permissions import Rules, limiting
+from palimpsest.tools.permission_rules.permissions import Rules, limiting
 
 __all__ = ["Config", "LoadedConfig", "Places", "load"]
 

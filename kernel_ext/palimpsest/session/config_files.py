@@ -21,7 +21,7 @@ from jupyter_core.paths import ENV_CONFIG_PATH, SYSTEM_CONFIG_PATH, jupyter_conf
 
 from palimpsest.session import config_admin, config_remote
 from palimpsest.session.state_folder import state_folder
-from palimpsest.tools.safe_open import LeftOut, read_for_prompt
+from palimpsest.tools.file_access.safe_open import LeftOut, read_for_prompt
 
 DEEPEST = 30
 LARGEST_FILE = 1_000_000

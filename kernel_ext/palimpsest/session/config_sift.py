@@ -18,7 +18,7 @@ from typing import Any
 from palimpsest.session.agents import BUILT_IN, DEFAULT_STEPS
 from palimpsest.session.policies import configured, short_value
 from palimpsest.session.settings import Config
-from palimpsest.tools.modes import MODES
+from palimpsest.tools.permission_rules.modes import MODES
 from palimpsest.transcript.errors import ConfigError
 
 MODES_BY_FREEDOM = ("plan", *(mode for mode in MODES if mode != "plan"))

@@ -15,8 +15,9 @@ from palimpsest.session.log import SessionLog
 from palimpsest.session.permitting import Permitting
 from palimpsest.session.purse import Purse
 from palimpsest.session.withheld_claims import claimed_names, grant_claims, is_named_whole
-from palimpsest.tools.modes import Mode, answered_by, denied_by, mode_of
-from palimpsest.tools.permissions import DEFAULT_RULES, Rules
+from palimpsest.tools.permission_rules.modes import Mode, answered_by, denied_by, mode_of
+from palimpsest.tools.permission_rules.permissions import Rules
+from palimpsest.tools.registration.builtin_tools import DEFAULT_RULES
 from palimpsest.transcript.errors import ConfigError, NotFound
 from palimpsest.transcript.session_record.budgets import Budget, Spent
 from palimpsest.transcript.session_record.events import SessionUpdated

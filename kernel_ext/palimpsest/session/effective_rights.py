@@ -11,8 +11,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from palimpsest.render.safety.escaping import one_line
-from palimpsest.tools.modes import MODES, Mode
-from palimpsest.tools.permissions import Rules
+from palimpsest.tools.permission_rules.modes import MODES, Mode
+from palimpsest.tools.permission_rules.permissions import Rules
 from palimpsest.transcript.messages import AssistantMessage, MessageInfo
 from palimpsest.transcript.session_record.budgets import Budget, Spent
 from palimpsest.transcript.session_record.sessions import Claims, SessionInfo

@@ -21,9 +21,9 @@ from palimpsest.session.log import SessionLog
 from palimpsest.session.questioning import Questioning
 from palimpsest.session.run import Run
 from palimpsest.session.services import Services
-from palimpsest.tools.permissions import PendingAsk
-from palimpsest.tools.task import MOST_SHOWN, SubagentResult, SubagentTask
+from palimpsest.tools.permission_rules.permissions import PendingAsk
 from palimpsest.tools.tool import Abort, ToolContext
+from palimpsest.tools.workflow.task import MOST_SHOWN, SubagentResult, SubagentTask
 from palimpsest.transcript.errors import NotFound, UserError
 from palimpsest.transcript.messages import AssistantMessage, Messages, Origin
 from palimpsest.transcript.parts import ToolPart

@@ -26,7 +26,7 @@ from palimpsest.session.expand import (
 )
 from palimpsest.session.services import Services
 from palimpsest.store.blobs.blob_folder import keep_attachment
-from palimpsest.tools.paths import confine
+from palimpsest.tools.file_access.paths import confine
 from palimpsest.tools.tool import ToolContext, ToolOutcome
 from palimpsest.transcript.errors import (
     Aborted,

@@ -12,7 +12,7 @@ from palimpsest import __version__
 from palimpsest.session.agents import Agent
 from palimpsest.session.child_session import ChildSession
 from palimpsest.session.effective_rights import RULED
-from palimpsest.tools.permissions import Denied, Rules, decide, disabled
+from palimpsest.tools.permission_rules.permissions import Denied, Rules, decide, disabled
 from palimpsest.transcript.errors import PermissionDenied, UserError
 from palimpsest.transcript.messages import Origin
 from palimpsest.transcript.session_record.sessions import SessionInfo, SessionTime

@@ -13,7 +13,7 @@ from pathlib import Path
 from palimpsest.session.config_files import Places, may_be_planted, upwards
 from palimpsest.session.config_trust import definition_digest
 from palimpsest.session.frontmatter import Document, parse
-from palimpsest.tools.safe_open import OUT, LeftOut, read_for_prompt
+from palimpsest.tools.file_access.safe_open import OUT, LeftOut, read_for_prompt
 from palimpsest.transcript.errors import ConfigError
 
 FAMILIES = (".agents", ".claude", ".opencode", ".palimpsest")

@@ -14,9 +14,9 @@ from palimpsest.processor.tool_call_runner import Offer
 from palimpsest.session.hooking import HookedOffer, Hooking
 from palimpsest.session.hooks import HookBook
 from palimpsest.session.log import SessionLog
-from palimpsest.tools.mcp_content import instructions, names_told
-from palimpsest.tools.mcp_servers import Servers
-from palimpsest.tools.mcp_values import sanitize
+from palimpsest.tools.mcp.content import instructions, names_told
+from palimpsest.tools.mcp.servers import Servers
+from palimpsest.tools.mcp.values import sanitize
 from palimpsest.transcript.context_values.policies import Policy
 from palimpsest.transcript.ids import Ids
 from palimpsest.transcript.messages import Message, UserMessage

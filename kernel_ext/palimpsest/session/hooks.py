@@ -18,7 +18,7 @@ from typing import Any
 
 from palimpsest.own_imports import from_anywhere, is_in_current_folder
 from palimpsest.session.hook_answers import Nonsense
-from palimpsest.tools.contained import Escaped, awaited
+from palimpsest.tools.calls.error_containment import Escaped, awaited
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.session_record.hook_values import HOOK_NAMES, RULE, HookName
 

@@ -18,10 +18,10 @@ from palimpsest.session.config_files import Places
 from palimpsest.session.definition_trust import DefinitionTrust
 from palimpsest.session.folders import Folder, folders, read, signature
 from palimpsest.session.locks import Locks
-from palimpsest.tools.permissions import Rules
-from palimpsest.tools.registry import Registry
-from palimpsest.tools.skill import SKILL, Skill, SkillTool
-from palimpsest.tools.task import TASK, TaskTool
+from palimpsest.tools.permission_rules.permissions import Rules
+from palimpsest.tools.registration.registry import Registry
+from palimpsest.tools.workflow.skill import SKILL, Skill, SkillTool
+from palimpsest.tools.workflow.task import TASK, TaskTool
 from palimpsest.transcript.errors import ConfigError
 from palimpsest.transcript.values import Rule
 

@@ -46,8 +46,8 @@ from palimpsest.session.withheld_claims import settled
 from palimpsest.store.blobs.blob_folder import keep_attachment
 from palimpsest.store.log.journal import Journal
 from palimpsest.store.session_state.state import State
-from palimpsest.tools.question import Interview
 from palimpsest.tools.tool import Abort
+from palimpsest.tools.workflow.question import Interview
 from palimpsest.transcript.context_values.decisions import Decision
 from palimpsest.transcript.context_values.policies import Policy
 from palimpsest.transcript.errors import Aborted, ConfigError, StorageFailed, UserError

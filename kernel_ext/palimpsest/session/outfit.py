@@ -29,11 +29,11 @@ from palimpsest.session.revert import standing, without_taken_back
 from palimpsest.session.services import Services
 from palimpsest.session.systems import Systems
 from palimpsest.store.log.journal import Journal
-from palimpsest.tools.recall import RECALL
-from palimpsest.tools.registry import EVERY, Registry
-from palimpsest.tools.structured_output import StructuredOutputTool
-from palimpsest.tools.task import TASK
+from palimpsest.tools.registration.registry import EVERY, Registry
 from palimpsest.tools.tool import Namespace, Tool
+from palimpsest.tools.workflow.recall import RECALL
+from palimpsest.tools.workflow.structured_output import StructuredOutputTool
+from palimpsest.tools.workflow.task import TASK
 from palimpsest.transcript.context_values.decisions import Facts
 from palimpsest.transcript.context_values.policies import Policy, RecoveryPolicy
 from palimpsest.transcript.errors import ConfigError, UserError

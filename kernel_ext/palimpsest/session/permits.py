@@ -8,7 +8,8 @@ from palimpsest.session.config import LoadedConfig
 from palimpsest.session.config_merge import dotted
 from palimpsest.session.permitting import Permitting, origin_of
 from palimpsest.session.rule_tables import rules_from
-from palimpsest.tools.permissions import DEFAULT_RULES, limiting, merge
+from palimpsest.tools.permission_rules.permissions import limiting, merge
+from palimpsest.tools.registration.builtin_tools import DEFAULT_RULES
 from palimpsest.transcript.session_record.budgets import Budget
 
 

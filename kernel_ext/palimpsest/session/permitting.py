@@ -15,8 +15,8 @@ from palimpsest.session.approvals import Approvals
 from palimpsest.session.effective_rights import asked_of, held_budget, held_mode, held_rules
 from palimpsest.session.grants import Grants
 from palimpsest.session.project_move import Moving
-from palimpsest.tools.modes import Mode, answered_by, denied_by
-from palimpsest.tools.permissions import Rules
+from palimpsest.tools.permission_rules.modes import Mode, answered_by, denied_by
+from palimpsest.tools.permission_rules.permissions import Rules
 from palimpsest.transcript.errors import ConfigError
 from palimpsest.transcript.session_record.budgets import Budget
 from palimpsest.transcript.session_record.sessions import SessionInfo

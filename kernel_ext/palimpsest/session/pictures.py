@@ -7,7 +7,7 @@ told a smaller one, since what goes to a page shares its way with everything els
 import base64
 from collections.abc import Callable, Iterator
 
-from palimpsest.tools.pictures import preview
+from palimpsest.tools.calls.images import preview
 from palimpsest.transcript.errors import NotFound
 from palimpsest.transcript.messages import Messages
 from palimpsest.transcript.parts import Attachment, FilePart, ToolCompleted, ToolPart

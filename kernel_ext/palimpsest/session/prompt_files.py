@@ -13,8 +13,8 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from palimpsest.tools.pictures import fitted, kind_of
-from palimpsest.tools.reading import LARGEST_DOCUMENT_BYTES
+from palimpsest.tools.calls.images import fitted, kind_of
+from palimpsest.tools.files.read_tool import LARGEST_DOCUMENT_BYTES
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.parts import KERNEL, Attachment, FileSource, ResourceSource
 

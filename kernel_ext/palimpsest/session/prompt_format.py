@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic import BaseModel, PydanticUserError
 
-from palimpsest.tools.json_schema import schema_problem
+from palimpsest.tools.calls.json_schema import schema_problem
 from palimpsest.transcript.errors import UserError
 
 JSON_SCHEMA = "json_schema"

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from palimpsest.tools.permissions import Rules, from_config, merge
+from palimpsest.tools.permission_rules.permissions import Rules, from_config, merge
 
 
 def rules_from(tables: Iterable[Any]) -> Rules:

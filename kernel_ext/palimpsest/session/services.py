@@ -15,9 +15,9 @@ from palimpsest.session.permitting import Permitting
 from palimpsest.session.sharing import ShareMode
 from palimpsest.store.file_snapshots.snapshots import Snapshots
 from palimpsest.store.interface import Store
-from palimpsest.tools.mcp_servers import Servers
-from palimpsest.tools.permissions import Rules
-from palimpsest.tools.registry import Registry
+from palimpsest.tools.mcp.servers import Servers
+from palimpsest.tools.permission_rules.permissions import Rules
+from palimpsest.tools.registration.registry import Registry
 from palimpsest.tools.tool import Detail, Namespace, PythonRunner
 from palimpsest.transcript.context_values.policies import Policy
 from palimpsest.transcript.ids import Ids

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, create_model
 
-from palimpsest.tools.modes import Mode
+from palimpsest.tools.permission_rules.modes import Mode
 from palimpsest.tools.tool import Detail
 from palimpsest.transcript.context_values.policies import Policy
 from palimpsest.transcript.session_record.hook_values import HookName

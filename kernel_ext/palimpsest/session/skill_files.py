@@ -9,7 +9,7 @@ from pathlib import Path
 
 from palimpsest.session.definition_trust import DefinitionTrust
 from palimpsest.session.folders import DefinitionFile, text_field
-from palimpsest.tools.skill import Skill
+from palimpsest.tools.workflow.skill import Skill
 from palimpsest.transcript.errors import ConfigError
 
 KINDS = ("skill", "skills")

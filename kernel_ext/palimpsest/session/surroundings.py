@@ -8,8 +8,8 @@ from itertools import islice
 from pathlib import Path
 
 from palimpsest.context.engine_text.system_prompt import Surroundings
-from palimpsest.tools.instructions import NAMES
-from palimpsest.tools.safe_open import LeftOut, read_for_prompt
+from palimpsest.tools.file_access.instruction_files import NAMES
+from palimpsest.tools.file_access.safe_open import LeftOut, read_for_prompt
 
 INSTRUCTION_BYTES = 40_000
 """A longer instruction file is cut: it would fill the window of a small model by itself."""

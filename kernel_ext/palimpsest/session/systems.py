@@ -17,9 +17,9 @@ from palimpsest.session.log import SessionLog
 from palimpsest.session.notebooks import from_start
 from palimpsest.session.services import Services
 from palimpsest.session.surroundings import read_surroundings
-from palimpsest.tools.permissions import disabled
-from palimpsest.tools.skill import SKILL, listed
-from palimpsest.tools.structured_output import ANSWER_BY_TOOL
+from palimpsest.tools.permission_rules.permissions import disabled
+from palimpsest.tools.workflow.skill import SKILL, listed
+from palimpsest.tools.workflow.structured_output import ANSWER_BY_TOOL
 from palimpsest.transcript.context_values.decisions import StepRequest
 from palimpsest.transcript.context_values.policies import Policy
 from palimpsest.transcript.errors import NotFound

@@ -19,7 +19,7 @@ from palimpsest.session.effective_rights import (
     sane,
 )
 from palimpsest.session.permitting import Permitting
-from palimpsest.tools.permissions import Rules
+from palimpsest.tools.permission_rules.permissions import Rules
 from palimpsest.transcript.messages import MessageInfo
 from palimpsest.transcript.session_record.budgets import Budget, Spent
 from palimpsest.transcript.session_record.sessions import Claims, SessionInfo

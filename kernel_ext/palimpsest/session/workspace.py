@@ -41,7 +41,7 @@ from palimpsest.store.log.jsonl_store import JsonlStore
 from palimpsest.store.project_folder.layout import Layout
 from palimpsest.store.session_state.interrupted_work import close_interrupted
 from palimpsest.store.session_state.state import State
-from palimpsest.tools.permissions import Rules, from_config
+from palimpsest.tools.permission_rules.permissions import Rules, from_config
 from palimpsest.transcript.errors import (
     NotFound,
     SessionHeld,

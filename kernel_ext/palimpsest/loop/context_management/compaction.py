@@ -26,8 +26,8 @@ from palimpsest.loop.model_requests.engine_messages import engine_message, say, 
 from palimpsest.loop.model_requests.hook_decisions import compacting
 from palimpsest.loop.model_requests.usage_totals import add_to_session
 from palimpsest.loop.run_inputs.run_context import Setup, Stage
+from palimpsest.tools.execution.variables import MOST_VARIABLES
 from palimpsest.tools.tool import TYPES, ShownVariables
-from palimpsest.tools.variables import MOST_VARIABLES
 from palimpsest.transcript.errors import (
     Aborted,
     AbortedError,

@@ -1,0 +1,1 @@
+"""What every tool call needs: its input's schema, a thread, progress, contained errors."""

@@ -1,0 +1,90 @@
+"""Take somebody's JSON schema as the input of a tool: what it allows, and how it is shown to a model.
+
+Border: nothing that a schema refers to is fetched from anywhere.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, create_model, model_validator
+
+from palimpsest.tools.calls.input_schema import cleaned
+
+
+def schema_arguments(name: str, schema: Mapping[str, Any]) -> type[BaseModel]:
+    """Return a model that takes what the schema allows, and says the schema as its own."""
+    shown = shown_schema(schema)
+    validate = validator(shown)
+
+    class SchemaArguments(BaseModel):
+        """Whatever the schema allows."""
+
+        model_config = ConfigDict(extra="allow")
+
+        @model_validator(mode="before")
+        @classmethod
+        def _check(cls, given: Any) -> Any:
+            problem = validate(given)
+            if problem:
+                raise ValueError(problem)
+            return given
+
+        @classmethod
+        def model_json_schema(cls, *_: Any, **__: Any) -> dict[str, Any]:
+            """Return the schema itself."""
+            return shown
+
+    return create_model(name, __base__=SchemaArguments)
+
+
+def shown_schema(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a schema as models are told it; of one that makes no sense, that it is an object."""
+    try:
+        properties = dict(schema.get("properties") or {})
+        required = [one for one in schema.get("required") or () if one in properties]
+        shown = {**schema, "type": "object", "properties": properties, "required": required}
+        if not required:
+            del shown["required"]
+        return cleaned(shown)
+    except (KeyError, TypeError, ValueError, AttributeError, RecursionError):
+        return {"type": "object", "properties": {}}
+
+
+def validator(schema: Mapping[str, Any]) -> Callable[[Any], str]:
+    """Return a function that says what is wrong with an input; empty where nothing is."""
+    from jsonschema import Draft202012Validator
+    from referencing import Registry
+    from referencing.exceptions import Unresolvable
+
+    # An empty registry: nothing that a schema refers to is fetched from anywhere.
+    checker = Draft202012Validator(schema, registry=Registry())
+
+    def problem(given: Any) -> str:
+        try:
+            first = next(iter(checker.iter_errors(given)), None)
+        except (Unresolvable, ValueError, TypeError, RecursionError):
+            return ""  # a schema that cannot be used; whose server checks its input itself
+        if first is None:
+            return ""
+        where = ".".join(str(one) for one in first.absolute_path)
+        return f"{where}: {first.message}"[:500] if where else first.message[:500]
+
+    return problem
+
+
+def schema_problem(schema: Mapping[str, Any]) -> str:
+    """Say what is wrong with a schema; empty where nothing is."""
+    from jsonschema import Draft202012Validator
+    from jsonschema.exceptions import SchemaError
+
+    try:
+        Draft202012Validator.check_schema(schema)
+        cleaned(schema)
+    except SchemaError as error:
+        where = ".".join(str(one) for one in error.absolute_path)
+        return f"{where}: {error.message}"[:500] if where else error.message[:500]
+    except KeyError as error:
+        return f"it refers to {error}, which is not in it"
+    except (TypeError, ValueError, AttributeError, RecursionError) as error:
+        return str(error)[:500] or type(error).__name__
+    return ""

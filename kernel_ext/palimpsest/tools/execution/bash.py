@@ -1,0 +1,188 @@
+"""Run a shell command, visibly, stoppably, and without the kernel's keys.
+
+Border: asks, runs through ``process.py``, and words what came out.
+"""
+
+import asyncio
+import os
+import re
+import shutil
+import signal
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, Field
+
+from palimpsest.tools.calls import key_redaction
+from palimpsest.tools.calls.progress import PREVIEW_CHARS, Progress
+from palimpsest.tools.execution.process import Command, Ended, HeadAndTail
+from palimpsest.tools.execution.python import first_line
+from palimpsest.tools.file_access.paths import reach, reach_folder
+from palimpsest.tools.permission_rules.shell_commands import paths_touched
+from palimpsest.tools.permission_rules.shell_files import outside_files, protected_files
+from palimpsest.tools.permission_rules.shell_rules import always_patterns
+from palimpsest.tools.tool import ToolContext, ToolOutcome
+from palimpsest.transcript.errors import Aborted, UserError
+
+DEFAULT_TIMEOUT_SECONDS = 120.0
+LONGEST_TIMEOUT_SECONDS = 3_600.0
+LONGEST_COMMAND_BYTES = 100_000
+"""Linux takes 128 KB in one argument."""
+
+KEPT_WHEN_STOPPED_CHARS = 30_000
+
+ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
+CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
+
+
+class BashArguments(BaseModel):
+    """Input of the bash tool."""
+
+    command: str = Field(min_length=1, description="What bash runs.")
+    timeout_seconds: float = Field(
+        default=DEFAULT_TIMEOUT_SECONDS,
+        gt=0,
+        le=LONGEST_TIMEOUT_SECONDS,
+        description="Everything it started is ended after this.",
+    )
+    workdir: str | None = Field(
+        default=None, description="Folder to run in, instead of cd; the working folder if left out."
+    )
+
+
+class BashTool:
+    """Runs shell commands."""
+
+    name = "bash"
+    description = (
+        "Run a shell command in a new process, without stdin and without the kernel's variables; use python for "
+        "work with the user's data, and read, grep, glob and edit for files. Returns stdout and stderr together, "
+        "then the exit code. Processes left in the background go on until the kernel ends."
+    )
+    arguments: type[BaseModel] = BashArguments
+    concurrent = False
+    permission = "bash"
+
+    def __init__(self) -> None:
+        self._background: list[Command] = []
+
+    async def run(self, arguments: BashArguments, context: ToolContext) -> ToolOutcome:
+        """Ask, run, and word what came out."""
+        command = arguments.command
+        if len(command.encode()) > LONGEST_COMMAND_BYTES:
+            raise UserError(
+                "The command is too long for a shell. Write it into a file and run that."
+            )
+        shell = shutil.which("bash") or shutil.which("sh")
+        if shell is None or os.name != "posix":
+            raise UserError("There is no Unix shell on this machine. Use the python tool.")
+        folder = await reach_folder(context, arguments.workdir or ".")
+        title = first_line(command)
+        await _ask_for_files(context, command, folder.path, title)
+        await context.ask(self.permission, [command], title=title, always=always_patterns(command))
+        if context.abort.is_set():
+            raise Aborted(context.abort.reason)
+        self._background = [one for one in self._background if not one.over()]
+        clean = key_redaction.for_context(context)
+        output = HeadAndTail()
+        progress = Progress(context, lambda: clean(output.last(PREVIEW_CHARS)))
+
+        def on_output(data: bytes) -> None:
+            output.add(data)
+            progress.touch()
+
+        environment = key_redaction.child_environment(key_redaction.environment_of(context))
+        try:
+            running = Command(
+                command,
+                shell=shell,
+                cwd=folder.path,
+                environment=environment,
+                on_output=on_output,
+            )
+        except OSError as error:
+            raise UserError(f"The command could not be started: {error}.") from error
+        try:
+            ended = await running.run(context.abort, arguments.timeout_seconds)
+        finally:
+            progress.close()
+            if not running.over():
+                self._background.append(running)
+        text = await asyncio.to_thread(lambda: clean(readable(output.text())))
+        if ended.how == "stopped":
+            context.metadata(title, {"output": _ends(text), "interrupted": True})
+            raise Aborted(context.abort.reason)
+        coloured = clean(output.last(PREVIEW_CHARS))
+        metadata = _metadata(ended, output, coloured)
+        return ToolOutcome(title, in_words(text, ended, arguments.timeout_seconds), metadata)
+
+    def end_background(self) -> None:
+        """End every process that earlier commands left running."""
+        for one in self._background:
+            one.end()
+        self._background = []
+
+
+async def _ask_for_files(context: ToolContext, command: str, folder: Path, title: str) -> None:
+    """Ask for what a command plainly goes to outside the project, and for the protected files it names."""
+    for path in paths_touched(command):
+        await reach(context, str(folder / path) if not path.startswith("~") else path)
+    for path in await asyncio.to_thread(outside_files, command, folder, context.root):
+        await reach(context, path)
+    for permission, path in await asyncio.to_thread(protected_files, command, folder, context.root):
+        verb = "Read" if permission == "read" else "Write"
+        await context.ask(permission, [path], title=f"{verb} {path} by a command: {title}")
+
+
+def _metadata(ended: Ended, output: HeadAndTail, coloured: str) -> dict[str, Any]:
+    metadata: dict[str, Any] = {"output": coloured, "exit_code": ended.exit_code}
+    if ended.how == "timeout":
+        metadata["timed_out"] = True
+    if ended.exit_code != 0:
+        metadata["failed"] = True
+    if ended.background:
+        metadata["background"] = list(ended.background)
+    if output.left_out:
+        metadata["left_out_bytes"] = output.left_out
+    return metadata
+
+
+def _ends(text: str) -> str:
+    if len(text) <= KEPT_WHEN_STOPPED_CHARS:
+        return text
+    half = KEPT_WHEN_STOPPED_CHARS // 2
+    return f"{text[:half]}\n[...]\n{text[-half:]}"
+
+
+def readable(text: str) -> str:
+    """Return terminal output as a person would see it: no colours, no overwritten progress bars."""
+    text = ANSI.sub("", text).replace("\r\n", "\n")
+    if "\r" in text:
+        text = "\n".join(line.rstrip("\r").rpartition("\r")[2] for line in text.split("\n"))
+    return CONTROL.sub("", text)
+
+
+def in_words(text: str, ended: Ended, timeout_seconds: float) -> str:
+    """Write the output and, in brackets, how the command ended."""
+    lines = [text.rstrip("\n") if text.strip() else "(no output)"]
+    if ended.how == "timeout":
+        lines.append(
+            f"[stopped after {timeout_seconds:g} s, with everything it had started; give timeout_seconds if it needs longer]"
+        )
+    elif ended.exit_code is None:
+        lines.append("[ended in an unknown way: its runner was killed]")
+    elif ended.exit_code < 0:
+        lines.append(f"[ended by signal {_signal(-ended.exit_code)}]")
+    else:
+        lines.append(f"[exit code {ended.exit_code}]")
+    if ended.background:
+        pids = ", ".join(str(pid) for pid in ended.background)
+        lines.append(f"[still running in the background until the kernel ends: pid {pids}]")
+    return "\n".join(lines)
+
+
+def _signal(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return str(number)

@@ -1,0 +1,222 @@
+"""Run one shell command under a runner process, with bounded output, and end all of it on demand.
+
+Border: processes and pipes; asks nothing, words nothing. The runner (``shell_runner.py``) inherits
+every process the command starts, so that a stop also reaches those that left their group.
+"""
+
+import asyncio
+import os
+import subprocess
+import sys
+from collections import deque
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from palimpsest.tools.calls.worker_threads import aborted
+from palimpsest.tools.tool import Abort
+
+RUNNER = Path(__file__).with_name("shell_runner.py")
+HEAD_BYTES = 5_000_000
+TAIL_BYTES = 5_000_000
+"""Ten megabytes of one command's output are more than anybody reads; the middle is what to lose."""
+
+READ_BYTES = 262_144
+DRAIN_SECONDS = 0.1
+"""What the command printed is in the pipe when it ends; only background processes print later."""
+
+KILL_SECONDS = 2.0
+
+
+class HeadAndTail:
+    """Head and tail of a stream of bytes."""
+
+    def __init__(self) -> None:
+        self._head = bytearray()
+        self._tail: deque[bytes] = deque()
+        self._tail_bytes = 0
+        self.total = 0
+
+    def add(self, data: bytes) -> None:
+        """Take more bytes, forgetting the oldest of the tail."""
+        self.total += len(data)
+        room = HEAD_BYTES - len(self._head)
+        if room > 0:
+            self._head += data[:room]
+            data = data[room:]
+        if data:
+            self._tail.append(data)
+            self._tail_bytes += len(data)
+        while self._tail and self._tail_bytes - len(self._tail[0]) >= TAIL_BYTES:
+            self._tail_bytes -= len(self._tail.popleft())
+
+    @property
+    def left_out(self) -> int:
+        """How many bytes in the middle were not kept."""
+        return self.total - len(self._head) - self._tail_bytes
+
+    def text(self) -> str:
+        """Return what was kept, and say how much was not."""
+        head = self._head.decode("utf-8", "replace")
+        tail = b"".join(self._tail).decode("utf-8", "replace")
+        if not self.left_out:
+            return (self._head + b"".join(self._tail)).decode("utf-8", "replace")
+        return f"{head}\n[... {self.left_out:,} bytes in the middle were not kept ...]\n{tail}"
+
+    def last(self, size: int) -> str:
+        """Return the newest bytes as text."""
+        data, missing = b"", size
+        for chunk in reversed(self._tail):
+            data, missing = chunk[-missing:] + data, missing - len(chunk)
+            if missing <= 0:
+                return data.decode("utf-8", "replace")
+        return (bytes(self._head[-missing:]) + data).decode("utf-8", "replace")
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """How a command ended."""
+
+    how: Literal["exited", "timeout", "stopped"]
+    exit_code: int | None = None
+    """Negative for a signal; None when it did not end by itself."""
+    background: tuple[int, ...] = ()
+    """Processes it left running."""
+
+
+class Command:
+    """One command under its runner."""
+
+    def __init__(
+        self,
+        command: str,
+        *,
+        shell: str,
+        cwd: Path,
+        environment: Mapping[str, str],
+        on_output: Callable[[bytes], None],
+    ) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._on_output = on_output
+        self._report = b""
+        self._done: asyncio.Future[None] = self._loop.create_future()
+        self._closed: asyncio.Future[None] = self._loop.create_future()
+        self._output, outlet = os.pipe()
+        self._reports, report = os.pipe()
+        try:
+            self.runner = subprocess.Popen(
+                [sys.executable, "-I", "-S", str(RUNNER), str(report), str(self._output), shell, command],
+                bufsize=0, stdin=subprocess.PIPE, stdout=outlet, stderr=outlet, cwd=cwd,
+                env=dict(environment), pass_fds=(report, self._output), start_new_session=True,
+            )  # fmt: skip
+        except BaseException:
+            os.close(self._output)
+            os.close(self._reports)
+            raise
+        finally:
+            os.close(outlet)
+            os.close(report)
+        for handle, reader in (
+            (self._output, self._read_output),
+            (self._reports, self._read_report),
+        ):
+            os.set_blocking(handle, False)
+            self._loop.add_reader(handle, reader)
+
+    async def run(self, abort: Abort, timeout_seconds: float) -> Ended:
+        """Wait for the end; on a stop or timeout make it end, and everything below it too."""
+        stopping = asyncio.ensure_future(aborted(abort))
+        try:
+            await asyncio.wait(
+                (self._done, stopping),
+                timeout=timeout_seconds,
+                return_when=asyncio.FIRST_COMPLETED,
+            )
+            if self._done.done():
+                await asyncio.wait((self._closed,), timeout=DRAIN_SECONDS)
+                return self._ended()
+            how: Literal["stopped", "timeout"] = "stopped" if abort.is_set() else "timeout"
+            self._tell(b"k")
+            await asyncio.wait((self._done,), timeout=KILL_SECONDS)
+            return Ended(how)
+        except asyncio.CancelledError:
+            self._tell(b"k")
+            raise
+        finally:
+            stopping.cancel()
+            self._close()
+
+    def end(self) -> None:
+        """End what it left running."""
+        self._tell(b"k")
+        with suppress(subprocess.TimeoutExpired):
+            self.runner.wait(KILL_SECONDS)
+        self._close_stdin()
+
+    def over(self) -> bool:
+        """Tell whether nothing of it runs any more, and let go of it then."""
+        if self.runner.poll() is None:
+            return False
+        self._close_stdin()
+        return True
+
+    def _ended(self) -> Ended:
+        code: int | None = None
+        left: tuple[int, ...] = ()
+        for line in self._report.decode("ascii", "replace").splitlines():
+            word, *numbers = line.split()
+            if word == "exit":
+                code = int(numbers[0])
+            elif word == "left":
+                left = tuple(int(number) for number in numbers)
+        return Ended("exited", code, left)
+
+    def _read_output(self) -> None:
+        data = self._read(self._output)
+        if data:
+            self._on_output(data)
+        elif data is not None:
+            self._loop.remove_reader(self._output)
+            _resolve(self._closed)
+
+    def _read_report(self) -> None:
+        data = self._read(self._reports)
+        self._report += data or b""
+        if data == b"":
+            self._loop.remove_reader(self._reports)
+        if data == b"" or any(word in self._report for word in (b"left", b"killed")):
+            _resolve(self._done)
+
+    def _read(self, handle: int) -> bytes | None:
+        """Read what is there; None when nothing is, empty at the end."""
+        try:
+            return os.read(handle, READ_BYTES)
+        except BlockingIOError:
+            return None
+
+    def _tell(self, word: bytes) -> None:
+        stdin = self.runner.stdin
+        with suppress(OSError, ValueError):
+            if stdin is not None:
+                stdin.write(word)
+
+    def _close(self) -> None:
+        for handle in (self._output, self._reports):
+            self._loop.remove_reader(handle)
+            os.close(handle)
+        if self._done.done() and not self._ended().background:
+            with suppress(subprocess.TimeoutExpired):
+                self.runner.wait(DRAIN_SECONDS)
+        self._tell(b"d")
+        self.over()
+
+    def _close_stdin(self) -> None:
+        if self.runner.stdin is not None:
+            self.runner.stdin.close()
+
+
+def _resolve(future: "asyncio.Future[None]") -> None:
+    if not future.done():
+        future.set_result(None)

@@ -1,0 +1,105 @@
+"""Run Python where the user's variables are.
+
+Border: the runner comes in through the context; this asks, shows progress and words the outcome.
+No sandbox is possible in the user's own process, so permission is the control.
+"""
+
+from typing import Any
+
+from pydantic import BaseModel, Field
+
+from palimpsest.tools.calls import key_redaction
+from palimpsest.tools.calls.progress import PREVIEW_CHARS, Progress
+from palimpsest.tools.permission_rules.ipython_shell import shell_commands
+from palimpsest.tools.tool import PythonOutcome, ToolContext, ToolOutcome
+from palimpsest.transcript.errors import Aborted, UserError
+
+TITLE_CHARS = 80
+
+
+class PythonArguments(BaseModel):
+    """Input of the python tool."""
+
+    code: str = Field(
+        min_length=1,
+        description="Python to run. The value of the last expression is shown, as in a cell.",
+    )
+
+
+class PythonTool:
+    """Runs code in the user's namespace."""
+
+    name = "python"
+    description = (
+        "Run Python in the user's live notebook kernel: their variables and imports are there, and what you "
+        "define stays. Returns stdout, stderr, the last expression's value and any traceback; figures come back "
+        "as images and are shown to the user. One call runs at a time."
+    )
+    arguments: type[BaseModel] = PythonArguments
+    concurrent = False
+    permission = "python"
+
+    async def run(self, arguments: PythonArguments, context: ToolContext) -> ToolOutcome:
+        """Ask, run, and word what came out."""
+        if context.python is None:
+            raise UserError("There is no kernel here to run Python in. Use another tool.")
+        title = first_line(arguments.code)
+        commands = shell_commands(arguments.code)
+        also: dict[str, Any] = {"also": {"bash": commands}} if commands else {}
+        await context.ask("python", [arguments.code], title=title, always=["*"], **also)
+        clean = key_redaction.for_context(context)
+        printed = ""
+
+        def on_output(text: str) -> None:
+            nonlocal printed
+            printed = (printed + text)[-PREVIEW_CHARS:]
+            progress.touch()
+
+        progress = Progress(context, lambda: clean(printed))
+        try:
+            outcome = await context.python.run(
+                arguments.code, call_id=context.call_id, abort=context.abort, on_output=on_output
+            )
+        finally:
+            progress.close()
+        output = clean(in_words(outcome))
+        if outcome.interrupted:
+            context.metadata(title, {"output": output, "interrupted": True})
+            raise Aborted(context.abort.reason or "The code was stopped before it finished.")
+        return ToolOutcome(title, output, _metadata(outcome), outcome.images)
+
+
+def _metadata(outcome: PythonOutcome) -> dict[str, Any]:
+    metadata: dict[str, Any] = {}
+    if outcome.rich:
+        metadata["rich"] = list(outcome.rich)
+    if outcome.error is not None:
+        metadata["failed"] = True
+    return metadata
+
+
+def first_line(code: str) -> str:
+    """Return the first line that says something, shortened, as a card's title."""
+    lines = (line.strip() for line in code.splitlines())
+    line = next((line for line in lines if line and not line.startswith("#")), code.strip())
+    return line if len(line) <= TITLE_CHARS else line[: TITLE_CHARS - 3] + "..."
+
+
+def in_words(outcome: PythonOutcome) -> str:
+    """Write an outcome as labelled sections, empty ones left out."""
+    shown = [mime for mime in outcome.rich if not mime.startswith("text/plain")]
+    sections = [
+        ("stdout", outcome.stdout),
+        ("stderr", outcome.stderr),
+        ("result", outcome.result or ""),
+        ("images", _count(len(outcome.images)) if outcome.images else ""),
+        ("shown to the user", ", ".join(shown)),
+        ("error", outcome.error or ""),
+        ("interrupted", "Stopped before it finished." if outcome.interrupted else ""),
+    ]
+    text = "\n\n".join(f"[{label}]\n{body.rstrip()}" for label, body in sections if body.strip())
+    return text or "(no output)"
+
+
+def _count(images: int) -> str:
+    return "1 image is attached." if images == 1 else f"{images} images are attached."

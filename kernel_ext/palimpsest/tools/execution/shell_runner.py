@@ -1,0 +1,215 @@
+"""Start one command, tell how it ended, and end everything that came of it.
+
+Run as a program of its own by ``process.py``: ``python -I -S shell_runner.py REPORT OUTLET SHELL
+COMMAND``. It imports little, to start fast. Being the subreaper, it inherits every process
+that the command starts, also those that left its group or session, so that none can get away.
+
+Stdin takes one byte commands: ``k`` ends everything, ``d`` lets background processes go on and
+drains what they print (OUTLET is the other end of their pipe). When stdin closes, the kernel is
+gone, and everything ends. REPORT gets ``exit CODE`` and ``left PIDS``.
+"""
+
+import os
+import select
+import signal
+import sys
+import time
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+PR_SET_CHILD_SUBREAPER = 36
+GRACE_SECONDS = 0.06
+"""Between asking processes to end and ending them; a stop has to be felt within 150 ms."""
+LONGEST_KILL_SECONDS = 3.0
+PARENT_CHECK_SECONDS = 1.0
+
+
+def become_subreaper() -> None:
+    """Inherit orphans; where the system has no such thing, the process group must do."""
+    if not sys.platform.startswith("linux"):
+        return
+    try:
+        import ctypes  # noqa: PLC0415 - costs milliseconds, and only Linux needs it
+
+        ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    except (ImportError, OSError, AttributeError):
+        return
+
+
+def start(shell: str, command: str, closed: tuple[int, ...]) -> int:
+    """Run the command in a session of its own, with no stdin."""
+    pid = os.fork()
+    if pid:
+        return pid
+    try:
+        os.setsid()
+        empty = os.open(os.devnull, os.O_RDONLY)
+        os.dup2(empty, 0)
+        for handle in closed:
+            os.close(handle)
+        for name in ("INT", "HUP", "PIPE", "CHLD", "TERM", "XFSZ"):
+            signal.signal(getattr(signal, f"SIG{name}"), signal.SIG_DFL)
+        os.execv(shell, [shell, "-c", command])
+    except BaseException as error:  # noqa: BLE001 - this is the child; it must not return
+        os.write(2, f"The shell {shell} could not be started: {error}\n".encode())
+    os._exit(127)
+
+
+def children_of(pid: int) -> list[int]:
+    """Read a process's children, of all its threads; raises OSError where the system does not tell."""
+    found: list[int] = []
+    for task in os.listdir(f"/proc/{pid}/task"):  # noqa: PTH208 - pathlib is slow to import
+        with open(f"/proc/{pid}/task/{task}/children") as file:  # noqa: PTH123
+            found += [int(child) for child in file.read().split()]
+    return found
+
+
+def parents() -> dict[int, int]:
+    """Map every process to its parent, by reading all of /proc; empty where there is none."""
+    table = {}
+    try:
+        names = [name for name in os.listdir("/proc") if name.isdigit()]  # noqa: PTH208
+    except OSError:
+        return {}
+    for name in names:
+        try:
+            with open(f"/proc/{name}/stat", "rb") as file:  # noqa: PTH123
+                table[int(name)] = int(file.read().rpartition(b")")[2].split()[1])
+        except (OSError, ValueError, IndexError):
+            continue
+    return table
+
+
+def descendants() -> list[int]:
+    """List every process below this one."""
+    below: Callable[[int], list[int]] = children_of
+    try:
+        found = children_of(os.getpid())
+    except OSError:
+        table = parents()
+        below = lambda pid: [child for child, parent in table.items() if parent == pid]  # noqa: E731
+        found = below(os.getpid())
+    # The list grows while it is walked.
+    for pid in found:
+        try:
+            found += [child for child in below(pid) if child not in found]
+        except OSError:
+            continue
+    return found
+
+
+class Subreaper:
+    """Watches the command, the kernel, and what is left of the command."""
+
+    def __init__(self, report: int, outlet: int, main: int) -> None:
+        self.report = report
+        self.outlet = outlet
+        self.main = main
+        self.ended = False
+        self.draining = False
+        self.parent = os.getppid()
+
+    def reap(self) -> bool:
+        """Collect processes that ended; returns whether any is left."""
+        while True:
+            try:
+                pid, status = os.waitpid(-1, os.WNOHANG)
+            except ChildProcessError:
+                return False
+            if pid == 0:
+                return True
+            if pid == self.main:
+                self.ended = True
+                self.tell(f"exit {os.waitstatus_to_exitcode(status)}")
+
+    def tell(self, line: str) -> None:
+        """Write to the kernel, if it still listens."""
+        try:
+            os.write(self.report, f"{line}\n".encode())
+        except OSError:
+            return
+
+    def send(self, number: int) -> None:
+        """Signal every descendant, and the command's group where descendants are not to be seen."""
+        pids = descendants()
+        if not self.ended:
+            # Once the command itself is gone, its number may belong to somebody else.
+            pids = [-self.main, *pids]
+        for pid in pids:
+            try:
+                os.kill(pid, number)
+            except (ProcessLookupError, PermissionError):
+                continue
+
+    def end_all(self) -> None:
+        """Ask every process to end, and end those that do not."""
+        begun = time.monotonic()
+        self.send(signal.SIGTERM)
+        while self.reap() and time.monotonic() - begun < LONGEST_KILL_SECONDS:
+            if time.monotonic() - begun > GRACE_SECONDS:
+                self.send(signal.SIGKILL)
+            time.sleep(0.002)
+        self.tell("killed")
+
+    def terminated(self, *_: object) -> None:
+        """End everything when this process is asked to end."""
+        self.end_all()
+        os._exit(0)
+
+    def obey(self) -> bool:
+        """Read a command from the kernel; returns whether to go on."""
+        if os.read(0, 1) == b"d":
+            self.draining = True
+            return True
+        self.end_all()
+        return False
+
+    def watch(self, woken: int) -> None:
+        """Go on until nothing is left to watch."""
+        told = False
+        while self.reap():
+            if self.ended and not told:
+                told = True
+                self.tell("left " + " ".join(str(pid) for pid in descendants()))
+            sources = [0, woken, self.outlet] if self.draining else [0, woken]
+            ready, _, _ = select.select(sources, [], [], PARENT_CHECK_SECONDS)
+            if 0 in ready and not self.obey():
+                return
+            if os.getppid() != self.parent:
+                self.end_all()
+                return
+            self.empty(woken, ready)
+
+    def empty(self, woken: int, ready: list[int]) -> None:
+        """Throw away wake-up bytes, and what background processes print."""
+        if woken in ready:
+            os.read(woken, 512)
+        if self.outlet in ready and not os.read(self.outlet, 65_536):
+            self.draining = False
+
+
+def main() -> None:
+    """Run the command that the arguments name."""
+    report, outlet = int(sys.argv[1]), int(sys.argv[2])
+    shell, command = sys.argv[3], sys.argv[4]
+    woken, wake = os.pipe()
+    os.set_blocking(wake, False)
+    signal.signal(signal.SIGCHLD, lambda *_: None)
+    signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
+    for number in (signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
+    become_subreaper()
+    runner = Subreaper(report, outlet, start(shell, command, (report, outlet, woken, wake)))
+    signal.signal(signal.SIGTERM, runner.terminated)
+    # The pipe of the output must close when the command and its children are done.
+    silent = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(silent, 1)
+    os.dup2(silent, 2)
+    runner.watch(woken)
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,67 @@
+"""Tell the model which variables the user has.
+
+Border: reads through ``Namespace``, which touches nothing; so there is no question to ask. The list
+names no variable, so it tells of each what the setting ``variables`` says; a name asks for a value.
+"""
+
+from pydantic import BaseModel, Field
+
+from palimpsest.tools.calls import key_redaction
+from palimpsest.tools.tool import (
+    TYPES,
+    Detail,
+    ShownVariables,
+    ToolContext,
+    ToolOutcome,
+    VariableInfo,
+)
+from palimpsest.transcript.errors import UserError
+
+MOST_VARIABLES = 200
+"""More lines than this say less than ``variables`` with a name does."""
+
+
+class VariablesArguments(BaseModel):
+    """Input of the variables tool."""
+
+    name: str | None = Field(
+        default=None,
+        description="A variable, or a path such as df.columns, to describe at length. Leave out to list all.",
+    )
+
+
+class VariablesTool:
+    """Lists the user's variables, or describes one."""
+
+    name = "variables"
+    description = (
+        "List the variables in the user's kernel, one line each, or describe one at length (value, columns, "
+        "types, first rows, statistics). Runs none of the user's code."
+    )
+    arguments: type[BaseModel] = VariablesArguments
+    concurrent = True
+    permission = "variables"
+
+    async def run(self, arguments: VariablesArguments, context: ToolContext) -> ToolOutcome:
+        """Describe one variable or list them all."""
+        if context.namespace is None:
+            raise UserError("There is no kernel here, so there are no variables.")
+        clean = key_redaction.for_context(context)
+        name = (arguments.name or "").strip()
+        if name:
+            return ToolOutcome(name, clean(await context.namespace.describe(name)))
+        detail: Detail = context.extra.get("variables", TYPES.detail)
+        found = await context.namespace.list(ShownVariables(detail))
+        lines = [_line(one) for one in found[:MOST_VARIABLES]]
+        if len(found) > MOST_VARIABLES:
+            lines.append(f"({len(found) - MOST_VARIABLES} more variables are not listed.)")
+        title = "1 variable" if len(found) == 1 else f"{len(found)} variables"
+        output = clean("\n".join(lines)) or "The user has no variables yet."
+        return ToolOutcome(title, output, {"count": len(found)})
+
+
+def _line(one: VariableInfo) -> str:
+    words = one.summary if one.value is None else one.value
+    return " - ".join(
+        word for word in (f"{one.name}: {one.kind}" if one.kind else one.name, words) if word
+    )

@@ -1,0 +1,1 @@
+"""Which files may be reached, found and opened, and how they are read and replaced."""

@@ -1,0 +1,156 @@
+"""Open and replace files at their real path: no link on the way, no pipe, no device.
+
+Between a question and its answer a file may be put away and a link put in its place. So what was
+resolved is opened folder by folder, and a link that stands there now is an error. Border: knows
+paths that are resolved already; asks nobody.
+"""
+
+import errno
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from palimpsest.tools.file_access.protected_files import is_key_file
+
+OUT = "it leads out of the project"
+SWAPPED = "something else stands in its place now"
+_FOLDER = (
+    os.O_DIRECTORY | os.O_NOFOLLOW | getattr(os, "O_PATH", os.O_RDONLY) if os.name == "posix" else 0
+)
+_FILE = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0)
+
+
+class LeftOut(Exception):
+    """A file that is not read for a request; the message is the end of a sentence that names it."""
+
+
+@contextmanager
+def folder_of(real: Path, *, make: bool = False) -> Iterator[int | None]:
+    """Yield the folder that holds a real path, opened without following a link; raises OSError.
+
+    None where the system opens nothing relative to a folder: there the path is compared instead.
+    """
+    if os.open not in os.supports_dir_fd or not hasattr(os, "O_NOFOLLOW"):
+        if make:
+            real.parent.mkdir(parents=True, exist_ok=True)
+        if real.parent.resolve() != real.parent:
+            raise OSError(errno.ELOOP, SWAPPED)
+        yield None
+        return
+    here = os.open(real.anchor, _FOLDER)
+    try:
+        for name in real.parent.parts[1:]:
+            there = _into(name, here, make=make)
+            os.close(here)
+            here = there
+        yield here
+    finally:
+        os.close(here)
+
+
+def _into(name: str, folder: int, *, make: bool) -> int:
+    try:
+        return os.open(name, _FOLDER, dir_fd=folder)
+    except FileNotFoundError:
+        if not make:
+            raise
+        os.mkdir(name, dir_fd=folder)
+        return os.open(name, _FOLDER, dir_fd=folder)
+    except NotADirectoryError as error:
+        found = os.stat(name, dir_fd=folder, follow_symlinks=False)
+        if stat.S_ISLNK(found.st_mode):
+            raise OSError(errno.ELOOP, SWAPPED) from error
+        raise
+
+
+def read_real(real: Path, most: int | None = None) -> bytes:
+    """Return a file's content, or its beginning; raises OSError for a link and for what is no file."""
+    with folder_of(real) as folder:
+        name = real.name if folder is not None else str(real)
+        found = os.stat(name, dir_fd=folder, follow_symlinks=False)
+        if not stat.S_ISREG(found.st_mode):
+            raise OSError(errno.ELOOP, SWAPPED)
+        with os.fdopen(os.open(name, _FILE, dir_fd=folder), "rb") as file:
+            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                raise OSError(errno.ELOOP, SWAPPED)
+            return file.read() if most is None else file.read(most)
+
+
+def replace_real(real: Path, data: bytes) -> None:
+    """Replace a file in one move, keeping its mode; folders on the way are made. Raises OSError."""
+    with folder_of(real, make=True) as folder:
+        name = real.name if folder is not None else str(real)
+        beside = f".{real.name[:60]}.{os.getpid()}-{os.urandom(4).hex()}.tmp"
+        beside = beside if folder is not None else str(real.with_name(beside))
+        try:
+            handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666, dir_fd=folder)
+        except PermissionError:
+            # A folder that takes no new files may still hold one that can be written.
+            _overwrite(name, data, folder)
+            return
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(data)
+                mode = _mode(name, folder)
+                if mode is not None:
+                    _set_mode(file.fileno(), beside, mode)
+            os.replace(beside, name, src_dir_fd=folder, dst_dir_fd=folder)
+        except BaseException:
+            _remove(beside, folder)
+            raise
+
+
+def _mode(name: str, folder: int | None) -> int | None:
+    try:
+        found = os.stat(name, dir_fd=folder, follow_symlinks=False)
+    except FileNotFoundError:
+        return None
+    return stat.S_IMODE(found.st_mode) if stat.S_ISREG(found.st_mode) else None
+
+
+def _set_mode(handle: int, name: str, mode: int) -> None:
+    if hasattr(os, "fchmod"):
+        os.fchmod(handle, mode)
+    else:
+        os.chmod(name, mode)  # noqa: PTH101
+
+
+def _overwrite(name: str, data: bytes, folder: int | None) -> None:
+    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
+    flags |= getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+    with os.fdopen(os.open(name, flags, 0o666, dir_fd=folder), "wb") as file:
+        file.write(data)
+
+
+def _remove(name: str, folder: int | None) -> None:
+    try:
+        os.unlink(name, dir_fd=folder)
+    except OSError:
+        return
+
+
+def read_for_prompt(path: Path, within: Path | None, most: int) -> bytes:
+    """Return the beginning of a file that goes into a request unasked.
+
+    ``within`` is the folder that its real path must not leave; None for a file that a person named
+    in settings of their own. Raises LeftOut with the reason, and OSError.
+    """
+    real = _resolved(path)
+    inside = within is not None and real.is_relative_to(_resolved(within))
+    if within is not None and not inside:
+        raise LeftOut(OUT)
+    shown = real.relative_to(_resolved(within)) if within is not None and inside else real
+    if is_key_file(path.name) or is_key_file(str(shown)):
+        raise LeftOut("it usually holds keys")
+    if not stat.S_ISREG(real.lstat().st_mode):
+        raise LeftOut("it is no file")
+    return read_real(real, most)
+
+
+def _resolved(path: Path) -> Path:
+    try:
+        return path.resolve()
+    except RuntimeError as error:  # links in a circle
+        raise LeftOut("its links go in a circle") from error

@@ -1,0 +1,1 @@
+"""The tools that read, list, search, write and edit files."""

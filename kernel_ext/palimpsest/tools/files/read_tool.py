@@ -1,0 +1,217 @@
+"""Show a file or folder to the model: numbered lines, images, notebooks, names.
+
+Border: reads, changes nothing. What does not fit says how to see the rest.
+"""
+
+import base64
+import json
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, Field
+
+from palimpsest.tools.calls import key_redaction
+from palimpsest.tools.calls.images import fitted, kind_of
+from palimpsest.tools.calls.worker_threads import in_thread
+from palimpsest.tools.file_access.gitignore import Ignore, scan
+from palimpsest.tools.file_access.instruction_files import (
+    ShownInstructions,
+    nested,
+    with_instructions,
+)
+from palimpsest.tools.file_access.paths import ResolvedPath, missing, reach
+from palimpsest.tools.file_access.safe_open import read_real
+from palimpsest.tools.file_access.textfile import TextFile, is_binary
+from palimpsest.tools.files.listing import name_of
+from palimpsest.tools.tool import ToolContext, ToolOutcome
+from palimpsest.transcript.errors import UserError
+from palimpsest.transcript.parts import Attachment
+
+MOST_LINES = 2_000
+MOST_LINE_CHARS = 2_000
+MOST_BYTES = 50_000
+"""With these three a call stays under what truncation would cut anyway, and can say how to go on."""
+
+LARGEST_FILE_BYTES = 100_000_000
+LARGEST_DOCUMENT_BYTES = 10_000_000
+"""A request may have 20 to 32 MB, and each later one of the session has it too."""
+
+MOST_ENTRIES = 300
+OUTPUT_CHARS = 500
+"""Enough of a cell's output to know what it was."""
+
+ATTACHED = {
+    ".png": "image/png",
+    ".jpg": "image/jpeg",
+    ".jpeg": "image/jpeg",
+    ".gif": "image/gif",
+    ".webp": "image/webp",
+    ".pdf": "application/pdf",
+}
+
+
+class ReadArguments(BaseModel):
+    """Input of the read tool."""
+
+    path: str = Field(description="File or folder; relative paths start in the working folder.")
+    offset: int | None = Field(default=None, ge=1, description="First line to show, from 1.")
+    limit: int | None = Field(default=None, ge=1, description="How many lines; 2000 if left out.")
+
+
+class ReadTool:
+    """Shows a file."""
+
+    name = "read"
+    description = (
+        "Read a file as numbered lines ('12: text'; the number is not part of the file). Images and PDFs are "
+        "attached, notebooks shown cell by cell, folders listed. Long files come in pieces; go on with offset."
+    )
+    arguments: type[BaseModel] = ReadArguments
+    concurrent = True
+    permission = "read"
+
+    def __init__(self) -> None:
+        self._instructions = ShownInstructions()
+
+    async def run(self, arguments: ReadArguments, context: ToolContext) -> ToolOutcome:
+        """Ask where needed and show what is there."""
+        place = await reach(context, arguments.path)
+        await context.ask(
+            "read", [place.shown], title=f"Read {place.shown}", always=place.always("read")
+        )
+        if not place.path.exists():
+            raise missing(place)
+        clean = key_redaction.for_context(context)
+        try:
+            root = context.root.resolve()
+            outcome = await in_thread(context.abort, lambda: _shown(place, arguments, root))
+            own = self._instructions.claim(nested(place.path, root, context.cwd), context)
+            outcome = with_instructions(outcome, own, root)
+        except OSError as error:
+            raise UserError(f"{place.shown} cannot be read: {error.strerror}.") from error
+        return ToolOutcome(
+            outcome.title, clean(outcome.output), outcome.metadata, outcome.attachments
+        )
+
+
+def _shown(place: ResolvedPath, arguments: ReadArguments, root: Path) -> ToolOutcome:
+    path = place.path
+    if path.is_dir():
+        return _folder(place, root)
+    if not path.is_file():
+        raise UserError(f"{place.shown} is neither a file nor a folder, so it cannot be read.")
+    size = path.stat().st_size
+    mime = ATTACHED.get(path.suffix.lower())
+    if mime is not None:
+        return _attached(place, mime, size)
+    if size > LARGEST_FILE_BYTES:
+        raise UserError(
+            f"{place.shown} has {size:,} bytes, too many to read whole. Use grep, or open it with the python tool."
+        )
+    data = read_real(path)
+    if is_binary(data):
+        raise UserError(
+            f"{place.shown} is a binary file of {size:,} bytes, so it cannot be shown as text. "
+            "Open it with the python tool and the library made for it."
+        )
+    text = TextFile.decode(data).text
+    if path.suffix == ".ipynb":
+        text = notebook_text(text)
+    return _numbered(place, text, arguments.offset or 1, arguments.limit or MOST_LINES)
+
+
+def _attached(place: ResolvedPath, mime: str, size: int) -> ToolOutcome:
+    most = LARGEST_FILE_BYTES if mime.startswith("image/") else LARGEST_DOCUMENT_BYTES
+    if size > most:
+        raise UserError(
+            f"{place.shown} has {size:,} bytes; at most {most:,} can be attached. "
+            "Make a smaller copy, or take out what you need, with the python tool."
+        )
+    data, note = read_real(place.path), ""
+    if mime.startswith("image/"):
+        found = fitted(data, place.shown)
+        mime, data, note = found.mime, found.data, found.note
+    elif kind_of(data) != mime:
+        raise UserError(
+            f"{place.shown} is no PDF, whatever its name says. Look at it with the python tool."
+        )
+    encoded = base64.b64encode(data).decode("ascii")
+    file = Attachment(mime=mime, filename=place.path.name, url=f"data:{mime};base64,{encoded}")
+    output = " ".join(
+        filter(None, (f"{place.shown} ({mime}, {len(data):,} bytes) is attached.", note))
+    )
+    return ToolOutcome(place.shown, output, {"mime": mime}, (file,))
+
+
+def _folder(place: ResolvedPath, root: Path) -> ToolOutcome:
+    found = scan(place.path, Ignore.at(root, place.path))
+    lines = [name_of(one) for one in found[:MOST_ENTRIES]]
+    if len(found) > MOST_ENTRIES:
+        lines.append(f"({len(found) - MOST_ENTRIES} more are not shown; use glob with a pattern.)")
+    body = "\n".join(lines) or "(empty)"
+    return ToolOutcome(place.shown, f"Folder {place.shown}:\n{body}", {"count": len(found)})
+
+
+def _numbered(place: ResolvedPath, text: str, offset: int, limit: int) -> ToolOutcome:
+    lines = text.split("\n")
+    if lines[-1] == "":
+        lines.pop()
+    total = len(lines)
+    if not total:
+        return ToolOutcome(place.shown, f"{place.shown} is empty.", {"lines": 0})
+    if offset > total:
+        raise UserError(f"{place.shown} ends at line {total}, so there is no line {offset}.")
+    shown: list[str] = []
+    spent = 0
+    for number, line in enumerate(lines[offset - 1 : offset - 1 + limit], offset):
+        entry = f"{number}: {_cut(line)}"
+        spent += len(entry.encode()) + 1
+        if shown and (spent > MOST_BYTES or len(shown) >= MOST_LINES):
+            break
+        shown.append(entry)
+    last = offset + len(shown) - 1
+    if last < total:
+        shown.append(f"(Lines {last + 1} to {total} follow; read on with offset={last + 1}.)")
+    metadata = {"lines": total, "first": offset, "last": last, "truncated": last < total}
+    return ToolOutcome(place.shown, "\n".join(shown), metadata)
+
+
+def _cut(line: str) -> str:
+    if len(line) <= MOST_LINE_CHARS:
+        return line
+    return (
+        f"{line[:MOST_LINE_CHARS]}... ({len(line) - MOST_LINE_CHARS} more characters in this line)"
+    )
+
+
+def notebook_text(text: str) -> str:
+    """Write a notebook as its cells, with ids and the beginnings of text outputs."""
+    try:
+        notebook = json.loads(text)
+        cells = notebook["cells"]
+        return "\n".join(_cell(number, cell) for number, cell in enumerate(cells, 1))
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        # Not a notebook after all, or a broken one: then its text is what helps.
+        return text
+
+
+def _cell(number: int, cell: dict[str, Any]) -> str:
+    head = f"--- cell {number} ({cell['cell_type']}, id {cell.get('id', 'none')})"
+    outputs = [text for output in cell.get("outputs", []) if (text := _output(output))]
+    marked = [f"--- output\n{text}" for text in outputs]
+    return "\n".join([head, _joined(cell["source"]).rstrip("\n"), *marked])
+
+
+def _output(output: dict[str, Any]) -> str:
+    if output.get("output_type") == "error":
+        return f"{output.get('ename')}: {output.get('evalue')}"
+    data = output.get("data", {})
+    text = _joined(output.get("text") or data.get("text/plain") or "").rstrip("\n")
+    images = [mime for mime in data if mime.startswith("image/")]
+    if images:
+        text = f"[{images[0]}] {text}"
+    return text if len(text) <= OUTPUT_CHARS else text[:OUTPUT_CHARS] + "..."
+
+
+def _joined(source: str | list[str]) -> str:
+    return source if isinstance(source, str) else "".join(source)

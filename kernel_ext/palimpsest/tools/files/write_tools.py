@@ -1,0 +1,316 @@
+"""Write and edit files, after a person saw the difference.
+
+Border: files as text. Open notebooks are left to the page that shows them, since two writers of one
+document lose work. What was approved is what is written: a file that changed meanwhile stops it.
+"""
+
+import asyncio
+import difflib
+import stat
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, Field, model_validator
+
+from palimpsest.tools.calls import key_redaction
+from palimpsest.tools.file_access.paths import ResolvedPath, missing, reach
+from palimpsest.tools.file_access.safe_open import read_real, replace_real
+from palimpsest.tools.file_access.textfile import TextFile, is_binary
+from palimpsest.tools.files.edit_matching import EditMatch, SpanEdit, closest, find, line_of
+from palimpsest.tools.tool import ToolContext, ToolOutcome
+from palimpsest.transcript.errors import UserError
+from palimpsest.transcript.redaction.text import REDACTED, scrub
+
+MOST_DIFF_LINES = 20_000
+"""Comparing longer files takes seconds; their difference is given as a count of lines."""
+
+LARGEST_FILE_BYTES = 100_000_000
+"""As many as read takes; before, after and their difference are held at once."""
+
+KEPT_DIFF_CHARS = 50_000
+MOST_PLACES_NAMED = 8
+
+
+class WriteArguments(BaseModel):
+    """Input of the write tool."""
+
+    path: str = Field(description="File to create or replace; missing folders are made.")
+    content: str = Field(description="The whole new content.")
+
+
+class Replacement(BaseModel):
+    """One replacement of an edit."""
+
+    old: str = Field(description="Text to replace, with enough context to occur only once.")
+    new: str = Field(description="Text to put there.")
+    replace_all: bool = Field(default=False, description="Replace every occurrence.")
+
+
+class EditArguments(BaseModel):
+    """Input of the edit tool; a single replacement may stand at the top level."""
+
+    path: str = Field(description="File to change.")
+    edits: list[Replacement] = Field(
+        min_length=1, description="Replacements, each applied to the result of the one before."
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _accept_top_level(cls, data: Any) -> Any:
+        if not isinstance(data, dict) or "old" not in data or data.get("edits"):
+            return data
+        single = {key: data[key] for key in ("old", "new", "replace_all") if key in data}
+        return {**data, "edits": [single]}
+
+
+class WriteTool:
+    """Creates or replaces a file."""
+
+    name = "write"
+    description = (
+        "Create a file, or replace all of an existing one. For changes in part of a file use edit. The user sees "
+        "the difference first."
+    )
+    arguments: type[BaseModel] = WriteArguments
+    concurrent = False
+    permission = "write"
+
+    async def run(self, arguments: WriteArguments, context: ToolContext) -> ToolOutcome:
+        """Show the difference, ask, write."""
+        place = await reach(context, arguments.path, writing=True)
+        _refuse_notebook(place, context)
+        before = await _load(place)
+        file = TextFile(arguments.content) if before is None else _decoded(before, place)
+        if before is not None:
+            _refuse_stand_in(file.text, arguments.content, place)
+        after = file.with_text(arguments.content)
+        after, data = _encoded(after, place)
+        old = file.text if before is not None else ""
+        diff = await asyncio.to_thread(difference, old, after.text, place.shown)
+        verb = "Create" if before is None else "Replace"
+        await _ask(context, self.permission, place, f"{verb} {place.shown}", diff)
+        await _save(place, before, data)
+        lines = len(after.text.splitlines())
+        done = "Created" if before is None else "Replaced"
+        counted = "1 line" if lines == 1 else f"{lines} lines"
+        output = f"{done} {place.shown} ({counted})."
+        return ToolOutcome(place.shown, output, {"diff": _kept(context, diff), "lines": lines})
+
+
+class EditTool:
+    """Replaces text in a file."""
+
+    name = "edit"
+    description = (
+        "Replace text in an existing file. Give old exactly as read shows it, without line numbers, and long enough "
+        "to occur once, or set replace_all. Several edits are applied in order, all or none. The user sees the "
+        "difference first."
+    )
+    arguments: type[BaseModel] = EditArguments
+    concurrent = False
+    permission = "edit"
+
+    async def run(self, arguments: EditArguments, context: ToolContext) -> ToolOutcome:
+        """Find the places, show the difference, ask, write."""
+        place = await reach(context, arguments.path, writing=True)
+        _refuse_notebook(place, context)
+        before = await _load(place)
+        if before is None:
+            raise missing(place)
+        file = _decoded(before, place)
+        edited, notes = await asyncio.to_thread(_applied, file, arguments.edits, place.shown)
+        data = _in_its_encoding(edited, place)
+        diff = await asyncio.to_thread(difference, file.text, edited.text, place.shown)
+        await _ask(context, self.permission, place, f"Edit {place.shown}", diff)
+        await _save(place, before, data)
+        output = "\n".join([f"Edited {place.shown}.", *notes])
+        return ToolOutcome(place.shown, output, {"diff": _kept(context, diff)})
+
+
+def _refuse_stand_in(old: str, new: str, place: ResolvedPath) -> None:
+    """Refuse to write the word that stood for a secret over the secret; raises UserError."""
+    if REDACTED in new and REDACTED not in old and scrub(old) != old:
+        raise UserError(
+            f"The content has {REDACTED}, which stands for a secret in {place.shown} that you were not shown: "
+            "written, the secret would be lost. Change the other lines with edit."
+        )
+
+
+def _kept(context: ToolContext, diff: str) -> str:
+    """Return what the transcript keeps of a difference; the person was asked about all of it."""
+    diff = _clean(context, diff)
+    return diff if len(diff) <= KEPT_DIFF_CHARS else f"{diff[:KEPT_DIFF_CHARS]}\n(cut here)\n"
+
+
+def _clean(context: ToolContext, text: str) -> str:
+    return key_redaction.for_context(context)(text)
+
+
+async def _ask(
+    context: ToolContext, permission: str, place: ResolvedPath, title: str, diff: str
+) -> None:
+    await context.ask(
+        permission,
+        [place.shown],
+        title=title,
+        always=place.always(permission),
+        diff=_clean(context, diff),
+    )
+
+
+def _refuse_notebook(place: ResolvedPath, context: ToolContext) -> None:
+    if place.path.suffix != ".ipynb" or not place.path.exists():
+        return
+    known = context.extra.get("open_notebooks")
+    if known is None or place.path in {Path(one).resolve() for one in known}:
+        raise UserError(
+            f"{place.shown} is a notebook that may be open: its editor keeps a copy of its own, so one of the two "
+            "would be lost. Give the user the cells in your answer, or write a new notebook beside it."
+        )
+
+
+async def _load(place: ResolvedPath) -> bytes | None:
+    """Read the bytes of a file that is to change; None when there is none yet."""
+    if place.path.is_dir():
+        raise UserError(f"{place.shown} is a folder. Give the path of a file.")
+    try:
+        return await asyncio.to_thread(_bytes, place)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise UserError(f"{place.shown} cannot be read: {error.strerror}.") from error
+
+
+def _bytes(place: ResolvedPath) -> bytes:
+    found = place.path.stat()
+    if not stat.S_ISREG(found.st_mode):
+        # Reading a pipe or a device may never end.
+        raise UserError(f"{place.shown} is neither a file nor a folder, so it cannot be changed.")
+    if found.st_size > LARGEST_FILE_BYTES:
+        raise UserError(
+            f"{place.shown} has {found.st_size:,} bytes, too many to change as text. Use the python tool."
+        )
+    return read_real(place.path)
+
+
+def _decoded(data: bytes, place: ResolvedPath) -> TextFile:
+    if is_binary(data):
+        raise UserError(
+            f"{place.shown} is a binary file and is not changed as text. Use the python tool, or another name."
+        )
+    return TextFile.decode(data)
+
+
+def _in_its_encoding(file: TextFile, place: ResolvedPath) -> bytes:
+    """Return an edited file's bytes; in another encoding, what was not edited would be changed too."""
+    try:
+        return file.encode()
+    except UnicodeEncodeError as error:
+        letter = error.object[error.start]
+        if file.encoding != "latin-1":
+            raise UserError(_half(letter)) from error
+        raise UserError(
+            f"{place.shown} is not UTF-8, and {letter!r} has no place in its encoding. Change it with the python "
+            "tool, which can be told the encoding, or write the whole file."
+        ) from error
+
+
+def _encoded(file: TextFile, place: ResolvedPath) -> tuple[TextFile, bytes]:
+    """Return a file whose whole text is new, and its bytes: UTF-8 where the old encoding lacks a letter."""
+    try:
+        return file, file.encode()
+    except UnicodeEncodeError:
+        file = file.whole_again()
+    return file, _in_its_encoding(file, place)
+
+
+def _half(letter: str) -> str:
+    return f"The new text holds {letter!r}, which is half of a character. Write it whole."
+
+
+async def _save(place: ResolvedPath, before: bytes | None, after: bytes) -> None:
+    now = await _load(place)
+    if now != before:
+        raise UserError(
+            f"{place.shown} changed while the question was open, so nothing was written. Read it again."
+        )
+    try:
+        await asyncio.to_thread(replace_real, place.path, after)
+    except OSError as error:
+        raise UserError(f"{place.shown} cannot be written: {error.strerror}.") from error
+
+
+def _applied(file: TextFile, edits: list[Replacement], name: str) -> tuple[TextFile, list[str]]:
+    """Apply all replacements in order, or raise before anything is written."""
+    notes: list[str] = []
+    for number, edit in enumerate(edits, 1):
+        which = f"Edit {number} of {len(edits)}: " if len(edits) > 1 else ""
+        text = file.text
+        found = _chosen(text, edit, name, which)
+        spans = [(span.start, span.end, span.new) for span in found.spans]
+        file = file.with_spans(spans)
+        notes.append(which + _note(text, found))
+    return file, notes
+
+
+def _chosen(text: str, edit: Replacement, name: str, which: str) -> EditMatch:
+    old, new = edit.old.replace("\r\n", "\n"), edit.new.replace("\r\n", "\n")
+    if not old:
+        raise UserError(
+            f"{which}old is empty. Use write to create a file, or name the text to replace."
+        )
+    if old == new:
+        raise UserError(
+            f"{which}old and new are the same, so there is nothing to change in {name}."
+        )
+    found = find(text, old, new)
+    if not found.spans:
+        raise UserError(which + _not_found(text, old, name))
+    if len(found.spans) > 1 and not edit.replace_all:
+        lines = [line_of(text, span.start) for span in found.spans]
+        named = ", ".join(str(line) for line in lines[:MOST_PLACES_NAMED])
+        more = ", ..." if len(lines) > MOST_PLACES_NAMED else ""
+        raise UserError(
+            f"{which}old occurs {len(lines)} times in {name}, at lines {named}{more}. Add lines around it so "
+            "that it occurs once, or set replace_all."
+        )
+    return found
+
+
+def _not_found(text: str, old: str, name: str) -> str:
+    near = closest(text, old)
+    if near is None:
+        return (
+            f"old does not occur in {name}, nor anything like its first line. Read the file again."
+        )
+    line, content = near
+    return f"old does not occur in {name}. Closest to its first line is line {line}: {content[:200]!r}. Read that part again."
+
+
+def _note(text: str, found: EditMatch) -> str:
+    lines = ", ".join(_range(text, span) for span in found.spans[:MOST_PLACES_NAMED])
+    places = len(found.spans)
+    note = (
+        f"Replaced line {lines}." if places == 1 else f"Replaced {places} places, at lines {lines}."
+    )
+    if found.how != "exact":
+        note += f" (It matched only when {found.how} were overlooked; check the result.)"
+    return note
+
+
+def _range(text: str, span: SpanEdit) -> str:
+    first, last = line_of(text, span.start), line_of(text, max(span.start, span.end - 1))
+    return str(first) if first == last else f"{first} to {last}"
+
+
+def difference(before: str, after: str, name: str) -> str:
+    """Return the unified diff a person is asked about."""
+    old, new = before.splitlines(keepends=True), after.splitlines(keepends=True)
+    if len(old) + len(new) > MOST_DIFF_LINES:
+        return (
+            f"--- {name}\n+++ {name}\n(too long to compare: {len(old)} lines become {len(new)})\n"
+        )
+    lines = difflib.unified_diff(old, new, f"a/{name}", f"b/{name}")
+    return "".join(
+        line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines
+    )

@@ -1,0 +1,428 @@
+"""Speak to an MCP server: the one home of the package ``mcp``, which is an optional extra.
+
+Border: one connection, from its beginning to its end, in values of our own. When to connect, what
+to offer and what to do about failures is the work of ``mcp_servers``. A server is a stranger: what
+it sends is data, how long it takes is limited, and whatever goes wrong becomes one sentence.
+"""
+
+import importlib.util
+import logging
+import os
+import shutil
+import sys
+import threading
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any, TypeVar
+
+from palimpsest.tools.mcp.values import (
+    McpContent,
+    RemoteResource,
+    RemoteResult,
+    RemoteTool,
+    ServerFailed,
+    ServerSpec,
+    expand,
+    in_one_line,
+)
+from palimpsest.transcript.redaction.text import holds_secret
+
+T = TypeVar("T")
+
+INSTALL = "MCP servers need the package mcp: pip install 'jupyter-palimpsest[mcp]', then restart the kernel."
+
+GUARD = Path(__file__).with_name("watchdog.py")
+CONNECT_SECONDS = 30.0
+"""A server that is fetched by its launcher on its first start takes that long."""
+LIST_SECONDS = 15.0
+MOST_PAGES = 50
+"""Of one list; a server that always names another page would never end."""
+EVENT_BYTES = 64_000_000
+"""Of one answer over HTTP; the package's own limit is less than one picture."""
+STDERR_BYTES = 4_000
+GONE = -32000
+"""The protocol's code for a connection that was closed."""
+TIMED_OUT = -32001
+
+PASSED = [
+    "HOME",
+    "LOGNAME",
+    "PATH",
+    "SHELL",
+    "TERM",
+    "USER",
+    "LANG",
+    "LANGUAGE",
+    "LC_ALL",
+    "LC_CTYPE",
+    "TZ",
+    "TMPDIR",
+    "SSL_CERT_FILE",
+    "SSL_CERT_DIR",
+    "REQUESTS_CA_BUNDLE",
+    "HTTP_PROXY",
+    "HTTPS_PROXY",
+    "NO_PROXY",
+    "http_proxy",
+    "https_proxy",
+    "no_proxy",
+    "XDG_CACHE_HOME",
+    "XDG_CONFIG_HOME",
+    "XDG_DATA_HOME",
+    "XDG_RUNTIME_DIR",
+    "SYSTEMROOT",
+    "APPDATA",
+    "LOCALAPPDATA",
+    "PATHEXT",
+    "TEMP",
+    "USERPROFILE",
+]
+"""Environment variables that a server is given without being asked for; none that holds a key."""
+
+
+def installed() -> bool:
+    """Tell whether the optional package is here."""
+    return importlib.util.find_spec("mcp") is not None
+
+
+def load() -> None:
+    """Import the package; in a thread, since it takes a second."""
+    import mcp  # noqa: F401  all of it is used by whoever comes after
+
+    # It logs what servers do wrong with tracebacks, which would stand in the user's cells.
+    logging.getLogger("mcp").addHandler(logging.NullHandler())
+
+
+def environment_for(spec: ServerSpec, environment: Mapping[str, str]) -> dict[str, str]:
+    """Return what a server's program may see: what it needs to run, and what is configured for it."""
+    kept = {
+        name: environment[name]
+        for name in PASSED
+        if name in environment and not holds_secret(environment[name])
+    }
+    return kept | {name: expand(value, environment) for name, value in spec.env.items()}
+
+
+class Connection:
+    """An open connection to one server."""
+
+    def __init__(self, spec: ServerSpec, client: Any) -> None:
+        self._spec = spec
+        self._client = client
+        capabilities = client.session.server_capabilities
+        self.instructions: str = client.session.instructions or ""
+        self.has_tools: bool = getattr(capabilities, "tools", None) is not None
+        self.has_resources: bool = getattr(capabilities, "resources", None) is not None
+
+    async def tools(self) -> tuple[RemoteTool, ...]:
+        """List the tools that the server offers now."""
+        if not self.has_tools:
+            return ()
+        pages = await self._pages("list its tools", "list_tools")
+        return tuple(
+            RemoteTool(tool.name, tool.description or "", tool.input_schema or {})
+            for page in pages
+            for tool in page.tools
+        )
+
+    async def call(
+        self, name: str, arguments: dict[str, Any], progress: Callable[[str], None]
+    ) -> RemoteResult:
+        """Call a tool."""
+
+        async def told(done: float, total: float | None, message: str | None) -> None:
+            progress(message or (f"{done:g} of {total:g}" if total else f"{done:g}"))
+
+        work = self._client.call_tool(name, arguments, progress_callback=told)
+        result = await self._asked(f"run {name}", work, self._spec.timeout)
+        pieces = tuple(_piece(one) for one in result.content)
+        return RemoteResult(pieces, result.structured_content, is_error=bool(result.is_error))
+
+    async def resources(self) -> tuple[RemoteResource, ...]:
+        """List the resources that the server names."""
+        pages = await self._pages("list its resources", "list_resources")
+        return tuple(_resource(one, one.uri) for page in pages for one in page.resources)
+
+    async def templates(self) -> tuple[RemoteResource, ...]:
+        """List the templates for addresses of resources."""
+        pages = await self._pages("list its templates", "list_resource_templates")
+        return tuple(
+            _resource(one, one.uri_template) for page in pages for one in page.resource_templates
+        )
+
+    async def read(self, uri: str) -> tuple[McpContent, ...]:
+        """Read a resource."""
+        work = self._client.read_resource(uri)
+        result = await self._asked(f"read {uri}", work, self._spec.timeout)
+        return tuple(_content(one) for one in result.contents)
+
+    async def listen(self, changed: Callable[[], None]) -> None:
+        """Be told of changes of the tool list, by a server that speaks the newest protocol."""
+        async with self._client.listen(tools_list_changed=True) as events:
+            async for _ in events:
+                changed()
+
+    async def _pages(self, what: str, name: str) -> list[Any]:
+        """Ask for all pages of a list."""
+        method = getattr(self._client, name)
+        pages: list[Any] = []
+        cursor: str | None = None
+        while len(pages) < MOST_PAGES:
+            work = method(cursor=cursor, cache_mode="refresh")
+            pages.append(await self._asked(what, work, LIST_SECONDS))
+            cursor = pages[-1].next_cursor
+            if not cursor:
+                break
+        return pages
+
+    async def _asked(self, what: str, work: Awaitable[T], seconds: float) -> T:
+        import anyio
+        from mcp.shared.exceptions import MCPError
+
+        try:
+            with anyio.fail_after(seconds):
+                return await work
+        except TimeoutError:
+            words = f"did not {what} within {seconds:g} seconds"
+            raise ServerFailed(f"The MCP server {self._spec.name!r} {words}.") from None
+        except MCPError as error:
+            lost = error.code == GONE or "session terminated" in str(error).lower()
+            words = "ended" if lost else f"did not {what}: {in_one_line(str(error))}"
+            raise ServerFailed(f"The MCP server {self._spec.name!r} {words}.", lost=lost) from None
+        except Exception as error:  # noqa: BLE001  whatever a stranger's answer breaks is one sentence
+            words = f"did not {what}: {_told(error)}"
+            raise ServerFailed(f"The MCP server {self._spec.name!r} {words}.", lost=True) from None
+
+
+@asynccontextmanager
+async def connect(
+    spec: ServerSpec,
+    environment: Mapping[str, str],
+    *,
+    root: Path,
+    changed: Callable[[], None],
+    lost: Callable[[], None],
+    begun: Callable[[Callable[[], None]], None],
+) -> AsyncIterator[Connection]:
+    """Open a connection; raises ServerFailed. Enter and leave it in the same task.
+
+    ``changed`` is called when the server says that its tools did, ``lost`` when it is gone. ``begun`` is
+    handed what gives the connection up, with the program behind it, once there is a program.
+    """
+    import anyio
+    from mcp import Client
+
+    def started() -> None:
+        # Not by cancelling the task: that would also break off how the program is ended.
+        begun(limit.cancel)
+
+    stderr = _Stderr()
+    transport = _transport(spec, environment, root, stderr, lost, started)
+
+    async def told(message: Any) -> None:
+        if getattr(message, "method", "") == "notifications/tools/list_changed":
+            changed()
+
+    client = Client(transport, message_handler=told, cache=None)
+    opened = False
+    seconds = CONNECT_SECONDS
+    try:
+        with anyio.fail_after(seconds) as limit:
+            async with client:
+                opened, limit.deadline = True, float("inf")
+                yield Connection(spec, client)
+    except ServerFailed:
+        raise
+    except TimeoutError:
+        words = f"was silent for {seconds:g} seconds{stderr.last()}"
+        raise ServerFailed(f"The MCP server {spec.name!r} {words}.", lost=True) from None
+    except Exception as error:  # noqa: BLE001  as above
+        if opened:
+            failed = _first(error)
+            if isinstance(failed, ServerFailed):
+                raise failed from None
+            return
+        words = f"cannot be used: {_told(error)}{stderr.last()}"
+        raise ServerFailed(f"The MCP server {spec.name!r} {words}.", lost=True) from None
+    finally:
+        stderr.close()
+    if not opened:
+        raise ServerFailed(f"The MCP server {spec.name!r} was given up before it answered.")
+
+
+def _transport(
+    spec: ServerSpec,
+    environment: Mapping[str, str],
+    root: Path,
+    stderr: "_Stderr",
+    lost: Callable[[], None],
+    started: Callable[[], None],
+) -> Any:
+    try:
+        if spec.url is not None:
+            headers = {name: expand(value, environment) for name, value in spec.headers.items()}
+            return _http(expand(spec.url, environment), headers, started)
+        given = environment_for(spec, environment)
+        command = expand(spec.command or "", environment)
+        args = [expand(one, environment) for one in spec.args]
+    except ServerFailed as missing:
+        raise ServerFailed(f"The MCP server {spec.name!r} cannot be started: {missing}.") from None
+    if shutil.which(command, path=given.get("PATH")) is None:
+        words = f"there is no program {command!r}"
+        raise ServerFailed(f"The MCP server {spec.name!r} cannot be started: {words}.")
+    cwd = root / expand(spec.cwd, environment) if spec.cwd else root
+    return _stdio(command, args, given, cwd, stderr, lost, started)
+
+
+@asynccontextmanager
+async def _stdio(
+    command: str,
+    args: list[str],
+    environment: dict[str, str],
+    cwd: Path,
+    stderr: "_Stderr",
+    lost: Callable[[], None],
+    started: Callable[[], None],
+) -> AsyncIterator[Any]:
+    """Start a server's program under a guard, which ends it when this kernel is gone."""
+    from mcp.client.stdio import StdioServerParameters, stdio_client
+
+    guarded = os.name == "posix"
+    parameters = StdioServerParameters(
+        command=sys.executable if guarded else command,
+        args=["-I", "-S", str(GUARD), command, *args] if guarded else args,
+        env=environment,
+        cwd=cwd,
+        encoding_error_handler="replace",
+    )
+    async with stdio_client(parameters, errlog=stderr.file) as (reading, writing):
+        stderr.started()
+        started()
+        yield _Watched(reading, lost), writing
+
+
+@asynccontextmanager
+async def _http(
+    url: str, headers: dict[str, str], started: Callable[[], None]
+) -> AsyncIterator[Any]:
+    from mcp.client.streamable_http import streamable_http_client
+    from mcp.shared._httpx_utils import create_mcp_http_client
+
+    async with (
+        create_mcp_http_client(headers=headers) as client,
+        streamable_http_client(url, http_client=client, max_sse_event_size=EVENT_BYTES) as streams,
+    ):
+        started()
+        yield streams
+
+
+class _Watched:
+    """A stream of messages that tells when it ends."""
+
+    def __init__(self, stream: Any, ended: Callable[[], None]) -> None:
+        self._stream = stream
+        self._ended = ended
+
+    async def receive(self) -> Any:
+        import anyio
+
+        try:
+            return await self._stream.receive()
+        except (anyio.EndOfStream, anyio.ClosedResourceError, anyio.BrokenResourceError):
+            self._ended()
+            raise
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()
+
+    def __aiter__(self) -> "_Watched":
+        return self
+
+    async def __anext__(self) -> Any:
+        try:
+            return await self._stream.__anext__()
+        except StopAsyncIteration:
+            self._ended()
+            raise
+
+    async def __aenter__(self) -> "_Watched":
+        await self._stream.__aenter__()
+        return self
+
+    async def __aexit__(self, *exception: Any) -> Any:
+        return await self._stream.__aexit__(*exception)
+
+
+class _Stderr:
+    """The newest words that a server's program complained with; read in a thread until it ends."""
+
+    def __init__(self) -> None:
+        self._reading, writing = os.pipe()
+        self.file = os.fdopen(writing, "w")
+        self._last = b""
+        self._thread = threading.Thread(
+            target=self._read, daemon=True, name="palimpsest-mcp-stderr"
+        )
+        self._thread.start()
+
+    def started(self) -> None:
+        """Let go of our end of the pipe, so that it ends with the program."""
+        if not self.file.closed:
+            self.file.close()
+
+    close = started
+
+    def last(self) -> str:
+        """Return its last line, as the end of a sentence."""
+        self.started()
+        self._thread.join(0.2)
+        lines = self._last.decode("utf-8", "replace").strip().splitlines()
+        return f" (it said: {in_one_line(lines[-1])})" if lines else ""
+
+    def _read(self) -> None:
+        while data := os.read(self._reading, 65_536):
+            self._last = (self._last + data)[-STDERR_BYTES:]
+        os.close(self._reading)
+
+
+def _told(error: BaseException) -> str:
+    """Return what the first error of a group says, in one line."""
+    first = _first(error)
+    return in_one_line(str(first).strip() or type(first).__name__).rstrip(".")
+
+
+def _first(error: BaseException) -> BaseException:
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return error
+
+
+def _resource(one: Any, uri: str) -> RemoteResource:
+    return RemoteResource(uri, one.name or "", one.description or "", one.mime_type or "")
+
+
+def _piece(one: Any) -> McpContent:
+    match one.type:
+        case "text":
+            return McpContent("text", one.text)
+        case "image" | "audio":
+            return McpContent("blob", mime=one.mime_type, data=one.data)
+        case "resource":
+            return _content(one.resource)
+        case "resource_link":
+            mime = f", {one.mime_type}" if one.mime_type else ""
+            return McpContent(
+                "note", f"[Resource {one.uri} ({one.name}{mime}): read_mcp_resource reads it.]"
+            )
+        case kind:
+            return McpContent("note", f"[Something of the kind {kind!r} was left out.]")
+
+
+def _content(one: Any) -> McpContent:
+    if hasattr(one, "text"):
+        return McpContent("text", one.text)
+    name = str(one.uri).rstrip("/").rpartition("/")[2]
+    return McpContent(
+        "blob", mime=one.mime_type or "application/octet-stream", data=one.blob, name=name
+    )

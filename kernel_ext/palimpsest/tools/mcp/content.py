@@ -1,0 +1,130 @@
+"""Put what an MCP server returned into what a tool returns.
+
+Border: pure. Everything in it is a stranger's: texts stay texts, a picture must be one, and what no
+model can be given is named in brackets instead of being passed on.
+"""
+
+import base64
+import binascii
+import json
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from palimpsest.tools.calls.images import SIGNATURES, fitted
+from palimpsest.tools.mcp.values import McpContent, RemoteResult, sanitize
+from palimpsest.tools.tool import ToolOutcome
+from palimpsest.transcript.errors import UserError
+from palimpsest.transcript.parts import Attachment, ResourceSource
+
+LARGEST_BLOB = 10_000_000
+LONGEST_TEXT = 5_000_000
+"""Characters that are kept of one result; the middle of more is left out."""
+LONGEST_ERROR = 10_000
+LONGEST_INSTRUCTIONS = 8_000
+"""Characters of what one server says about itself: more would be paid for in every request."""
+STRUCTURED_CHARS = 10_000
+
+_TAG = re.compile(r"<(?=/?\s*(?:server|mcp_instructions)\b)", re.IGNORECASE)
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
+
+
+def outcome(title: str, result: RemoteResult, scrub: Callable[[str], str]) -> ToolOutcome:
+    """Return what a call gave; raises UserError where the server says that it failed."""
+    texts, attachments = _sorted(result.pieces)
+    structured = _structured(result)
+    if structured and not any(piece.kind == "text" for piece in result.pieces):
+        texts.insert(0, structured)
+    text = scrub(_shortened("\n\n".join(text for text in texts if text), LONGEST_TEXT))
+    if result.is_error:
+        raise UserError(_shortened(text, LONGEST_ERROR) or "The tool failed and said nothing.")
+    if not text:
+        text = "(The files are attached.)" if attachments else "(The tool returned nothing.)"
+    small = structured and len(structured) <= STRUCTURED_CHARS
+    metadata = {"structured": scrub(structured)} if small else {}
+    return ToolOutcome(title, text, metadata, tuple(attachments))
+
+
+def contents(
+    server: str, uri: str, pieces: Sequence[McpContent], scrub: Callable[[str], str]
+) -> ToolOutcome:
+    """Return what a server's resource holds; its files say which it is."""
+    found = outcome(uri, RemoteResult(tuple(pieces)), scrub)
+    source = ResourceSource(type="resource", client_name=server, uri=scrub(uri))
+    named = (one.model_copy(update={"source": source}) for one in found.attachments)
+    return replace(found, attachments=tuple(named))
+
+
+def instructions(said: Sequence[tuple[str, str]]) -> str:
+    """Return what servers say about themselves, between marks that they cannot write; empty for nothing."""
+    blocks = [
+        f'<server name="{sanitize(name)}">\n{_quoted(text)}\n</server>'
+        for name, text in said
+        if text.strip()
+    ]
+    if not blocks:
+        return ""
+    joined = "\n".join(blocks)
+    return f"<mcp_instructions>\n{joined}\n</mcp_instructions>"
+
+
+def names_told(text: str) -> frozenset[str]:
+    """Return the servers whose words stand in a text."""
+    return frozenset(re.findall(r'^<server name="([A-Za-z0-9_-]+)">$', text, re.MULTILINE))
+
+
+def _quoted(text: str) -> str:
+    return _shortened(_TAG.sub("&lt;", _CONTROL.sub(" ", text)).strip(), LONGEST_INSTRUCTIONS)
+
+
+def _sorted(pieces: Sequence[McpContent]) -> tuple[list[str], list[Attachment]]:
+    texts: list[str] = []
+    attachments: list[Attachment] = []
+    for piece in pieces:
+        if piece.kind != "blob":
+            texts.append(piece.text)
+            continue
+        try:
+            mime, data = _file(piece)
+        except UserError as problem:
+            sentence = str(problem).rstrip(".")
+            texts.append(f"[{piece.name or 'A file'} ({piece.mime}) was left out: {sentence}.]")
+        else:
+            url = f"data:{mime};base64,{base64.b64encode(data).decode('ascii')}"
+            attachments.append(Attachment(mime=mime, filename=piece.name or None, url=url))
+    return texts, attachments
+
+
+def _file(piece: McpContent) -> tuple[str, bytes]:
+    """Return a file's type and bytes; raises UserError where it cannot be attached."""
+    if piece.mime not in SIGNATURES:
+        raise UserError("no model can read this kind of file")
+    if len(piece.data) * 3 // 4 > LARGEST_BLOB:
+        raise UserError(f"it is larger than {LARGEST_BLOB // 1_000_000} MB")
+    try:
+        data = base64.b64decode(piece.data, validate=True)
+    except (binascii.Error, ValueError) as error:
+        raise UserError("it is not valid base64") from error
+    if not SIGNATURES[piece.mime](data):
+        raise UserError("it is not what it is said to be")
+    if not piece.mime.startswith("image/"):
+        return piece.mime, data
+    found = fitted(data, "it")
+    return found.mime, found.data
+
+
+def _structured(result: RemoteResult) -> str:
+    if result.structured is None:
+        return ""
+    try:
+        return json.dumps(result.structured, ensure_ascii=False)
+    except (TypeError, ValueError):
+        return ""
+
+
+def _shortened(text: str, most: int) -> str:
+    if len(text) <= most:
+        return text
+    edge = most // 2
+    left_out = len(text) - 2 * edge
+    return f"{text[:edge]}\n[... {left_out:,} characters left out ...]\n{text[-edge:]}"

@@ -1,0 +1,217 @@
+"""The tools of MCP servers as tools of ours: one for each that a server offers, and three for resources.
+
+Border: knows servers by what they answer, not how they are reached. Permission for a tool is asked
+under its own name, for a resource under ``read``.
+"""
+
+import asyncio
+import hashlib
+import json
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, Protocol, TypeVar
+
+from pydantic import BaseModel, Field
+
+from palimpsest.tools.calls import key_redaction
+from palimpsest.tools.calls.json_schema import schema_arguments
+from palimpsest.tools.calls.worker_threads import aborted, in_thread
+from palimpsest.tools.mcp.content import contents, outcome
+from palimpsest.tools.mcp.values import (
+    McpContent,
+    RemoteResource,
+    RemoteResult,
+    RemoteTool,
+    ServerFailed,
+    sanitize,
+)
+from palimpsest.tools.tool import Tool, ToolContext, ToolOutcome
+from palimpsest.transcript.errors import Aborted, NotFound
+
+T = TypeVar("T")
+
+LONGEST_NAME = 64
+"""Providers refuse longer names of tools."""
+LONGEST_DESCRIPTION = 8_000
+MOST_LISTED = 500
+"""Resources of one server that a list names."""
+
+
+class Remote(Protocol):
+    """A server that can be asked.
+
+    Contract: each of these raises ServerFailed with one sentence, whatever goes wrong.
+    """
+
+    @property
+    def name(self) -> str:
+        """As it is configured."""
+        ...
+
+    async def call(
+        self, tool: str, arguments: dict[str, Any], progress: Callable[[str], None]
+    ) -> RemoteResult:
+        """Call a tool."""
+        ...
+
+    async def resources(self) -> tuple[RemoteResource, ...]:
+        """List resources."""
+        ...
+
+    async def templates(self) -> tuple[RemoteResource, ...]:
+        """List templates."""
+        ...
+
+    async def read(self, uri: str) -> tuple[McpContent, ...]:
+        """Read a resource."""
+        ...
+
+
+def key_of(server: str, tool: str) -> str:
+    """Return the name under which a server's tool is offered."""
+    key = f"{sanitize(server)}_{sanitize(tool)}"
+    if len(key) <= LONGEST_NAME:
+        return key
+    mark = hashlib.sha256(f"{server}\n{tool}".encode()).hexdigest()[:8]
+    return f"{key[: LONGEST_NAME - 9]}_{mark}"
+
+
+def owner_of(key: str, servers: Sequence[str]) -> str | None:
+    """Return the server to which a name belongs: the one with the longest name before it, the first of equals."""
+    owners = [one for one in servers if key.lower().startswith(f"{sanitize(one)}_".lower())]
+    return max(owners, key=lambda one: len(sanitize(one)), default=None)
+
+
+class McpTool:
+    """One tool of a server."""
+
+    concurrent = True
+
+    def __init__(self, server: Remote, tool: RemoteTool) -> None:
+        self.server = server
+        self.remote = tool
+        self.name = self.permission = key_of(server.name, tool.name)
+        self.description = tool.description[:LONGEST_DESCRIPTION] or f"The tool {tool.name}."
+        self.arguments = schema_arguments(self.name, tool.schema)
+
+    async def run(self, arguments: BaseModel, context: ToolContext) -> ToolOutcome:
+        """Ask, call the tool at its server, and take in what it returned."""
+        given = dict(arguments.model_extra or {})
+        title = f"{self.remote.name} {json.dumps(given, ensure_ascii=False)}"[:120]
+        await context.ask(self.permission, ["*"], title=title, always=["*"])
+
+        def progress(words: str) -> None:
+            context.metadata(None, {"output": words})
+
+        work = self.server.call(self.remote.name, given, progress)
+        result = await _unless_stopped(context, work)
+        clean = key_redaction.for_context(context)
+        return await in_thread(context.abort, lambda: outcome(title, result, clean))
+
+
+class _Server(BaseModel):
+    server: str | None = Field(None, description="Only of this server.")
+
+
+class _Uri(BaseModel):
+    server: str = Field(description="The server that names the resource.")
+    uri: str = Field(description="Its address, as listed.")
+
+
+class ListResources:
+    """Lists what servers have to read."""
+
+    concurrent = True
+    permission = "read"
+    arguments: type[BaseModel] = _Server
+
+    def __init__(self, servers: Callable[[], Sequence[Remote]], *, templates: bool) -> None:
+        self._servers = servers
+        self._templates = templates
+        self.name = "list_mcp_resource_templates" if templates else "list_mcp_resources"
+        what = "templates for addresses of resources" if templates else "resources"
+        self.description = f"List the {what} that MCP servers offer, with their addresses."
+
+    async def run(self, arguments: _Server, context: ToolContext) -> ToolOutcome:
+        """Ask every server, or the one that is named."""
+        chosen = [_find(self._servers(), arguments.server)] if arguments.server else self._servers()
+        patterns = [f"mcp:{server.name}:*" for server in chosen]
+        await context.ask("read", patterns, title=self.name, always=patterns)
+        blocks = [await self._block(server, context) for server in chosen]
+        text = "\n\n".join(blocks) or "No server that is connected has resources."
+        title = arguments.server or f"{len(chosen)} servers"
+        return ToolOutcome(title, key_redaction.for_context(context)(text))
+
+    async def _block(self, server: Remote, context: ToolContext) -> str:
+        try:
+            work = server.templates() if self._templates else server.resources()
+            found = await _unless_stopped(context, work)
+        except ServerFailed as problem:
+            return str(problem)
+        lines = [_line(one) for one in found[:MOST_LISTED]]
+        if len(found) > MOST_LISTED:
+            lines.append(f"({len(found) - MOST_LISTED} more are not listed.)")
+        return "\n".join([f"{server.name}:", *(lines or ["(none)"])])
+
+
+class ReadResource:
+    """Reads one resource."""
+
+    name = "read_mcp_resource"
+    description = "Read a resource of an MCP server by its address."
+    concurrent = True
+    permission = "read"
+    arguments: type[BaseModel] = _Uri
+
+    def __init__(self, servers: Callable[[], Sequence[Remote]]) -> None:
+        self._servers = servers
+
+    async def run(self, arguments: _Uri, context: ToolContext) -> ToolOutcome:
+        """Ask, read, and take in what it holds."""
+        server = _find(self._servers(), arguments.server)
+        pattern = f"mcp:{server.name}:{arguments.uri}"
+        await context.ask(
+            "read", [pattern], title=f"read {arguments.uri}", always=[f"mcp:{server.name}:*"]
+        )
+        pieces = await _unless_stopped(context, server.read(arguments.uri))
+        clean = key_redaction.for_context(context)
+        return await in_thread(
+            context.abort, lambda: contents(server.name, arguments.uri, pieces, clean)
+        )
+
+
+def resource_tools(servers: Callable[[], Sequence[Remote]]) -> tuple[Tool, ...]:
+    """Make the three tools that look at resources."""
+    return (
+        ListResources(servers, templates=False),
+        ListResources(servers, templates=True),
+        ReadResource(servers),
+    )
+
+
+async def _unless_stopped(context: ToolContext, work: Awaitable[T]) -> T:
+    """Await a server's answer; a stop gives the call up, and the server is told."""
+    working = asyncio.ensure_future(work)
+    stopping = asyncio.ensure_future(aborted(context.abort))
+    try:
+        await asyncio.wait((working, stopping), return_when=asyncio.FIRST_COMPLETED)
+        if working.done():
+            return working.result()
+        working.cancel()
+        await asyncio.wait((working,), timeout=1.0)
+        raise Aborted(context.abort.reason)
+    finally:
+        stopping.cancel()
+        working.cancel()
+
+
+def _find(servers: Sequence[Remote], name: str) -> Remote:
+    for server in servers:
+        if server.name == name:
+            return server
+    known = ", ".join(server.name for server in servers) or "none"
+    raise NotFound(f"There is no connected MCP server {name!r} with resources. Servers: {known}.")
+
+
+def _line(one: RemoteResource) -> str:
+    details = [part for part in (one.name, one.mime, one.description) if part]
+    return f"- {one.uri}" + (f" ({'; '.join(details)})" if details else "")

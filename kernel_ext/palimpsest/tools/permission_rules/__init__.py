@@ -1,0 +1,1 @@
+"""Permission rules and modes, and what a shell text would run, for the rules to judge."""

@@ -1,0 +1,52 @@
+"""How freely the agent may work: ask, plan, accept edits, bypass.
+
+Border: pure. A mode answers questions beforehand or denies beforehand; like "always", no mode lifts
+a deny, none answers for a doom loop or a spending limit, and of the files of ``tools.protected`` only
+``bypass`` answers for. ``plan`` denies behind every
+other rule, so nothing that a file says lets it change something.
+"""
+
+from typing import Literal, get_args
+
+from palimpsest.tools.permission_rules.permissions import Rules, rules_of
+from palimpsest.transcript.errors import ConfigError
+
+Mode = Literal["ask", "plan", "accept-edits", "bypass"]
+
+MODES: tuple[Mode, ...] = get_args(Mode)
+
+MEANINGS: dict[Mode, str] = {
+    "ask": "what changes something asks first",
+    "plan": "looks and proposes; cannot run code, write or edit",
+    "accept-edits": "files are edited without asking; code and commands still ask",
+    "bypass": "nothing asks; what a rule denies stays denied",
+}
+
+CHANGING = ("python", "bash", "edit", "write")
+"""What plan mode denies."""
+
+PLAN_DENIES: Rules = tuple(rule for name in CHANGING for rule in rules_of(name, "deny"))
+
+_ANSWERS: dict[Mode, Rules] = {
+    "accept-edits": tuple(rule for name in ("edit", "write") for rule in rules_of(name, "allow")),
+    "bypass": (*rules_of("*", "allow"), *rules_of("doom_loop", "ask"), *rules_of("budget", "ask")),
+}
+
+
+def mode_of(word: str) -> Mode:
+    """Return the mode that a word names; raises ConfigError with the modes there are."""
+    found = word.strip().lower().replace("_", "-").replace(" ", "-")
+    for mode in MODES:
+        if mode == found:
+            return mode
+    raise ConfigError(f"There is no permission mode {word!r}. Modes: {', '.join(MODES)}.")
+
+
+def denied_by(mode: Mode) -> Rules:
+    """Return the rules that stand behind all others."""
+    return PLAN_DENIES if mode == "plan" else ()
+
+
+def answered_by(mode: Mode) -> Rules:
+    """Return the questions that need not be asked, as if a person had answered "always"."""
+    return _ANSWERS.get(mode, ())

@@ -1,0 +1,426 @@
+"""Rules about what may run: match, merge, decide, settle.
+
+Border: pure. Who asks and how a person answers is written above; this says what follows from
+rules and answers. Four choices differ from the system in the seeds: a deny is never overridden by
+an earlier "always"; "always" holds for one session or, where a person says so, for the project; a
+rule for ``edit`` covers ``write`` too, while a rule for ``write`` also stands on its own; and a
+protected file is asked about unless a rule names it.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Literal
+
+from palimpsest.tools.file_access.protected_files import is_protected
+from palimpsest.tools.permission_rules import shell_rules
+from palimpsest.tools.permission_rules.wildcard import beginning, compiled, matches
+from palimpsest.transcript.errors import ConfigError, PermissionDenied
+from palimpsest.transcript.strings.relative_paths import folded
+from palimpsest.transcript.values import Action, Ask, Reply, Rule
+
+Rules = tuple[Rule, ...]
+
+SHELL = "bash"
+CODE = "python"
+
+KIND_OF = {"write": "edit"}
+"""A permission that is a kind of another: who may not edit may not write either."""
+
+
+def rules_of(permission: str, action: Action, patterns: Iterable[str] = ("*",)) -> Rules:
+    """Return one rule for each pattern."""
+    return tuple(Rule(permission=permission, pattern=p, action=action) for p in patterns)
+
+
+def from_config(config: Mapping[str, Any] | str, *, home: str) -> Rules:
+    """Read rules as a configuration writes them, in order.
+
+    ``"ask"``, ``{"bash": "ask"}`` and ``{"bash": {"git *": "allow"}}`` are the three forms;
+    ``~`` and ``$HOME`` at the start of a pattern become ``home``.
+    """
+    if isinstance(config, str):
+        return rules_of("*", _action(config, "*"))
+    if not isinstance(config, Mapping):
+        raise ConfigError(f"permission must be a word or a table, not {config!r}.")
+    rules: list[Rule] = []
+    for permission, value in config.items():
+        patterns = value if isinstance(value, Mapping) else {"*": value}
+        rules += [
+            Rule(
+                permission=permission,
+                pattern=_expanded(str(pattern), home),
+                action=_action(action, permission),
+            )
+            for pattern, action in patterns.items()
+        ]
+    return tuple(rules)
+
+
+def _action(value: object, permission: str) -> Action:
+    match value:
+        case "allow" | "ask" | "deny":
+            return value
+        case _:
+            raise ConfigError(
+                f"permission {permission!r} is {value!r}; it must be allow, ask or deny."
+            )
+
+
+def _expanded(pattern: str, home: str) -> str:
+    if pattern == "~" or pattern.startswith("~/"):
+        return home + pattern[1:]
+    if pattern.startswith("$HOME"):
+        return home + pattern.removeprefix("$HOME")
+    return pattern
+
+
+ANYTHING = Rule(permission="*", action="allow")
+"""What stands before limits, which say nothing of what they do not name."""
+
+Force = Literal["limit", "lock"]
+
+
+def limiting(rules: Iterable[Rule], force: Force = "limit") -> Rules:
+    """Return rules that only tighten what all others say, wherever they stand; a lock stays a lock."""
+    return tuple(rule.model_copy(update={"force": rule.force or force}) for rule in rules)
+
+
+def _apart(rules: Iterable[Rule]) -> tuple[Rules, Rules, Rules]:
+    """Return the rules that are neither, then the limits, then the locks."""
+    return _parted(_Same(tuple(rules)))
+
+
+@lru_cache(maxsize=64)
+def _parted(same: "_Same") -> tuple[Rules, Rules, Rules]:
+    rules = same.rules
+    if all(rule.force is None for rule in rules):
+        return rules, (), ()  # the same object, by which what was looked up is remembered
+    plain, limits, locks = (
+        tuple(rule for rule in rules if rule.force == force) for force in (None, "limit", "lock")
+    )
+    return plain, limits and (ANYTHING, *limits), locks and (ANYTHING, *locks)
+
+
+STRICTNESS: Mapping[Action, int] = {"allow": 0, "ask": 1, "deny": 2}
+
+
+def merge(*rulesets: Iterable[Rule]) -> Rules:
+    """Put rule sets behind each other; later rules win."""
+    return tuple(rule for rules in rulesets for rule in rules)
+
+
+def evaluate(permission: str, pattern: str, *rulesets: Iterable[Rule]) -> Rule:
+    """Return the last rule that matches permission and pattern; without one, ask."""
+    plain, *others = _apart(merge(*rulesets))
+    sets = (plain, *(rules for rules in others if rules))
+    found = [_last_match((permission,), pattern, rules) for rules in sets]
+    return max(found, key=lambda rule: STRICTNESS[rule.action])
+
+
+def _always(_rule: Rule) -> bool:
+    return True
+
+
+def _code_counts(rule: Rule) -> bool:
+    """Of code nothing can be told from how it begins, so only ``*`` allows it unseen."""
+    wide = any(char in rule.pattern for char in shell_rules.WILD)
+    return rule.action != "allow" or not wide or shell_rules.is_everything(rule.pattern)
+
+
+def _last_match(
+    names: tuple[str, ...], pattern: str, rules: Rules, counts: Callable[[Rule], bool] = _always
+) -> Rule:
+    if is_protected(names[0], pattern):
+        return _for_protected(names, pattern, rules)
+    found = _found(names, pattern, rules, counts)
+    return found or Rule(permission=names[0], pattern="*", action="ask")
+
+
+def _for_protected(names: tuple[str, ...], path: str, rules: Rules) -> Rule:
+    """Return the rule for a protected file: the last that means it, in whatever spelling it denies.
+
+    A rule for a folder, or for all files, means other files; it is passed over when it allows, and
+    what stands before it denies no longer.
+    """
+    ask = Rule(permission=names[0], pattern=path, action="ask")
+    plain, passed = folded(path), False
+    for rule in reversed(rules):
+        if not _names(rule, names):
+            continue
+        if not matches(path, rule.pattern):
+            if rule.action != "allow" and matches(plain, folded(rule.pattern)):
+                return ask if passed else rule
+        elif rule.action != "allow":
+            return ask if passed else rule
+        elif is_total(rule) or _names_protected(names[0], rule.pattern):
+            return rule
+        else:
+            passed = True
+    return ask
+
+
+def _names_protected(permission: str, pattern: str) -> bool:
+    """Tell whether a pattern means protected files by their name, such as ``*.pem`` or ``.env*``."""
+    folder, slash, name = pattern.replace("\\", "/").rpartition("/")
+    bare = f"{folder}{slash}{name.replace('*', '')}" if name.strip("*") else pattern
+    return is_protected(permission, pattern) or is_protected(permission, bare)
+
+
+def is_total(rule: Rule) -> bool:
+    """Tell whether a rule is about everything: mode bypass, or ``permission = "allow"``."""
+    return rule.permission == "*" and rule.pattern == "*"
+
+
+def _found(
+    names: tuple[str, ...], pattern: str, rules: Rules, counts: Callable[[Rule], bool] = _always
+) -> Rule | None:
+    text = pattern.replace("\\", "/")
+    about = _about(names, _Same(rules))
+    for head, whole, rule in about.get(text[:1], about[""]):
+        if text.startswith(head) and whole.fullmatch(text) and counts(rule):
+            return rule
+    return None
+
+
+class _Same:
+    """A set of rules as the key of a cache: the same object, not an equal one, which is quick to tell."""
+
+    __slots__ = ("rules",)
+
+    def __init__(self, rules: Rules) -> None:
+        self.rules = rules
+
+    def __hash__(self) -> int:
+        return id(self.rules)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Same) and other.rules is self.rules
+
+
+Matcher = tuple[str, "re.Pattern[str]", Rule]
+"""How what a rule matches begins, what it matches, and the rule."""
+
+
+@lru_cache(maxsize=256)
+def _about(names: tuple[str, ...], same: _Same) -> Mapping[str, tuple[Matcher, ...]]:
+    """Return the rules about a permission, the last first, by the first letter of what they match.
+
+    Behind the empty text stand those that match whatever its first letter is.
+    """
+    matchers = [
+        (beginning(rule.pattern), compiled(rule.pattern), rule)
+        for rule in reversed(same.rules)
+        if _names(rule, names)
+    ]
+    letters = {"", *(head[:1] for head, _, _ in matchers)}
+    return {
+        letter: tuple(one for one in matchers if one[0][:1] in ("", letter)) for letter in letters
+    }
+
+
+def _names(rule: Rule, names: Sequence[str]) -> bool:
+    return any(matches(name, rule.permission) for name in names)
+
+
+def _kinds(permission: str) -> tuple[str, ...]:
+    kind = KIND_OF.get(permission)
+    return (permission,) if kind is None else (permission, kind)
+
+
+@dataclass(frozen=True, slots=True)
+class Allowed:
+    """The call may run."""
+
+
+@dataclass(frozen=True, slots=True)
+class Denied:
+    """A rule says no."""
+
+    permission: str
+    pattern: str
+    rule: Rule
+
+    @property
+    def message(self) -> str:
+        """What the model is told."""
+        return (
+            f"A permission rule denies this call: {self.permission} for {self.pattern!r} "
+            f"({self.rule.permission} {self.rule.pattern!r}: deny). Find another way, or say what you would need."
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class MustAsk:
+    """A person must say; ``patterns`` are those that nothing allows yet."""
+
+    patterns: tuple[str, ...]
+    locked: bool = False
+    """An administrator wants a person to say: nothing answers beforehand, neither now nor later."""
+
+
+Verdict = Allowed | Denied | MustAsk
+
+
+def decide(
+    permission: str,
+    patterns: Sequence[str],
+    rules: Iterable[Rule],
+    approved: Iterable[Rule] = (),
+) -> Verdict:
+    """Decide a call: any denied pattern denies it, all allowed ones allow it, else ask.
+
+    ``approved`` are the rules of a mode and of earlier "always" answers; they answer questions and
+    lift no deny. Limits and locks are decided by themselves, and the strictest verdict holds.
+    """
+    plain, limits, locks = _apart(rules)
+    approved = tuple(approved)
+    verdicts = [_decide(permission, patterns, plain, approved)]
+    if not limits and not locks:
+        return verdicts[0]
+    if limits:
+        verdicts.append(_decide(permission, patterns, limits, approved))
+    locked: Verdict = _decide(permission, patterns, locks, ()) if locks else Allowed()
+    denied = next((one for one in (*verdicts, locked) if isinstance(one, Denied)), None)
+    if denied is not None:
+        return denied
+    asking = [one for one in (*verdicts, locked) if isinstance(one, MustAsk)]
+    if not asking:
+        return Allowed()
+    waiting = dict.fromkeys(pattern for one in asking for pattern in one.patterns)
+    return MustAsk(tuple(waiting), locked=isinstance(locked, MustAsk))
+
+
+def _decide(permission: str, patterns: Sequence[str], rules: Rules, approved: Rules) -> Verdict:
+    one = _decide_text if permission == SHELL else _decide_pattern
+    waiting: list[str] = []
+    for pattern in patterns:
+        verdict = one(permission, pattern, rules, approved)
+        if isinstance(verdict, Denied):
+            return verdict
+        if isinstance(verdict, MustAsk):
+            waiting.append(pattern)
+    return MustAsk(tuple(waiting)) if waiting else Allowed()
+
+
+def _decide_pattern(permission: str, pattern: str, rules: Rules, approved: Rules) -> Verdict:
+    kinds = _kinds(permission)
+    counts = _code_counts if permission == CODE else _always
+    rule = _last_match(kinds, pattern, rules, counts)
+    if rule.action == "deny":
+        return Denied(permission=permission, pattern=pattern, rule=rule)
+    allowed = (_answered(kinds, pattern, approved, counts) or rule).action == "allow"
+    return Allowed() if allowed else MustAsk((pattern,))
+
+
+def _decide_text(permission: str, text: str, rules: Rules, approved: Rules) -> Verdict:
+    """Decide a shell text: each of its commands by itself, unless the text as it stands is allowed."""
+    names = (permission,)
+    allowed = True
+    for command in shell_rules.judged(text):
+        rule = _last_match(names, command, rules, shell_rules.configured(command, text))
+        if rule.action == "deny":
+            return Denied(permission=permission, pattern=command, rule=rule)
+        answer = _found(names, command, approved, shell_rules.answered(command, text))
+        allowed = allowed and (answer or rule).action == "allow"
+    if allowed:
+        return Allowed()
+    whole = shell_rules.whole(text)
+    exact = shell_rules.exactly(whole)
+    said = _found(names, whole, approved, exact) or _found(names, whole, rules, exact)
+    return Allowed() if said is not None and said.action == "allow" else MustAsk((text,))
+
+
+def _answered(
+    names: tuple[str, ...], pattern: str, approved: Rules, counts: Callable[[Rule], bool] = _always
+) -> Rule | None:
+    """Return what a mode or an earlier "always" answers; for a protected file, only mode bypass does."""
+    if is_protected(names[0], pattern):
+        return next((rule for rule in approved if is_total(rule)), None)
+    return _found(names, pattern, approved, counts)
+
+
+def disabled(permissions: Mapping[str, str], rules: Iterable[Rule]) -> frozenset[str]:
+    """Name the tools (tool name to permission) whose every call would be denied.
+
+    A tool is hidden when the last rule that names its permission denies it for ``*``.
+    """
+    sets = _apart(rules)
+    return frozenset(
+        tool
+        for tool, permission in permissions.items()
+        if any(_always_denied(permission, one) for one in sets)
+    )
+
+
+def _always_denied(permission: str, rules: Rules) -> bool:
+    kinds = _kinds(permission)
+    last = next((rule for rule in reversed(rules) if _names(rule, kinds)), None)
+    return last is not None and last.pattern == "*" and last.action == "deny"
+
+
+@dataclass(frozen=True, slots=True)
+class PendingAsk:
+    """A question that waits, with what decides it again."""
+
+    ask: Ask
+    session_id: str
+    rules: Rules = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """What an answer led to: the questions it answers, and the rules approved from now on."""
+
+    approved: Rules
+    replies: tuple[tuple[str, Reply], ...]
+    """Ask id and reply, the answered question first."""
+    new: Rules = ()
+    """The rules that this answer made, whatever they hold for."""
+
+
+def settle(
+    pending: Sequence[PendingAsk], ask_id: str, reply: Reply, approved: Iterable[Rule] = ()
+) -> Settled:
+    """Apply an answer to all questions of the session that wait.
+
+    "always" also answers those it now allows; a rejection rejects them all. An unknown or already
+    answered id settles nothing.
+    """
+    approved = tuple(approved)
+    asked = next((one for one in pending if one.ask.id == ask_id), None)
+    if asked is None:
+        return Settled(approved=approved, replies=())
+    others = [one for one in pending if one.session_id == asked.session_id and one.ask.id != ask_id]
+    follow: list[tuple[str, Reply]] = []
+    new: Rules = ()
+    if reply.answer == "always":
+        new = rules_of(asked.ask.permission, "allow", asked.ask.always)
+        approved += tuple(rule for rule in new if rule not in approved)
+        follow = [(one.ask.id, reply) for one in others if _now_allowed(one, approved)]
+    elif reply.answer == "reject":
+        follow = [(one.ask.id, reply) for one in others]
+    return Settled(approved=approved, replies=((ask_id, reply), *follow), new=new)
+
+
+def _now_allowed(one: PendingAsk, approved: Rules) -> bool:
+    verdict = decide(one.ask.permission, one.ask.patterns, one.rules, approved)
+    return isinstance(verdict, Allowed)
+
+
+def refusal(reply: Reply) -> PermissionDenied:
+    """Turn a rejection into what the tool call raises; the turn ends when a person gave no reason."""
+    if reply.feedback:
+        return PermissionDenied(
+            f"The user rejected this call with this feedback: {reply.feedback}",
+            stops=False,
+            by=reply.by,
+        )
+    if reply.by == "headless":
+        return PermissionDenied(
+            "This call needs a person's permission and nobody is here to give it, so it was refused.",
+            stops=False,
+            by=reply.by,
+        )
+    return PermissionDenied("The user rejected this call.", stops=True, by=reply.by)

@@ -1,0 +1,157 @@
+"""Turn a user's function into a tool: schema from its signature, words from its docstring.
+
+Border: knows functions and pydantic. The function runs in a thread, or on the loop when it is
+async; what it raises becomes a sentence the model can act on.
+"""
+
+import asyncio
+import inspect
+import json
+import re
+import typing
+from collections.abc import Callable
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field, create_model
+from pydantic.errors import PydanticUserError
+from pydantic.fields import FieldInfo
+
+from palimpsest.tools.calls import key_redaction
+from palimpsest.tools.calls.error_containment import Escaped, awaited
+from palimpsest.tools.calls.worker_threads import in_thread
+from palimpsest.tools.registration.builtin_tools import is_own_name
+from palimpsest.tools.tool import ToolContext, ToolOutcome
+from palimpsest.transcript.errors import Aborted, PalimpsestError, UserError
+
+NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
+"""What every provider accepts as a tool's name."""
+
+SECTION = re.compile(
+    r"^(Args|Arguments|Parameters|Returns|Raises|Yields|Examples?|Notes?):?\s*$", re.MULTILINE
+)
+ARGUMENT = re.compile(r"^\s*\*{0,2}(\w+)\s*(?:\([^)]*\))?\s*:\s*(.+)$")
+
+
+class FunctionTool:
+    """A function of the user's that the model may call."""
+
+    concurrent = False
+
+    def __init__(self, function: Callable[..., Any], *, name: str | None = None) -> None:
+        self.function = function
+        self.name: str = name or str(getattr(function, "__name__", ""))
+        if not NAME.fullmatch(self.name):
+            raise UserError(
+                f"A tool cannot be called {self.name!r}. Define it with def and a plain name."
+            )
+        if is_own_name(self.name):
+            raise UserError(
+                f"A tool cannot be called {self.name!r}: the agent has a tool or permission of this name. "
+                "Give the function another one."
+            )
+        self.permission = self.name
+        self.description, described = _described(function)
+        if not self.description:
+            raise UserError(
+                f"The function {self.name!r} needs a docstring: the model reads it to know when to call the tool."
+            )
+        self._context_parameter: str | None = None
+        self.arguments: type[BaseModel] = self._model(described)
+
+    def _model(self, described: dict[str, str]) -> type[BaseModel]:
+        try:
+            hints = typing.get_type_hints(self.function, include_extras=True)
+            fields: dict[str, Any] = {}
+            for parameter in inspect.signature(self.function).parameters.values():
+                hint = hints.get(parameter.name, Any)
+                if hint is ToolContext:
+                    self._context_parameter = parameter.name
+                else:
+                    fields[parameter.name] = _field(self.name, parameter, hint, described)
+            model = create_model(
+                self.name, __config__=ConfigDict(arbitrary_types_allowed=False), **fields
+            )
+            model.model_json_schema()
+        except (NameError, TypeError, PydanticUserError) as error:
+            raise UserError(
+                f"The function {self.name!r} cannot become a tool: {str(error).splitlines()[0]} "
+                "Give its parameters types such as str, int, float, bool, list[str] or Literal."
+            ) from error
+        return model
+
+    async def run(self, arguments: BaseModel, context: ToolContext) -> ToolOutcome:
+        """Ask, call the function, and word what it returned."""
+        shown = json.dumps(arguments.model_dump(mode="json"), ensure_ascii=False)
+        await context.ask(
+            self.permission, [shown], title=f"{self.name} {shown}"[:120], always=["*"]
+        )
+        values = {name: getattr(arguments, name) for name in type(arguments).model_fields}
+        if self._context_parameter is not None:
+            values[self._context_parameter] = context
+        try:
+            result = await self._call(values, context)
+        except (PalimpsestError, asyncio.CancelledError):
+            raise
+        except Escaped as escaped:
+            raise UserError(f"{self.name} failed: {escaped}.") from escaped
+        except Exception as error:
+            raise UserError(f"{self.name} failed: {type(error).__name__}: {error}") from error
+        if isinstance(result, ToolOutcome):
+            return result
+        return ToolOutcome(self.name, key_redaction.for_context(context)(_text(result)))
+
+    async def _call(self, values: dict[str, Any], context: ToolContext) -> Any:
+        if context.abort.is_set():
+            raise Aborted(context.abort.reason)
+        if inspect.iscoroutinefunction(self.function):
+            return await awaited(self.function(**values))
+        return await in_thread(context.abort, lambda: self.function(**values))
+
+
+def _field(
+    tool: str, parameter: inspect.Parameter, hint: Any, described: dict[str, str]
+) -> tuple[Any, Any]:
+    if parameter.kind in (
+        parameter.VAR_POSITIONAL,
+        parameter.VAR_KEYWORD,
+        parameter.POSITIONAL_ONLY,
+    ):
+        raise UserError(
+            f"The function {tool!r} cannot become a tool: its parameter {parameter.name!r} has no name to pass it by."
+        )
+    default = ... if parameter.default is parameter.empty else parameter.default
+    if isinstance(default, FieldInfo):
+        return hint, default
+    return hint, Field(default=default, description=described.get(parameter.name))
+
+
+def _described(function: Callable[..., Any]) -> tuple[str, dict[str, str]]:
+    """Split a docstring into what the tool does and what its arguments mean."""
+    text = inspect.getdoc(function) or ""
+    section = SECTION.search(text)
+    if section is None:
+        return text.strip(), {}
+    arguments: dict[str, str] = {}
+    if section[1] in ("Args", "Arguments", "Parameters"):
+        following = SECTION.search(text, section.end())
+        body = text[section.end() : following.start() if following else len(text)]
+        for line in body.splitlines():
+            if match := ARGUMENT.match(line):
+                arguments[match[1]] = match[2].strip()
+            elif arguments and line.strip():
+                last = next(reversed(arguments))
+                arguments[last] += " " + line.strip()
+    return text[: section.start()].strip(), arguments
+
+
+def _text(result: object) -> str:
+    if result is None:
+        return "(done)"
+    if isinstance(result, str):
+        return result
+    if isinstance(result, dict | list | tuple | int | float | bool):
+        try:
+            return json.dumps(result, ensure_ascii=False, indent=None)
+        except (TypeError, ValueError):
+            return repr(result)
+    return repr(result)

@@ -1,0 +1,126 @@
+"""The tools of a session: which are offered, how they are described, and what a call means.
+
+Border: knows tools and rules, runs nothing. Whatever the model writes, the answer is a tool and
+its arguments, or a sentence the model can act on.
+"""
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+
+from palimpsest.tools.calls.input_schema import clean_schema
+from palimpsest.tools.permission_rules.permissions import disabled
+from palimpsest.tools.registration.builtin_tools import builtin_tools as builtin_tools
+from palimpsest.tools.registration.function_tools import FunctionTool
+from palimpsest.tools.tool import Tool
+from palimpsest.transcript.values import Rule, ToolSpec
+
+MOST_PROBLEMS_NAMED = 5
+EVERY = "*"
+"""Stands for all tools that a choice does not name."""
+
+
+class Registry:
+    """The tools a session knows, by name."""
+
+    def __init__(self, tools: Iterable[Tool] = ()) -> None:
+        self._tools: dict[str, Tool] = {}
+        self._specs: dict[str, ToolSpec] = {}
+        for tool in tools:
+            self.register(tool)
+
+    def register(self, tool: Tool) -> None:
+        """Add a tool; one of the same name is replaced, so that a cell can be run again."""
+        self._tools[tool.name] = tool
+        self._specs.pop(tool.name, None)
+
+    def add(self, function: Callable[..., Any], *, name: str | None = None) -> Tool:
+        """Add a user's function as a tool; it asks for permission under its own name."""
+        tool = FunctionTool(function, name=name)
+        self.register(tool)
+        return tool
+
+    def remove(self, name: str) -> None:
+        """Forget a tool."""
+        self._tools.pop(name, None)
+        self._specs.pop(name, None)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of all tools, sorted."""
+        return tuple(sorted(self._tools))
+
+    def offered(
+        self, rules: Iterable[Rule] = (), switched: Mapping[str, bool] | None = None
+    ) -> tuple[Tool, ...]:
+        """Return the tools the model is shown, by name: not denied as a whole, not switched off.
+
+        ``switched`` is the user's choice for one turn; ``EVERY`` stands for all that it does not name.
+        """
+        choice = switched or {}
+        hidden = disabled({name: tool.permission for name, tool in self._tools.items()}, rules)
+        return tuple(
+            self._tools[name]
+            for name in self.names
+            if name not in hidden and choice.get(name, choice.get(EVERY, True))
+        )
+
+    def spec(self, tool: Tool) -> ToolSpec:
+        """Describe a tool to the model; the same value each time, so that the prompt stays cached."""
+        known = self._specs.get(tool.name)
+        if known is None or self._tools.get(tool.name) is not tool:
+            known = ToolSpec(
+                name=tool.name,
+                description=tool.description,
+                parameters=clean_schema(tool.arguments),
+            )
+            self._specs[tool.name] = known
+        return known
+
+    def resolve(self, name: str, offered: Iterable[Tool] | None = None) -> Tool | str:
+        """Find the tool a model means among those offered, whatever the case, or say which there are."""
+        tools = self._tools if offered is None else {tool.name: tool for tool in offered}
+        wanted = name.strip().removeprefix("functions.")
+        by_lower = {known.lower(): tool for known, tool in tools.items()}
+        found = tools.get(wanted) or by_lower.get(wanted.lower())
+        if found is not None:
+            return found
+        known = ", ".join(sorted(tools)) or "none"
+        return f"There is no tool {name!r} here. Known tools: {known}."
+
+    def validate(self, tool: Tool, given: object) -> BaseModel | str:
+        """Check a call's input; the answer is the arguments, or what to write differently."""
+        if isinstance(given, str):
+            try:
+                given = json.loads(given or "{}")
+            except ValueError as error:
+                return f"The input of {tool.name} is not valid JSON ({error}). Send it as one JSON object."
+        if not isinstance(given, dict):
+            return f"The input of {tool.name} must be a JSON object, not {type(given).__name__}."
+        try:
+            return tool.arguments.model_validate(given)
+        except ValidationError as error:
+            return self._problems(tool, given, error)
+
+    def _problems(self, tool: Tool, given: dict[str, Any], error: ValidationError) -> str:
+        problems = [
+            _problem(problem["loc"], problem["msg"], problem["type"])
+            for problem in error.errors(include_url=False, include_context=False)
+        ]
+        named = "; ".join(problems[:MOST_PROBLEMS_NAMED])
+        fields = self.spec(tool).parameters
+        required = fields.get("required", [])
+        expected = ", ".join(
+            name if name in required else f"{name}?" for name in fields["properties"]
+        )
+        sent = ", ".join(given) or "nothing"
+        return f"The input of {tool.name} is wrong: {named}. Expected: {expected}. Sent: {sent}."
+
+
+def _problem(location: tuple[int | str, ...], message: str, kind: str) -> str:
+    where = ".".join(str(step) for step in location) or "input"
+    if kind == "missing":
+        return f"{where} is missing"
+    return f"{where}: {message[:1].lower()}{message[1:]}"

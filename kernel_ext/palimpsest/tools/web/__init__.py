@@ -1,0 +1,1 @@
+"""The tool that fetches a page, and HTML as text."""

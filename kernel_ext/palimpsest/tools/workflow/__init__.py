@@ -1,0 +1,1 @@
+"""Questions to the person, todo list, skills, subagents, recall, the structured answer."""

@@ -1,0 +1,136 @@
+"""Ask the person what only the person can decide.
+
+Border: words the questions and the answers; who is asked, and how, comes in as ``Interview``.
+"""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from pydantic import BaseModel, Field
+
+from palimpsest.tools.calls import key_redaction
+from palimpsest.tools.tool import Abort, ToolContext, ToolOutcome
+from palimpsest.transcript.errors import UserError
+from palimpsest.transcript.values import Answers, Question, QuestionOption
+
+QUESTION = "question"
+MOST_QUESTIONS = 8
+MOST_OPTIONS = 12
+LONGEST_LABEL_CHARS = 120
+NO_ANSWER = "(no answer)"
+MOST_TITLE_CHARS = 200
+
+
+class Interview(Protocol):
+    """Puts questions to the person of a session.
+
+    Contract: returns one tuple of words for each question, in order, an empty one where nothing
+    was chosen. Raises PermissionDenied with a sentence for the model when nobody answers, and
+    Aborted when the turn was stopped.
+    """
+
+    async def ask(
+        self, questions: tuple[Question, ...], *, message_id: str, call_id: str, abort: Abort
+    ) -> Answers:
+        """Ask, and wait for the answers."""
+        ...
+
+
+class OptionArguments(BaseModel):
+    """An answer to choose."""
+
+    label: str = Field(description="One to five words.")
+    description: str = Field(default="", description="What choosing it means.")
+
+
+class OneQuestion(BaseModel):
+    """One question."""
+
+    question: str
+    header: str = Field(default="", description="One to three words over it.")
+    options: list[OptionArguments] = Field(
+        default_factory=list,
+        description="To choose from; the user can always answer in own words instead.",
+    )
+    multiple: bool = Field(default=False, description="Several may be chosen.")
+
+
+class QuestionArguments(BaseModel):
+    """Input of the question tool."""
+
+    questions: list[OneQuestion] = Field(description="One to eight; they are shown together.")
+
+
+class QuestionTool:
+    """Asks the person."""
+
+    name = QUESTION
+    description = (
+        "Ask the user one or several questions and wait for the answers. Only for what you cannot find out "
+        "yourself and what changes how you go on. Put the option you recommend first."
+    )
+    arguments: type[BaseModel] = QuestionArguments
+    concurrent = False
+    permission = QUESTION
+
+    async def run(self, arguments: QuestionArguments, context: ToolContext) -> ToolOutcome:
+        """Ask, and return what the person said."""
+        interview: Interview | None = context.extra.get("interview")
+        if interview is None:
+            raise UserError("Nobody can be asked in this session. Go on with your best judgement.")
+        if not 1 <= len(arguments.questions) <= MOST_QUESTIONS:
+            raise UserError(f"Ask one to {MOST_QUESTIONS} questions at once.")
+        questions = tuple(map(_asked, arguments.questions))
+        title = _title(questions)
+        await context.ask(self.permission, ["*"], title=title, always=["*"])
+        answers = await interview.ask(
+            questions,
+            message_id=context.message_id,
+            call_id=context.call_id,
+            abort=context.abort,
+        )
+        clean = key_redaction.for_context(context)
+        if len(questions) == 1:
+            title = f"{title}: {', '.join(answers[0]) or NO_ANSWER}"[:MOST_TITLE_CHARS]
+        output = clean(in_words(questions, answers))
+        return ToolOutcome(clean(title), output, {"answers": [list(words) for words in answers]})
+
+
+def in_words(questions: Sequence[Question], answers: Answers) -> str:
+    """Return what the person said, question by question."""
+    lines = []
+    for question, words in zip(questions, answers, strict=True):
+        said = ", ".join(words) or NO_ANSWER
+        lines.append(f"{question.question}\n-> {said}")
+    return "\n\n".join(lines)
+
+
+def _title(questions: Sequence[Question]) -> str:
+    first = questions[0]
+    if len(questions) > 1:
+        return f"{len(questions)} questions"
+    return first.header or " ".join(first.question.split())[:80]
+
+
+def _asked(given: OneQuestion) -> Question:
+    labels = [option.label.strip() for option in given.options]
+    if not given.question.strip() or not all(labels):
+        raise UserError("A question or an option has no words. Write it again with words.")
+    if len(labels) > MOST_OPTIONS or any(len(label) > LONGEST_LABEL_CHARS for label in labels):
+        raise UserError(
+            f"A question has at most {MOST_OPTIONS} options, each with a label of at most "
+            f"{LONGEST_LABEL_CHARS} characters. Say more in its description."
+        )
+    if len(set(labels)) < len(labels):
+        raise UserError(
+            f"Two options of {given.question!r} have the same label. Give each its own."
+        )
+    return Question(
+        question=given.question.strip(),
+        header=given.header.strip(),
+        options=tuple(
+            QuestionOption(label=label, description=option.description.strip())
+            for label, option in zip(labels, given.options, strict=True)
+        ),
+        multiple=given.multiple and bool(given.options),
+    )

@@ -1,0 +1,38 @@
+"""Take the answer to a prompt in the form that the prompt asked for.
+
+Border: the input of the call is the answer. It is checked before the tool runs, and the loop keeps
+it with the message and ends the turn.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import BaseModel
+
+from palimpsest.tools.calls.json_schema import schema_arguments
+from palimpsest.tools.tool import ToolContext, ToolOutcome
+
+STRUCTURED_OUTPUT = "StructuredOutput"
+
+ANSWER_BY_TOOL = (
+    "The user wants the answer to this prompt in a given form. Do all the work first; then give the answer by "
+    f"calling the tool {STRUCTURED_OUTPUT} once, with everything that belongs to the answer in its input. "
+    "An answer in words alone does not count."
+)
+"""What the system prompt of such a turn says."""
+
+
+class StructuredOutputTool:
+    """Takes the answer."""
+
+    name = STRUCTURED_OUTPUT
+    permission = STRUCTURED_OUTPUT
+    description = "Give the final answer in the form that the user asked for. Call it once, at the end: the turn is over then."
+    concurrent = True
+
+    def __init__(self, schema: Mapping[str, Any]) -> None:
+        self.arguments: type[BaseModel] = schema_arguments(STRUCTURED_OUTPUT, schema)
+
+    async def run(self, _arguments: BaseModel, _context: ToolContext) -> ToolOutcome:
+        """Say that the answer was taken."""
+        return ToolOutcome(title="Answer", output="The answer was taken in this form.")

@@ -1,0 +1,149 @@
+"""Hand a piece of work to another agent, which does it in a session of its own.
+
+Border: words the errand and the report; who runs the session comes in as ``SubagentRunner``. What the
+other agent read and tried stays in its session, so that this one's context holds the result only.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from pydantic import BaseModel, Field
+
+from palimpsest.tools.calls import key_redaction
+from palimpsest.tools.tool import ToolContext, ToolOutcome
+from palimpsest.transcript.errors import UserError
+from palimpsest.transcript.values import ModelRef
+
+TASK = "task"
+MOST_SHOWN = 12
+"""Calls of the other agent that the card lists; the session has them all."""
+LONGEST_TITLE_CHARS = 100
+
+
+DESCRIPTION = (
+    "Hand a piece of work to another agent and get its final message back; the person does not see that "
+    "message, so tell what matters of it. It keeps what it reads out of this conversation. Several calls in one "
+    "step run side by side. Not for reading one file or for what one call of another tool does."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class SubagentTask:
+    """What is handed on."""
+
+    description: str
+    prompt: str
+    agent: str
+    task_id: str | None = None
+    """The session to go on with; None begins one."""
+    model: ModelRef | None = None
+    """Which model does it, where a person said so; else the agent's, or the caller's."""
+
+
+@dataclass(frozen=True, slots=True)
+class SubagentResult:
+    """What came back."""
+
+    task_id: str
+    text: str
+    error: str | None = None
+    """Why it ended before its end, in a sentence."""
+    stopped: bool = False
+    """It was stopped together with who handed it on."""
+    metadata: Mapping[str, Any] | None = None
+    """For people and front ends."""
+
+
+class SubagentRunner(Protocol):
+    """Runs other agents for one session.
+
+    Contract: returns when the agent has answered, failed or was stopped, and shows its progress in
+    the running card meanwhile. Raises UserError with a sentence for the model where the errand
+    cannot be begun. Stopping the context stops the agent.
+    """
+
+    async def run(self, errand: SubagentTask, context: ToolContext) -> SubagentResult:
+        """Have the errand done."""
+        ...
+
+
+class TaskArguments(BaseModel):
+    """Input of the task tool."""
+
+    description: str = Field(description="Three to six words for the person who watches.")
+    prompt: str = Field(
+        description="The whole task: the agent sees nothing of this conversation. Say what to return."
+    )
+    agent: str = Field(description="Which agent does it.")
+    task_id: str | None = Field(
+        default=None, description="Of an earlier task, to go on with it; left out for a new one."
+    )
+
+
+class TaskTool:
+    """Hands work to other agents."""
+
+    name = TASK
+    arguments: type[BaseModel] = TaskArguments
+    concurrent = True
+    permission = TASK
+
+    def __init__(self, agents: Callable[[], Sequence[tuple[str, str]]]) -> None:
+        self._agents = agents
+        listed = "\n".join(f"- {name}: {words}" for name, words in agents())
+        self.description = f"{DESCRIPTION}\nAgents:\n{listed}"
+
+    async def run(self, arguments: TaskArguments, context: ToolContext) -> ToolOutcome:
+        """Ask where needed, have it done, and return the report."""
+        errands: SubagentRunner | None = context.extra.get("errands")
+        if errands is None:
+            raise UserError("No other agent can work in this session. Do the task yourself.")
+        if not arguments.prompt.strip():
+            raise UserError("The prompt of a task is empty. Say what the agent is to do.")
+        title = " ".join(arguments.description.split())[:LONGEST_TITLE_CHARS] or arguments.agent
+        known = [name for name, _ in self._agents()]
+        if known and arguments.agent not in known:
+            raise UserError(
+                f"There is no agent {arguments.agent!r} to hand work to. Agents: {', '.join(known)}."
+            )
+        if not context.extra.get("bypass_agent_check"):
+            await context.ask(
+                self.permission,
+                [arguments.agent],
+                title=f"{arguments.agent}: {title}",
+                always=[arguments.agent],
+            )
+        errand = SubagentTask(
+            title,
+            arguments.prompt,
+            arguments.agent,
+            arguments.task_id or None,
+            context.extra.get("errand_model"),
+        )
+        report = await errands.run(errand, context)
+        metadata = {"task": report.task_id, "agent": arguments.agent, **(report.metadata or {})}
+        output = key_redaction.for_context(context)(in_words(report, arguments.agent))
+        if report.stopped:
+            metadata["interrupted"] = True
+        elif report.error is not None:
+            context.metadata(title, metadata)
+            raise UserError(output)
+        return ToolOutcome(title, output, metadata)
+
+
+def in_words(report: SubagentResult, agent: str) -> str:
+    """Write a report for the model."""
+    if report.stopped:
+        ended = "was stopped before it was done"
+    elif report.error is not None:
+        ended = f"failed: {report.error.rstrip('.')}"
+    else:
+        ended = "is done"
+    head = (
+        f"Task {report.task_id} by the agent {agent} {ended}. Its task_id goes on where it ended."
+    )
+    text = report.text.strip()
+    if report.error is not None or report.stopped:
+        return f"{head}\n\nIt had said:\n{text}" if text else head
+    return f"{head}\n\n<result>\n{text or '(The agent said nothing.)'}\n</result>"
