@@ -20,7 +20,6 @@ MODULES = [
     "palimpsest.public",
     "palimpsest.session.keeping",
     "palimpsest.session.running",
-    "palimpsest.session.handing",
     "palimpsest.session.keyed_storage",
 ]
 

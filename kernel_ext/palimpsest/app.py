@@ -28,6 +28,7 @@ from palimpsest.model.tokenizer import counter
 from palimpsest.session.additions import hook_sources, server_specs
 from palimpsest.session.agents import helpers
 from palimpsest.session.approvals import Approvals
+from palimpsest.session.child_session import ChildSessionFactory
 from palimpsest.session.config import (
     Config,
     LoadedConfig,
@@ -38,10 +39,9 @@ from palimpsest.session.config import (
     trust,
 )
 from palimpsest.session.config_files import PROJECTS
-from palimpsest.session.config_merge import dotted
-from palimpsest.session.config_trust import Held, Trust
+from palimpsest.session.config_merge import Held, dotted
+from palimpsest.session.config_trust import Trust
 from palimpsest.session.engine import EngineThread
-from palimpsest.session.family import ChildSessionFactory
 from palimpsest.session.first_time import FirstTime
 from palimpsest.session.grants import Grants
 from palimpsest.session.hooks import close_book, open_book

@@ -13,7 +13,7 @@ from palimpsest.public import Session
 from palimpsest.session.agents import Agent
 from palimpsest.session.command_files import OwnCommand
 from palimpsest.session.config import LoadedConfig
-from palimpsest.session.config_trust import Held
+from palimpsest.session.config_merge import Held
 from palimpsest.session.keyed_storage import KeyedStorage
 from palimpsest.session.library import Library
 from palimpsest.session.listing import PAGE, Page, Query

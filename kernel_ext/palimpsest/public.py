@@ -16,14 +16,14 @@ from palimpsest.review.inspection.report_builder import weigh, weigh_recorded
 from palimpsest.review.reconstruction.decision_points import Redecision
 from palimpsest.review.reconstruction.redecision import redecide
 from palimpsest.review.reconstruction.requests import Rebuilt, rebuild, requests
-from palimpsest.session.api import Answer, KernelSession, Snapshot
+from palimpsest.session.api import KernelSession, Snapshot
 from palimpsest.session.asking import PromptWords
 from palimpsest.session.control import Control
 from palimpsest.session.forwarding import forwarded
-from palimpsest.session.handing import SessionExports
 from palimpsest.session.hooks import HookStatus
 from palimpsest.session.keeping import SessionLifecycle
 from palimpsest.session.policies import policy_from
+from palimpsest.session.prompt_answer import Answer
 from palimpsest.session.running import NOT_IN_A_CELL, AsyncRuns, SessionRuns
 from palimpsest.session.wishes import Wish
 from palimpsest.tools.mcp.servers import ServerStatus
@@ -46,10 +46,6 @@ def _lifecycle_of(session: "Session") -> SessionLifecycle:
     return session._lifecycle  # noqa: SLF001  the session's own part
 
 
-def _exports_of(session: "Session") -> SessionExports:
-    return session._exports  # noqa: SLF001  the session's own part
-
-
 class Session:
     """A session in a person's hands: ask it, look at it, look at what the model saw."""
 
@@ -58,7 +54,6 @@ class Session:
         self._live = live
         self._runs = SessionRuns(app, live)
         self._lifecycle = SessionLifecycle(app, live)
-        self._exports = SessionExports(app, live)
 
     @property
     def id(self) -> str:
@@ -198,9 +193,9 @@ class Session:
     delete = forwarded(_lifecycle_of, SessionLifecycle.delete)
     children = forwarded(_lifecycle_of, SessionLifecycle.children)
     problems = forwarded(_lifecycle_of, SessionLifecycle.problems)
-    share = forwarded(_exports_of, SessionExports.share)
-    unshare = forwarded(_exports_of, SessionExports.unshare)
-    export = forwarded(_exports_of, SessionExports.export)
+    share = forwarded(_lifecycle_of, SessionLifecycle.share)
+    unshare = forwarded(_lifecycle_of, SessionLifecycle.unshare)
+    export = forwarded(_lifecycle_of, SessionLifecycle.export)
 
     def pin(self, name: str) -> Wish:
         """Keep a part, or a whole message, in every request from the next one on.

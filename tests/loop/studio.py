@@ -13,8 +13,8 @@ from palimpsest.context.presets import PRESETS
 from palimpsest.model.interface import Model
 from palimpsest.model.tokenizer import counter
 from palimpsest.session.agents import BUILT_IN
-from palimpsest.session.api import Answer, PromptOptions
 from palimpsest.session.live import LiveSession
+from palimpsest.session.prompt_answer import Answer, PromptOptions
 from palimpsest.session.services import Services
 from palimpsest.session.workspace import Workspace
 from palimpsest.store.interface import Store

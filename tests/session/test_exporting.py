@@ -12,7 +12,8 @@ from tests.session.telling import BEGUN, Teller, data_url, everything, picture
 from tests.session.test_sharing import ENVIRONMENT, KEY, PLACES, TRACES, VALUE
 from tests.store.builders import SESSION
 
-from palimpsest.session.exporting import FORMS, Exported, export_session, form_of
+from palimpsest.session.exporting import export_session, form_of
+from palimpsest.session.sharing_api import FORMS, Exported
 from palimpsest.store.exchange.importer import import_sessions
 from palimpsest.store.interface import Store
 from palimpsest.store.log.memory_store import MemoryStore

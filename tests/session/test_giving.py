@@ -13,9 +13,9 @@ from tests.waiting import eventually
 
 from palimpsest.model.script import says
 from palimpsest.session import giving
-from palimpsest.session.api import PromptOptions
 from palimpsest.session.giving import TAKEN_BACK
 from palimpsest.session.live import LiveSession
+from palimpsest.session.prompt_answer import PromptOptions
 from palimpsest.store.log.jsonl_store import JsonlStore
 from palimpsest.store.project_folder.layout import prepare
 from palimpsest.testing import ScriptedModel

@@ -14,8 +14,8 @@ import palimpsest
 from palimpsest.app import App
 from palimpsest.context.engine_text.system_prompt import SERVERS, sections
 from palimpsest.model.script import calls, says
-from palimpsest.session.api import PromptOptions
 from palimpsest.session.config import load
+from palimpsest.session.prompt_answer import PromptOptions
 from palimpsest.testing import ScriptedModel
 from palimpsest.tools.mcp import servers as mcp_servers
 from palimpsest.tools.mcp.servers import Servers

@@ -10,9 +10,9 @@ from palimpsest.app import App
 from palimpsest.context.policy_overrides import preset
 from palimpsest.model.script import says
 from palimpsest.review.reconstruction.requests import policy_of, rebuild_all
-from palimpsest.session.api import PromptOptions
 from palimpsest.session.config import trust
 from palimpsest.session.history import limited, session_key, users_of
+from palimpsest.session.prompt_answer import PromptOptions
 from palimpsest.testing import ScriptedModel
 from palimpsest.transcript.messages import Origin
 from palimpsest.transcript.session_record.sessions import SessionInfo, SessionTime

@@ -15,7 +15,6 @@ from palimpsest.app import App
 from palimpsest.context.policy_overrides import numbers, possible_values
 from palimpsest.model.script import calls, says
 from palimpsest.session.agents import BUILT_IN
-from palimpsest.session.api import Answer, PromptOptions
 from palimpsest.session.config import LoadedConfig, load, trust
 from palimpsest.session.config_files import Places
 from palimpsest.session.config_merge import _entry_type, _table_type
@@ -24,6 +23,7 @@ from palimpsest.session.library import Library, Sources
 from palimpsest.session.live import LiveSession
 from palimpsest.session.locks import Locks
 from palimpsest.session.permitting import Permitting
+from palimpsest.session.prompt_answer import Answer, PromptOptions
 from palimpsest.session.settings import Config
 from palimpsest.session.storing import prune_storage
 from palimpsest.testing import ScriptedModel

@@ -18,7 +18,7 @@ from palimpsest.frontends.segments import Position, Segment
 from palimpsest.model.script import ModelAnswer
 from palimpsest.public import Session
 from palimpsest.render.content.outline import Notes
-from palimpsest.session.handing import Form
+from palimpsest.session.sharing_api import Form
 from palimpsest.testing import ScriptedModel, isolated_session
 from palimpsest.transcript.parts import ReasoningPart, ToolCompleted, ToolPart
 from palimpsest.transcript.redaction.text import scrub

@@ -10,8 +10,8 @@ from palimpsest.app import App
 from palimpsest.context.budget.window_guard import DEFAULT_WINDOW, evaluate_guard, resolve_window
 from palimpsest.context.presets import PRESETS
 from palimpsest.model.script import says
-from palimpsest.session.api import PromptOptions
 from palimpsest.session.config import trust
+from palimpsest.session.prompt_answer import PromptOptions
 from palimpsest.testing import ScriptedModel
 
 

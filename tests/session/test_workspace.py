@@ -11,9 +11,9 @@ from tests.store.builders import OTHER
 from palimpsest.frontends.notices import head_of
 from palimpsest.model.script import says
 from palimpsest.session import followed
-from palimpsest.session.api import PromptOptions
 from palimpsest.session.followed import FollowedSession
 from palimpsest.session.live import LiveSession
+from palimpsest.session.prompt_answer import PromptOptions
 from palimpsest.store.log.jsonl_store import JsonlStore
 from palimpsest.store.log.store_factory import open_store
 from palimpsest.store.project_folder.layout import prepare

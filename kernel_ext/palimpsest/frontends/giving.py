@@ -10,8 +10,8 @@ from pathlib import Path
 from palimpsest.frontends.turn import FrontendServices
 from palimpsest.render.content.phrases import count, size
 from palimpsest.session.engine import EngineThread
-from palimpsest.session.exporting import Exported, Form, form_of
-from palimpsest.session.sharing_api import Sharing
+from palimpsest.session.exporting import form_of
+from palimpsest.session.sharing_api import Exported, Form, Sharing
 from palimpsest.store.exchange.importer import Imported, ImportReport
 from palimpsest.transcript.errors import UserError
 

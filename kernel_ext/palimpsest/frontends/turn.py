@@ -26,8 +26,10 @@ from palimpsest.frontends.options import MagicLine
 from palimpsest.frontends.pump import CellWait, Pump
 from palimpsest.frontends.questions import Questions
 from palimpsest.frontends.terminal import TerminalStory
-from palimpsest.session.api import Answer, KernelSession, ProjectSessions, PromptOptions
+from palimpsest.session.api import KernelSession
 from palimpsest.session.engine import EngineThread
+from palimpsest.session.project_sessions import ProjectSessions
+from palimpsest.session.prompt_answer import Answer, PromptOptions
 from palimpsest.session.unattended import refuse_unattended
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.messages import Origin

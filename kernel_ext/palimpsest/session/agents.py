@@ -8,15 +8,13 @@ the engine's.
 from collections.abc import Iterable, Mapping
 from typing import Any, Literal
 
+from palimpsest.session.settings import DEFAULT_STEPS
 from palimpsest.tools.permission_rules.modes import PLAN_DENIES
 from palimpsest.tools.permission_rules.permissions import KIND_OF, Rules, evaluate
 from palimpsest.tools.permission_rules.wildcard import matches
 from palimpsest.tools.registration.builtin_tools import DEFAULT_RULES
 from palimpsest.transcript.errors import ConfigError
 from palimpsest.transcript.values import Rule, Value
-
-DEFAULT_STEPS = 100
-"""Model requests in one turn; a turn that needs more has usually lost its way."""
 
 AgentMode = Literal["primary", "subagent", "all"]
 

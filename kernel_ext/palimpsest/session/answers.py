@@ -11,7 +11,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from palimpsest.processor.tool_call_runner import no_more_threads
-from palimpsest.session.api import Answer, PromptOptions
+from palimpsest.session.prompt_answer import Answer, PromptOptions
 from palimpsest.session.prompt_format import format_of
 from palimpsest.tools.registration.registry import EVERY
 from palimpsest.transcript.errors import AbortedError, ErrorValue, UnknownError

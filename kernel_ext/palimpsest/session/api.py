@@ -6,83 +6,22 @@ on the engine thread (``EngineThread.submit``).
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Protocol
 
 from palimpsest.context.request_kinds.request_inputs import Basis
 from palimpsest.session.control import Control
-from palimpsest.session.listing import Page, Query
-from palimpsest.session.retention import PrunePlan, RetentionLimits, SessionTree
-from palimpsest.session.sharing_api import Sharing
+from palimpsest.session.prompt_answer import Answer, PromptOptions
 from palimpsest.session.undo_api import Undoing
 from palimpsest.session.wishes import Wish, WishAction
-from palimpsest.store.blobs.blob_sweep import Sweep, Unneeded
-from palimpsest.store.blobs.disk_usage import Sizes
-from palimpsest.store.interface import Problem, SessionSummary
 from palimpsest.store.session_state.state import State
 from palimpsest.transcript.context_values.decisions import Decision, StepRequest
 from palimpsest.transcript.context_values.policies import Policy
-from palimpsest.transcript.errors import ErrorValue
-from palimpsest.transcript.messages import Message, Messages, Origin
-from palimpsest.transcript.parts import Attachment
-from palimpsest.transcript.session_record.events import Event, PromptAdmitted, QuestionAsked, Record
+from palimpsest.transcript.messages import Messages, Origin
+from palimpsest.transcript.session_record.events import PromptAdmitted, QuestionAsked, Record
 from palimpsest.transcript.session_record.sessions import SessionInfo, Status
-from palimpsest.transcript.stop_reasons import StoppedBy
-from palimpsest.transcript.values import Ask, Reply, Todo, Usage
+from palimpsest.transcript.values import Ask, Reply, Todo
 
-Delivery = Literal["steer", "queue"]
 RecordsCallback = Callable[[Sequence[Record]], None]
-
-
-@dataclass(frozen=True, slots=True)
-class PromptOptions:
-    """What comes with a prompt; None means "as the session or the configuration says"."""
-
-    model: str | None = None
-    """``provider/name`` or a bare name that the catalog knows."""
-    variant: str | None = None
-    agent: str | None = None
-    system: str | None = None
-    tools: Sequence[str] | Mapping[str, bool] | None = None
-    """Names: only these tools are offered, an empty sequence means none. A mapping of name to bool
-    switches single tools on and off, and leaves the others as they are; ``"*"`` stands for all that
-    it does not name."""
-    files: tuple[Attachment, ...] = ()
-    """Pictures and documents, as ``data:`` or ``blob:`` urls."""
-    format: Mapping[str, Any] | None = None
-    """The form that the answer must have: ``type`` (``json_schema``), ``schema`` and ``retryCount``."""
-    max_steps: int | None = None
-    yes: bool = False
-    """Answer permission questions of this turn with "once"; never a deny, a doom loop or a budget."""
-    delivery: Delivery = "queue"
-    """For a prompt that arrives while a turn runs: before the next request, or after the turn."""
-    origin: Origin = field(default_factory=Origin)
-    prompt_id: str | None = None
-    """Given by the sender, so that sending again is harmless."""
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """What became of a prompt. Returned, never raised: a failed or stopped turn is an answer too."""
-
-    session_id: str
-    turn_id: str
-    """Id of the user message that began the turn; empty when the prompt was withdrawn."""
-    messages: tuple[Message, ...] = ()
-    """The assistant messages of the turn, in order."""
-    text: str = ""
-    """The text of the last assistant message."""
-    usage: Usage = field(default_factory=Usage)
-    cost: float | None = None
-    """US dollars; None means unknown."""
-    steps: int = 0
-    error: ErrorValue | None = None
-    stopped_by: StoppedBy = "error"
-    """Why the turn ended; ``finished`` is the provider's own end of the answer and nothing else."""
-    seq: tuple[int, int] = (0, 0)
-    """First and last journal record of the turn."""
-    structured: dict[str, Any] | None = None
-    """The answer in the form that ``format`` asked for; None where it asked for none, or the turn failed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -276,127 +215,4 @@ class KernelSession(Protocol):
 
     async def close(self) -> None:
         """Write a checkpoint and give the session back."""
-        ...
-
-
-class ProjectSessions(Protocol):
-    """The sessions of one project, as one kernel sees them."""
-
-    project: Path
-    warning: str | None
-    """One sentence when storage fell back to memory."""
-    notice: str
-    """One sentence when the sessions were brought to a newer layout; else empty."""
-
-    @property
-    def giving(self) -> Sharing:
-        """Shares, exports and imports sessions."""
-        ...
-
-    async def current(self, notebook: str | None) -> KernelSession:
-        """Return the notebook's session: the one used here last, its newest one, or a new one."""
-        ...
-
-    async def known(self, notebook: str | None) -> KernelSession | None:
-        """Return the notebook's session if it has one; none is begun."""
-        ...
-
-    async def new(
-        self,
-        notebook: str | None,
-        *,
-        title: str | None = None,
-        parent: str | None = None,
-        permission: Mapping[str, Any] | str | None = None,
-    ) -> KernelSession:
-        """Begin a new session for the notebook and make it current; one with a parent does not become that."""
-        ...
-
-    async def open(self, session_id: str, notebook: str | None = None) -> KernelSession:
-        """Open a session by id or unambiguous beginning of one and make it current; raises NotFound."""
-        ...
-
-    async def rename(self, before: str, after: str) -> None:
-        """Let the sessions of a notebook go with it to its new name."""
-        ...
-
-    async def fork(
-        self, session_id: str, message_id: str | None = None, *, notebook: str | None = None
-    ) -> KernelSession:
-        """Begin a new session with everything of another one before a message (or all).
-
-        It belongs to the notebook that is named, else to the parent's, and is its current one.
-        """
-        ...
-
-    def sessions(self) -> Sequence[SessionSummary]:
-        """List all sessions of the project, newest first."""
-        ...
-
-    def current_id(self, notebook: str | None) -> str:
-        """Return the id of the notebook's session without opening it; empty when it has none yet."""
-        ...
-
-    async def page(self, query: Query) -> Page:
-        """Return a page of the sessions that a query finds, newest first."""
-        ...
-
-    async def problems(self, session_id: str) -> Sequence[Problem]:
-        """Read all of a session's log, and say what of it cannot be read; raises NotFound."""
-        ...
-
-    async def family(self, session_id: str) -> tuple[SessionSummary, ...]:
-        """Return a session with those that it began: all that goes with it, its own line last."""
-        ...
-
-    async def storage(self) -> tuple[Sizes, Sequence[SessionSummary]]:
-        """Weigh the project's folder; raises UserError where nothing is kept on a disk."""
-        ...
-
-    async def plan(self, limits: RetentionLimits) -> PrunePlan:
-        """Say which sessions would go under limits of age and size, and which are never taken."""
-        ...
-
-    async def prune(self, limits: RetentionLimits) -> tuple[PrunePlan, tuple[SessionTree, ...]]:
-        """Delete what may go under limits; returns the plan, and what went of it."""
-        ...
-
-    async def children(self, session_id: str) -> Sequence[SessionSummary]:
-        """List the sessions that ``task`` calls of a session began, oldest first."""
-        ...
-
-    async def retitle(self, session_id: str, title: str) -> str:
-        """Call a session otherwise; returns the title as it is kept."""
-        ...
-
-    async def archive(self, session_id: str, *, archived: bool = True) -> str:
-        """Put a session away, or fetch it back; returns its id."""
-        ...
-
-    async def record(self, session_id: str, change: Callable[[State], Sequence[Event]]) -> None:
-        """Append what ``change`` makes of a session's whole state to its log.
-
-        Raises SessionBusy while its agent works, and SessionHeld where another kernel writes it.
-        """
-        ...
-
-    async def delete(self, session_id: str) -> tuple[str, ...]:
-        """Delete a session and its children for good; returns their ids, the session's own last.
-
-        Raises SessionHeld when another kernel writes one of them; nothing is deleted then.
-        """
-        ...
-
-    async def sweep(
-        self, days: float, *, delete: bool = False
-    ) -> tuple[Sweep, tuple[Unneeded, ...]]:
-        """Look for long texts that no session has needed for so many days.
-
-        With ``delete`` they are deleted; returns what was found, and what went. Raises UserError
-        where nothing is kept on a disk.
-        """
-        ...
-
-    async def close(self) -> None:
-        """Close every open session."""
         ...

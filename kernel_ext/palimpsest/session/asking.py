@@ -11,7 +11,7 @@ from typing import Any, TypedDict
 
 from pydantic import BaseModel
 
-from palimpsest.session.api import Delivery, PromptOptions
+from palimpsest.session.prompt_answer import Delivery, PromptOptions
 from palimpsest.session.prompt_files import prompt_files
 from palimpsest.session.prompt_format import format_of
 from palimpsest.transcript.errors import UserError

@@ -4,16 +4,19 @@ Border: the interface alone. ``LiveSession`` implements it; it stands here, sinc
 begins children and so lies above whoever runs them.
 """
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from typing import Protocol
 
 from palimpsest.session.api import RecordsCallback
 from palimpsest.session.archive import SessionArchive
 from palimpsest.session.asks import Asks
 from palimpsest.session.log import SessionLog
-from palimpsest.session.runner import Runner
+from palimpsest.session.prompt_answer import Answer, PromptOptions
+from palimpsest.session.run import Run
 from palimpsest.session.undo_api import Undoing
 from palimpsest.tools.workflow.question import Interview
+from palimpsest.transcript.session_record.sessions import SessionInfo
 
 
 class SettledUndoing(Undoing, Protocol):
@@ -21,6 +24,28 @@ class SettledUndoing(Undoing, Protocol):
 
     async def settle(self) -> None:
         """Make a revert final, since something new is about to be said."""
+        ...
+
+
+class ChildRunner(Protocol):
+    """What a task needs of whoever runs its session's prompts. Contract: on the engine's loop."""
+
+    @property
+    def busy(self) -> bool:
+        """Whether a run goes on."""
+        ...
+
+    @property
+    def run(self) -> Run | None:
+        """The run that is going on, if any."""
+        ...
+
+    async def prompt(self, text: str, options: PromptOptions) -> Answer:
+        """Admit a prompt and await its own answer."""
+        ...
+
+    def cancel(self, reason: str) -> bool:
+        """Stop the run and everything that waits; false when nothing ran."""
         ...
 
 
@@ -35,7 +60,11 @@ class ChildSession(Protocol):
     interview: Interview
     """Who is asked what the model asks."""
     log: SessionLog
-    runner: Runner
+
+    @property
+    def runner(self) -> ChildRunner:
+        """Runs its prompts."""
+        ...
 
     @property
     def id(self) -> str:
@@ -50,3 +79,21 @@ class ChildSession(Protocol):
     def subscribe(self, callback: RecordsCallback) -> Callable[[], None]:
         """Be told every record after it was written, on the writer thread; returns a way out."""
         ...
+
+
+def _unheard(_session_id: str) -> None:
+    """Nobody listens."""
+
+
+@dataclass(slots=True)
+class ChildSessionFactory:
+    """How the sessions of a workspace begin others; the workspace fills it in."""
+
+    begin: Callable[[SessionInfo], Awaitable[ChildSession]] | None = None
+    """Begin a session with this record."""
+    resume: Callable[[str], Awaitable[ChildSession]] | None = None
+    """Open a session by id; raises UserError."""
+    end: Callable[[str], None] = _unheard
+    """Say that a task's work in a session, begun or resumed, is over."""
+    depth: int = 1
+    """How deep work may be handed on."""

@@ -5,7 +5,7 @@ Border: the environment, the start directory and the options of a call are hande
 
 import dataclasses
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -13,21 +13,20 @@ from typing import Any
 from pydantic import BaseModel
 
 from palimpsest.render.safety.escaping import code_span, inline, one_line
+from palimpsest.session import agent_files, command_files
 from palimpsest.session.admin_trust import state_named_by, trusted_by
 from palimpsest.session.agents import BUILT_IN as BUILT_IN_AGENTS
 from palimpsest.session.config_checks import wrong_names
 from palimpsest.session.config_files import PROJECTS, Layer, Places, layers, upwards
-from palimpsest.session.config_merge import Merge, dotted, split
+from palimpsest.session.config_merge import Held, Merge, dotted, origin_of, split
 from palimpsest.session.config_sift import Ground
-from palimpsest.session.config_trust import Held, Trust, digest_of
+from palimpsest.session.config_trust import Trust, digest_of
 from palimpsest.session.config_untrusted import lay_untrusted
-from palimpsest.session.definitions import own_names
-from palimpsest.session.permitting import origin_of
+from palimpsest.session.folders import folders, read
 from palimpsest.session.policies import SHORT_NAMES, Configured, configured, short_value
-from palimpsest.session.rule_tables import rules_from
 from palimpsest.session.settings import Config, Settings
 from palimpsest.store.log.store_factory import find_project
-from palimpsest.tools.permission_rules.permissions import Rules, limiting
+from palimpsest.tools.permission_rules.permissions import Rules, from_config, limiting, merge
 
 __all__ = ["Config", "LoadedConfig", "Places", "load"]
 
@@ -284,3 +283,22 @@ def _shown(value: Any) -> str:
             return one_line(", ".join(f"{key}: {one}" for key, one in value.items()), 200)
         case _:
             return one_line(str(value), 200)
+
+
+def rules_from(tables: Iterable[Any]) -> Rules:
+    """Return the rules of tables, low to high."""
+    home = str(Path.home())
+    return merge(*(from_config(table, home=home) for table in tables))
+
+
+def own_names(start: Path, places: Places) -> tuple[frozenset[str], frozenset[str]]:
+    """Return the names of the agents and of the commands that no project defines."""
+    own = [one for one in folders(start, places) if not one.is_project]
+    agents = {
+        name
+        for file in read(own, agent_files.KINDS, places.home, [], [])
+        for name in (file.name, file.document.head.get("name"))
+        if isinstance(name, str)
+    }
+    commands = {file.name for file in read(own, command_files.KINDS, places.home, [], [])}
+    return frozenset(BUILT_IN) | agents, frozenset(commands)

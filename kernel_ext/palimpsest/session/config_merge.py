@@ -8,8 +8,10 @@ would depend on which file named a permission first; so each layer's table stays
 """
 
 import difflib
+import json
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, get_args, get_origin
 from urllib.parse import urlsplit
@@ -22,7 +24,6 @@ from palimpsest.model.catalog.model_info import holds_address
 from palimpsest.render.safety.escaping import one_line
 from palimpsest.session.config_admin import ABOUT_TRUST
 from palimpsest.session.config_files import Layer
-from palimpsest.session.config_trust import Held
 from palimpsest.session.policies import check_estimator, spellings
 from palimpsest.session.settings import Config, HookTable, PermissionTable, Settings
 from palimpsest.transcript.errors import ConfigError
@@ -383,3 +384,25 @@ def _is_here(address: str | None) -> bool:
 def _absolute(name: str, base: Path) -> str:
     path = Path(name).expanduser() if name.startswith("~") else base / name
     return str(path)
+
+
+def origin_of(locked: Mapping[str, str], key: str) -> str:
+    """Return who holds a setting fast; empty when nobody does."""
+    names = [name for name in locked if key == name or key.startswith(f"{name}.")]
+    return locked[names[0]] if names else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A setting that waits for a person's trust."""
+
+    origin: str
+    key: str
+    value: Any
+
+    @property
+    def words(self) -> str:
+        """Say what would hold."""
+        return (
+            f"{self.key} = {one_line(json.dumps(self.value, ensure_ascii=False, default=str), 200)}"
+        )

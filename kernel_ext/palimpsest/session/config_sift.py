@@ -15,9 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from palimpsest.session.agents import BUILT_IN, DEFAULT_STEPS
 from palimpsest.session.policies import configured, short_value
-from palimpsest.session.settings import Config
+from palimpsest.session.settings import DEFAULT_STEPS, Config
 from palimpsest.tools.permission_rules.modes import MODES
 from palimpsest.transcript.errors import ConfigError
 
@@ -41,7 +40,7 @@ class Ground:
     """The folder of the file that says it."""
     below: Config
     """What holds without it."""
-    agents: frozenset[str] = frozenset(BUILT_IN)
+    agents: frozenset[str]
     """Names of agents that there are without the project, beside those of ``below``."""
     commands: frozenset[str] = frozenset()
 

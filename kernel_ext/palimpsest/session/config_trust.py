@@ -13,11 +13,9 @@ import json
 import os
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from palimpsest.render.safety.escaping import one_line
 from palimpsest.session.bound_files import bound_files
 from palimpsest.session.config_files import Layer
 from palimpsest.session.state_folder import distrusted
@@ -28,22 +26,6 @@ MOST_KEPT = 5_000
 """Answers that are remembered; the oldest are forgotten first."""
 RUNS = ("hooks", "mcp")
 """Settings that name what is run."""
-
-
-@dataclass(frozen=True, slots=True)
-class Held:
-    """A setting that waits for a person's trust."""
-
-    origin: str
-    key: str
-    value: Any
-
-    @property
-    def words(self) -> str:
-        """Say what would hold."""
-        return (
-            f"{self.key} = {one_line(json.dumps(self.value, ensure_ascii=False, default=str), 200)}"
-        )
 
 
 def digest_of(layers: Sequence[Layer], starts: Sequence[Path], tree: Path) -> str:

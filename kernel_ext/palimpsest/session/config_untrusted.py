@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from palimpsest.session.config_files import Layer
-from palimpsest.session.config_merge import Merge, dotted, split
+from palimpsest.session.config_merge import Held, Merge, dotted, split
 from palimpsest.session.config_sift import (
     INSTRUCTIONS,
     PERMISSION,
@@ -19,7 +19,6 @@ from palimpsest.session.config_sift import (
     may_hold,
     tight,
 )
-from palimpsest.session.config_trust import Held
 
 Path = tuple[str, ...]
 

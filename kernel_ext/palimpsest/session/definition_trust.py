@@ -11,12 +11,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from palimpsest.session.agents import DEFAULT_STEPS, Agent
-from palimpsest.session.config_merge import dotted
+from palimpsest.session.agents import Agent
+from palimpsest.session.config_merge import Held, dotted
 from palimpsest.session.config_sift import SAFE_AGENTS, rehearses
-from palimpsest.session.config_trust import Held
 from palimpsest.session.folders import DefinitionFile
 from palimpsest.session.locks import Locks
+from palimpsest.session.settings import DEFAULT_STEPS
 
 WORDS = ("description", "mode", "hidden", "color", "prompt", "temperature", "top_p")
 """What a project's new agent says of itself at once."""

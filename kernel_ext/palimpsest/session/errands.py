@@ -12,12 +12,12 @@ from typing import Any, Protocol
 from palimpsest.render.content.phrases import subject
 from palimpsest.render.safety.escaping import one_line
 from palimpsest.session.agents import Agent, find_agent
-from palimpsest.session.api import Answer, PromptOptions
 from palimpsest.session.archive import SessionArchive
 from palimpsest.session.asks import Asks, Caller
 from palimpsest.session.child_session import ChildSession
 from palimpsest.session.family import child_of, depth_of, outside
 from palimpsest.session.log import SessionLog
+from palimpsest.session.prompt_answer import Answer, PromptOptions
 from palimpsest.session.questioning import Questioning
 from palimpsest.session.run import Run
 from palimpsest.session.services import Services

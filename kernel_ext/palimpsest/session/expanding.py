@@ -12,7 +12,6 @@ from typing import Any
 
 from palimpsest.loop.run_inputs.run_context import Setup, Stage
 from palimpsest.session.agents import Agent, helpers
-from palimpsest.session.api import PromptOptions
 from palimpsest.session.command_files import OwnCommand
 from palimpsest.session.expand import (
     FileMention,
@@ -24,6 +23,7 @@ from palimpsest.session.expand import (
     mentions,
     pieces,
 )
+from palimpsest.session.prompt_answer import PromptOptions
 from palimpsest.session.services import Services
 from palimpsest.store.blobs.blob_folder import keep_attachment
 from palimpsest.tools.file_access.paths import confine

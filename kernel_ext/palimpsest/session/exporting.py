@@ -9,9 +9,7 @@ import json
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, get_args
 
 from palimpsest.render.content.outline import Notes
 from palimpsest.render.formats.markdown import render_message
@@ -26,6 +24,7 @@ from palimpsest.session.sharing import (
     messages_of,
     page,
 )
+from palimpsest.session.sharing_api import FORMS, Exported, Form
 from palimpsest.store.exchange.json_export import export_json, export_storage
 from palimpsest.store.interface import Store
 from palimpsest.store.session_state.state import State
@@ -37,9 +36,6 @@ from palimpsest.transcript.redaction.text import scrub, secret_values
 from palimpsest.transcript.session_record.sessions import SessionInfo
 from palimpsest.transcript.strings.relative_paths import RECORDS, folded_names
 
-Form = Literal["md", "ipynb", "json", "html", "opencode"]
-
-FORMS: tuple[str, ...] = get_args(Form)
 ENDINGS: Mapping[str, str] = {
     "md": ".md",
     "ipynb": ".ipynb",
@@ -51,15 +47,6 @@ OTHER_NAMES = {"markdown": "md", "notebook": "ipynb", "page": "html", "htm": "ht
 _NAME_CHARS = 60
 LONGEST_NAME = 300
 """Of a path, in a sentence about it."""
-
-
-@dataclass(frozen=True, slots=True)
-class Exported:
-    """What an export wrote."""
-
-    path: Path
-    form: Form
-    bytes: int
 
 
 def form_of(word: str) -> Form | None:

@@ -5,12 +5,10 @@ child that this kernel had work is in its parent's mode, has its approvals and s
 (``permitting``, ``purse``); here it gets what its parent may not do.
 """
 
-from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 
 from palimpsest import __version__
 from palimpsest.session.agents import Agent
-from palimpsest.session.child_session import ChildSession
 from palimpsest.session.effective_rights import RULED
 from palimpsest.tools.permission_rules.permissions import Denied, Rules, decide, disabled
 from palimpsest.transcript.errors import PermissionDenied, UserError
@@ -25,24 +23,6 @@ READ_ONLY = (
     "This is the session of a task, and the agent that began it talks to it. Ask in session {parent}, or fork "
     "this one to go on from here."
 )
-
-
-def _unheard(_session_id: str) -> None:
-    """Nobody listens."""
-
-
-@dataclass(slots=True)
-class ChildSessionFactory:
-    """How the sessions of a workspace begin others; the workspace fills it in."""
-
-    begin: Callable[[SessionInfo], Awaitable[ChildSession]] | None = None
-    """Begin a session with this record."""
-    resume: Callable[[str], Awaitable[ChildSession]] | None = None
-    """Open a session by id; raises UserError."""
-    end: Callable[[str], None] = _unheard
-    """Say that a task's work in a session, begun or resumed, is over."""
-    depth: int = 1
-    """How deep work may be handed on."""
 
 
 def is_child(session: SessionInfo | None) -> bool:

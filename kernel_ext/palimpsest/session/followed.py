@@ -17,9 +17,10 @@ from palimpsest.context.request_assembly.projection import PROJECTION_VERSION
 from palimpsest.context.request_kinds.request_inputs import Basis, recorded
 from palimpsest.context.visible_messages.view import View
 from palimpsest.model.tokenizer import counter
-from palimpsest.session.api import Answer, KernelSession, PromptOptions, RecordsCallback, Snapshot
+from palimpsest.session.api import KernelSession, RecordsCallback, Snapshot
 from palimpsest.session.control import Control
 from palimpsest.session.pictures import picture
+from palimpsest.session.prompt_answer import Answer, PromptOptions
 from palimpsest.session.undo_api import Undoing
 from palimpsest.session.undoing import HeldUndoing
 from palimpsest.session.wishes import Wish, WishAction

@@ -7,8 +7,8 @@ import functools
 from collections.abc import Callable
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 
-from palimpsest.session.api import ProjectSessions
 from palimpsest.session.engine import EngineThread
+from palimpsest.session.project_sessions import ProjectSessions
 
 W = TypeVar("W")
 P = ParamSpec("P")

@@ -11,10 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from palimpsest.render.formats.notebook import Prompts
-from palimpsest.session.exporting import Exported, Form, export_session
+from palimpsest.session.exporting import export_session
 from palimpsest.session.log import SessionLog
 from palimpsest.session.services import Services
 from palimpsest.session.sharing import DISABLED, make_page, page_path, remove_page, share_folder
+from palimpsest.session.sharing_api import Exported, Form
 from palimpsest.store.exchange.importer import ImportReport, import_sessions
 from palimpsest.store.log.journal import Journal
 from palimpsest.transcript.errors import NotFound, UserError

@@ -16,7 +16,7 @@ from palimpsest.context.request_kinds.request_inputs import Basis
 from palimpsest.loop.context_management.compaction import WantedSummary
 from palimpsest.loop.run_inputs.request_cache import Memory
 from palimpsest.loop.run_inputs.run_context import Stage
-from palimpsest.session.api import Answer, PromptOptions, RecordsCallback, Snapshot
+from palimpsest.session.api import RecordsCallback, Snapshot
 from palimpsest.session.archive import SessionArchive
 from palimpsest.session.asking import check
 from palimpsest.session.asks import Asks
@@ -34,6 +34,7 @@ from palimpsest.session.outfit import Outfit
 from palimpsest.session.pictures import picture
 from palimpsest.session.policies import Configured
 from palimpsest.session.project_move import PERMISSION, Moving, ProjectMove
+from palimpsest.session.prompt_answer import Answer, PromptOptions
 from palimpsest.session.purse import Purse
 from palimpsest.session.questioning import JournaledTodos, Questioning
 from palimpsest.session.run import Run

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from palimpsest.session.permitting import origin_of
+from palimpsest.session.config_merge import origin_of
 from palimpsest.session.settings import Config
 from palimpsest.transcript.errors import ConfigError
 

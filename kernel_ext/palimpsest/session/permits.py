@@ -4,10 +4,9 @@ A project that is trusted while a kernel runs is heard at once, so this may happ
 values to values; ``app`` calls it.
 """
 
-from palimpsest.session.config import LoadedConfig
-from palimpsest.session.config_merge import dotted
-from palimpsest.session.permitting import Permitting, origin_of
-from palimpsest.session.rule_tables import rules_from
+from palimpsest.session.config import LoadedConfig, rules_from
+from palimpsest.session.config_merge import dotted, origin_of
+from palimpsest.session.permitting import Permitting
 from palimpsest.tools.permission_rules.permissions import limiting, merge
 from palimpsest.tools.registration.builtin_tools import DEFAULT_RULES
 from palimpsest.transcript.session_record.budgets import Budget

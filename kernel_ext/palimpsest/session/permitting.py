@@ -7,7 +7,7 @@ a parent counts only if this kernel had the child work for it. What a session's 
 where it tightens, and for the rest where it was granted (``effective_rights``).
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 
@@ -135,9 +135,3 @@ class Permitting:
             yield session
             find = self.open.get(self.began.get(session.id, ""))
             session = find() if find is not None else None
-
-
-def origin_of(locked: Mapping[str, str], key: str) -> str:
-    """Return who holds a setting fast; empty when nobody does."""
-    names = [name for name in locked if key == name or key.startswith(f"{name}.")]
-    return locked[names[0]] if names else ""

@@ -31,7 +31,7 @@ from palimpsest.session.answers import (
     switches,
     text_of,
 )
-from palimpsest.session.api import Answer, PromptOptions
+from palimpsest.session.prompt_answer import Answer, PromptOptions
 from palimpsest.session.prompt_format import journaled_format
 from palimpsest.session.run import Run
 from palimpsest.transcript.context_values.policies import RecoveryPolicy

@@ -10,10 +10,11 @@ from concurrent.futures import Future
 from typing import Any, TypeVar, Unpack
 
 from palimpsest.loop.run_inputs.compaction_state import CLOSED_BEFORE
-from palimpsest.session.api import Answer, KernelSession
+from palimpsest.session.api import KernelSession
 from palimpsest.session.asking import PromptWords, answers_of, options_of, reply_of
 from palimpsest.session.forwarding import SessionHolder
 from palimpsest.session.listening import Listener
+from palimpsest.session.prompt_answer import Answer
 from palimpsest.session.unattended import PROGRAM_SECONDS, has_terminal, refuse_unattended
 from palimpsest.transcript.errors import UserError, WaitAborted
 from palimpsest.transcript.session_record.events import Record

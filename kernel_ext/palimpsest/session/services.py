@@ -7,12 +7,12 @@ from typing import Any
 
 from palimpsest.model.interface import Model
 from palimpsest.session.agents import Agent
-from palimpsest.session.family import ChildSessionFactory
+from palimpsest.session.child_session import ChildSessionFactory
 from palimpsest.session.hooks import HookBook
 from palimpsest.session.library import Library
 from palimpsest.session.locks import Locks
 from palimpsest.session.permitting import Permitting
-from palimpsest.session.sharing import ShareMode
+from palimpsest.session.settings import ShareMode
 from palimpsest.store.file_snapshots.snapshots import Snapshots
 from palimpsest.store.interface import Store
 from palimpsest.tools.mcp.servers import Servers

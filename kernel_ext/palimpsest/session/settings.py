@@ -15,6 +15,13 @@ from palimpsest.transcript.context_values.policies import Policy
 from palimpsest.transcript.session_record.hook_values import HookName
 from palimpsest.transcript.values import Action
 
+ShareMode = Literal["auto", "manual", "disabled"]
+
+
+DEFAULT_STEPS = 100
+"""Model requests in one turn; a turn that needs more has usually lost its way."""
+
+
 Count = Annotated[int, Field(gt=0)]
 Tokens = Annotated[int, Field(ge=0)]
 Turns = Annotated[int, Field(ge=0)]

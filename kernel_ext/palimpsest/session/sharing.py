@@ -35,8 +35,6 @@ from palimpsest.transcript.redaction.text import scrub, secret_values
 from palimpsest.transcript.session_record.sessions import SessionInfo
 from palimpsest.transcript.values import Usage
 
-ShareMode = Literal["auto", "manual", "disabled"]
-
 FOLDER = "share"
 NAME = re.compile(r"[A-Za-z0-9_-]{20,80}")
 SECRET_BYTES = 16

@@ -3,12 +3,25 @@
 Border: the interface alone, so that ``api`` knows nothing of who implements it.
 """
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Literal, Protocol, get_args
 
 from palimpsest.render.formats.notebook import Prompts
-from palimpsest.session.exporting import Exported, Form
 from palimpsest.store.exchange.importer import ImportReport
+
+Form = Literal["md", "ipynb", "json", "html", "opencode"]
+"""Markdown, a notebook, our JSON, a page, OpenCode's folder."""
+FORMS: tuple[str, ...] = get_args(Form)
+
+
+@dataclass(frozen=True, slots=True)
+class Exported:
+    """What an export wrote."""
+
+    path: Path
+    form: Form
+    bytes: int
 
 
 class Sharing(Protocol):

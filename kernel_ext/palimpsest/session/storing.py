@@ -7,8 +7,8 @@ by ``frontends``. Nothing goes without ``delete``.
 from dataclasses import dataclass
 from typing import Any
 
-from palimpsest.session.api import ProjectSessions
 from palimpsest.session.locks import Locks
+from palimpsest.session.project_sessions import ProjectSessions
 from palimpsest.session.retention import PrunePlan, RetentionLimits, SessionTree, parse_size
 from palimpsest.session.settings import RetentionSettings
 from palimpsest.store.blobs.blob_sweep import Sweep, Unneeded
